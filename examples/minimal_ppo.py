@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.pool.native import NativePool
 
 ROLLOUT, EPOCHS, MINIBATCHES = 16, 4, 4
@@ -119,7 +120,9 @@ def train(game: str, opponent: str, steps: int, seed: int = 1) -> float:
     """Train against a bot for ``steps`` decisions; return the mean outcome of the last 1,000 matches."""
     torch.manual_seed(seed)
     learner, bot = SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=opponent),))
-    with NativePool(game, {}, Lineup((learner, bot)), slots=256, groups=1, threads=1, seed=seed) as pool:
+    with NativePool(
+        game, {}, Lineup((learner, bot)), PoolOptions(slots=256, groups=1, threads=1, seed=seed)
+    ) as pool:
         if len(pool.spec.heads) != 1:
             raise SystemExit(f"{game} has {len(pool.spec.heads)} action heads; this example handles one")
         slab = Slab(pool.spec, ROLLOUT, pool.rows)

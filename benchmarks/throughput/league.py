@@ -35,6 +35,7 @@ import numpy as np
 import torch
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
 from ludus.league.events import Frozen, GoOn, Ordered, Reset
 from ludus.league.league import League
@@ -83,7 +84,12 @@ def observed(path: str, rows: int) -> tuple[Slab, int]:
     spec, params = resolve_spec(preset)
     lineup = Lineup((SeatPlan((Controller(policy=0),)),) * spec.seats)
     pool = make_pool(
-        spec.name, params, lineup, slots=rows, groups=1, threads=0, seed=1, inputs=preset.policy.inputs
+        spec.name,
+        params,
+        lineup,
+        PoolOptions(
+            slots=rows, groups=1, threads=0, seed=1, inputs=preset.policy.inputs, on_error="truncate"
+        ),
     )
     try:
         slab = pool.slab(WARM)

@@ -20,6 +20,8 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow import decode_spec
+from ludus.flow.hosted_replay import HostedReplay
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import names
 from ludus.games.typed_import import import_typed
 from ludus.native import core
@@ -99,24 +101,26 @@ def checksum(data: bytes) -> bytes:
 def replay_of(game: str) -> bytes:
     """A replay of a Python game, whole and sealed, that bears the name ``game``."""
     data = core.replay_encode(
-        game="NAME",
-        version=1,
-        params={"stmt": "touch marker"},
-        seed=0,
-        match=0,
-        players=["a"],
-        heads=1,
-        ticks=[],
-        seats=[],
-        actions=[],
-        length=0,
-        hash_every=10,
-        hashes=[1],
-        final_hash=1,
-        over=False,
-        outcome=[0.0],
-        returns=[0.0],
-        reproduced=0,
+        HostedReplay(
+            game="NAME",
+            version=1,
+            params={"stmt": "touch marker"},
+            seed=0,
+            match=0,
+            players=["a"],
+            heads=1,
+            ticks=[],
+            seats=[],
+            actions=[],
+            length=0,
+            hash_every=10,
+            hashes=[1],
+            final_hash=1,
+            over=False,
+            outcome=[0.0],
+            returns=[0.0],
+            reproduced=0,
+        )
     )
     name, size = game.encode(), b""
     count = len(name)
@@ -265,7 +269,7 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
             with pytest.raises(names.UnknownGame):
                 function(text)
         with pytest.raises(names.UnknownGame):
-            make_pool(text, {}, None, slots=1, groups=1, threads=0, seed=0)  # type: ignore[arg-type]
+            make_pool(text, {}, None, PoolOptions(slots=1, groups=1, threads=0, seed=0, on_error="truncate"))  # type: ignore[arg-type]
     for name in ("minirts", "gymnasium/CartPole-v1", "gymnasium/ALE/Pong-v5", "openspiel/chess", "my-game"):
         names.admit(name)
     for name in ("pettingzoo/classic/chess_v6", "atari/Breakout", "vizdoom/basic", "m" * names.MAX_NAME):

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import PoolStats, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_POOL, derive_seed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -163,11 +164,14 @@ class _PoolAlone:
             preset.game.name,
             components.params,
             components.sampler.lineup,
-            slots=components.sampler.pool.slots,
-            groups=preset.pool.groups,
-            threads=components.threads if components.threads > 1 else 0,
-            seed=derive_seed(preset.run.seed, SEED_POOL),
-            inputs=preset.policy.inputs,
+            PoolOptions(
+                slots=components.sampler.pool.slots,
+                groups=preset.pool.groups,
+                threads=components.threads if components.threads > 1 else 0,
+                seed=derive_seed(preset.run.seed, SEED_POOL),
+                inputs=preset.policy.inputs,
+                on_error="truncate",
+            ),
         )
         self._slab = self._pool.slab(preset.pool.rollout_length)
         self._moves: Slab | None = None

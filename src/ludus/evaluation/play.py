@@ -14,6 +14,7 @@ from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
@@ -227,14 +228,17 @@ def play_matches(
             spec.name,
             params,
             lineup,
-            slots=slots,
-            groups=2 if settings.threads else 1,
-            threads=settings.threads,
-            seed=settings.seed,
-            num_matches=matches,
-            timeout_s=settings.timeout_s,
-            record=range(min(settings.record, matches)),
-            states=searches,
+            PoolOptions(
+                slots=slots,
+                groups=2 if settings.threads else 1,
+                threads=settings.threads,
+                seed=settings.seed,
+                num_matches=matches,
+                timeout_s=settings.timeout_s,
+                record=range(min(settings.record, matches)),
+                states=searches,
+                on_error="truncate",
+            ),
         )
     ) as pool:
         progress = _Progress(spec, pool, matches, settings.max_ticks or limit_of(spec), sides, hooks)

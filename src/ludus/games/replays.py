@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ludus.flow.decode import from_json
+from ludus.flow.hosted_replay import HostedReplay
 from ludus.flow.shown import shown
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
@@ -235,24 +236,26 @@ def mark_reproduced(data: bytes, game: str = "") -> bytes:
     same = verify(data, game).same
     columns = decisions(data)
     return core.replay_encode(
-        game=about.game,
-        version=about.version,
-        params=about.params,
-        seed=about.seed,
-        match=about.match,
-        players=list(about.players),
-        heads=len(columns[0].action) if columns else 0,
-        ticks=[d.tick for d in columns],
-        seats=[d.seat for d in columns],
-        actions=[a for d in columns for a in d.action],
-        length=about.ticks,
-        hash_every=about.hash_every,
-        hashes=core.replay_hashes(data),
-        final_hash=int(about.final_hash),
-        over=about.over,
-        outcome=list(about.outcome),
-        returns=list(about.returns),
-        reproduced=REPRODUCED.index("yes" if same else "no"),
+        HostedReplay(
+            game=about.game,
+            version=about.version,
+            params=about.params,
+            seed=about.seed,
+            match=about.match,
+            players=list(about.players),
+            heads=len(columns[0].action) if columns else 0,
+            ticks=[d.tick for d in columns],
+            seats=[d.seat for d in columns],
+            actions=[a for d in columns for a in d.action],
+            length=about.ticks,
+            hash_every=about.hash_every,
+            hashes=core.replay_hashes(data),
+            final_hash=int(about.final_hash),
+            over=about.over,
+            outcome=list(about.outcome),
+            returns=list(about.returns),
+            reproduced=REPRODUCED.index("yes" if same else "no"),
+        )
     )
 
 

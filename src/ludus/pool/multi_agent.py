@@ -22,14 +22,14 @@ from ludus.pool.control_block import (
     ControlBlock,
     Floats,
 )
-from ludus.pool.shard import Bools, Plan, Shard, failure
+from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 
 class MultiAgentShard(Shard):
     """A game object a slot, any number of seats."""
 
     def __init__(
-        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
         super().__init__(plan, control, slots, worker)
         self.games = [make() for _ in slots]

@@ -6,15 +6,13 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.config import AdvantageConfig
-from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
@@ -24,12 +22,12 @@ from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
 from ludus.presets import schema
 from ludus.presets.code import given_code, typed_code
-from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
+from ludus.presets.consistency import setting_problems
 from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import preset_for, run_title
 from ludus.presets.options import option_of
 from ludus.presets.overrides import apply_overrides
-from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 
@@ -285,7 +283,7 @@ def parse_preset(
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
     loaded = LoadedPreset(preset, name, source, origins)
-    lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
+    lines = [f"{loaded.where(p.path)}: {p.text}" for p in setting_problems(preset)]
     if lines:
         raise PresetError(lines)
     return loaded
@@ -329,51 +327,6 @@ def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
     given = table.get("name", "") if isinstance(table, dict) else ""
     name = overrides.get("algorithm.name", given)
     return str(name)
-
-
-def _together(preset: Preset) -> Iterator[Problem]:
-    """Yield settings that do not fit together."""
-    pool, policy = preset.pool, preset.policy
-    if pool.slots % pool.groups:
-        yield Problem(
-            "pool.slots",
-            f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
-        )
-    if pool.slots * pool.rollout_length > MAX_DECISIONS:
-        text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
-        yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")
-    for key, text in policy.problems():
-        yield Problem(f"policy.{key}", f"policy.{key} {text}")
-    for key, text in preset.algorithm.problems():
-        yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    method = method_of(preset.algorithm)
-    network = str(policy.__struct_config__.tag)
-    if network not in method.networks:
-        wanted = " or ".join(f'"{name}"' for name in method.networks)
-        text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.network", text)
-    heads = getattr(policy, "value_heads", 1)
-    if isinstance(preset.algorithm, AdvantageConfig):
-        for key, text in preset.algorithm.head_problems(heads):
-            yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    elif heads > 1:
-        text = f'policy.value_heads = {heads}: algorithm.name = "{method.name}" trains one; expected 1'
-        yield Problem("policy.value_heads", text)
-    if heads > 1 and preset.run.topology == "one_to_one":
-        text = f'policy.value_heads = {heads}: run.topology = "one_to_one" moves one; expected 1'
-        yield Problem("policy.value_heads", text)
-    output = getattr(policy, "output", "logits")
-    if output not in method.outputs:
-        wanted = " or ".join(f'"{name}"' for name in method.outputs)
-        text = f'policy.output = "{output}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.output", text)
-    critic = getattr(policy, "critic", "")
-    if critic and critic not in method.critics:
-        wanted = " or ".join(f'"{name}"' for name in method.critics)
-        text = f'policy.critic = "{critic}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.critic", text)
-    if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
-        yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 
 
 class EffectiveValue(msgspec.Struct, frozen=True):

@@ -326,7 +326,7 @@ class CheckpointStore:
         return state
 
     def _signed(self, state: StateFile) -> StateFile:
-        """``state`` with its signature; unchanged without a key, with the reason in :attr:`unsigned`."""
+        """Return ``state`` with its signature; unchanged without a key (:attr:`unsigned` has the reason)."""
         self.unsigned = ""
         try:
             return msgspec.structs.replace(state, signature=sign(self._message(state)))

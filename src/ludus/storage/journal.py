@@ -402,7 +402,7 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as those of this package."""
+    """Turn SQLite's errors into those of this package."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -97,7 +97,7 @@ def resolve_weights(text: str) -> Path:
 
 
 def members_of(run: RunDirectory) -> list[str]:
-    """Names of the members of a league that have weights, sorted; none of any other run."""
+    """Return the names of a league's members that have weights, sorted; none of any other run."""
     store, frozen = run.checkpoints, run.frozen
     versions = store.versions()
     saved = store.members(store.resolve("last")) if versions else {}
@@ -105,7 +105,7 @@ def members_of(run: RunDirectory) -> list[str]:
 
 
 def _of_member(run: RunDirectory, reference: str) -> Path:
-    """``PLAYER:VERSION``: a frozen player, else weights that a checkpoint has of the member."""
+    """Return the file of ``PLAYER:VERSION``: of a frozen player, else from a checkpoint."""
     player, _, number = reference.partition(":")
     fits = is_player_name(player) and number.isdecimal() and len(number) <= 18
     if fits and int(number) not in run.frozen.versions(player):
@@ -165,5 +165,5 @@ def all_of(run: RunDirectory) -> list[list[str]]:
 
 
 def load_weights(text: str) -> Weights:
-    """Weights by name. Raises ``RunNotFound`` or ``CorruptFile``."""
+    """Return weights by name. Raises ``RunNotFound`` or ``CorruptFile``."""
     return read_weights(resolve_weights(text))

@@ -138,7 +138,7 @@ class RunDirectory:
         return run
 
     def hint(self) -> str:
-        """Advice about an existing directory."""
+        """Return advice about an existing directory."""
         if not self.info_path.is_file():
             return "choose another directory"
         status = self.status()
@@ -147,7 +147,7 @@ class RunDirectory:
         return f"to resume it: ludus resume {shell(str(self.path))}"
 
     def lock(self) -> RunLock:
-        """Locks the run for this process, which may write into it then.
+        """Lock the run for this process, which may write into it then.
 
         Raises ``RunBusy``, ``OSError``, and ``CorruptFile`` where a folder of the run is a link.
         """
@@ -183,7 +183,7 @@ class RunDirectory:
         return info
 
     def config_bytes(self) -> bytes:
-        """Content of ``config.toml``. Raises ``CorruptFile`` for more bytes than a preset may have."""
+        """Return the content of ``config.toml``. Raises ``CorruptFile`` if it is too large."""
         return read_bounded(self.config, MAX_CONFIG_BYTES)
 
     def reference(self, version: int, player: str = "") -> str:
@@ -211,7 +211,7 @@ class RunDirectory:
         return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"
 
     def save_snapshot(self, weights: Weights) -> Path:
-        """Frozen weights of a past opponent."""
+        """Write frozen weights of a past opponent."""
         own_folder(self.snapshots)
         path = self.snapshot_path(weights.meta.version)
         write_atomic(path, encode_weights(weights))
@@ -260,7 +260,7 @@ class RunLog:
             self._try(self._matches, rows)
 
     def message(self, text: str) -> None:
-        """One line of ``log.txt``."""
+        """Append a line to ``log.txt``."""
         try:
             fd = open_own(self._log_path, os.O_WRONLY | os.O_APPEND)
             with os.fdopen(fd, "a", encoding="utf-8") as file:
@@ -313,5 +313,5 @@ class RunLog:
 
 
 def utc_now() -> str:
-    """Seconds-exact UTC time, ISO 8601."""
+    """Return the UTC time in seconds, ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

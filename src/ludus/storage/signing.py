@@ -61,7 +61,7 @@ def is_signed(message: bytes, signature: str) -> bool:
 
 
 def why_unsigned() -> str:
-    """Why :func:`is_signed` refused a signature, for a message."""
+    """Return the reason why :func:`is_signed` refused a signature, for a message."""
     try:
         user_key()
     except NoKey as error:

@@ -30,7 +30,7 @@ def state_folder() -> Path:
 
 
 def read_private(name: str, limit: int) -> bytes | None:
-    """Content of the file ``name`` (relative to the folder), or None if it does not exist.
+    """Return the content of the file ``name`` (relative to the folder), or None if it does not exist.
 
     Raises ``StorageError`` for a file of more than ``limit`` bytes, and for a folder or file that another
     user owns or can write.

@@ -250,15 +250,42 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder
     return prepare(preset, checkpoint)
 
 
-def _train(
-    preset: Preset,
-    builder: RunBuilder,
-    run: RunDirectory,
-    report: Sinks,
-) -> RunResult:
+def _train(preset: Preset, builder: RunBuilder, run: RunDirectory, report: Sinks) -> RunResult:
+    """Run the loop to its end, and write the report."""
     context = RunContext(preset, run, report.members)
-    with closing(context.report), closing(builder.start(context)) as trainer:
-        return _run(trainer, context)
+    with closing(context.report), closing(builder.start(context)) as steps:
+        loop = RunLoop(steps, context)
+        try:
+            context.report.start(RunStart(run.path, preset, steps.run_evaluator.spec, loop.doing))
+            if note := hardware.device_note(preset.run):
+                context.report.message(note)
+            final = loop.run()
+            loop.write_report()
+            return _result(steps, context, loop.reason, final)
+        except Exception as error:
+            if not isinstance(error, Interrupted):
+                context.report.event("failed", text=str(error))
+            raise
+
+
+def _result(steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...]) -> RunResult:
+    preset, run, state = context.preset, context.directory, steps.state
+    alone = steps.run_evaluator.spec.seats == 1
+    return RunResult(
+        run=str(run.path),
+        reason=reason,
+        version=steps.version,
+        best_version=max(state.best_version, 0),
+        steps=state.budget.steps,
+        ticks=state.budget.ticks,
+        minutes=state.budget.minutes,
+        final=final,
+        floors=_floors(run),
+        report=str(run.report),
+        more=more_budget(preset, state.budget, alone),
+        best_player=state.best_player,
+        alone=alone,
+    )
 
 
 def _floors(run: RunDirectory) -> Floors:
@@ -266,35 +293,3 @@ def _floors(run: RunDirectory) -> Floors:
         return floors_of(read_metrics(run)[1])
     except StorageError:
         return Floors()  # the report describes the damage
-
-
-def _run(trainer: Steps, context: RunContext) -> RunResult:
-    preset, run, report = context.preset, context.directory, context.report
-    loop = RunLoop(trainer, context)
-    try:
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, loop.doing))
-        if note := hardware.device_note(preset.run):
-            report.message(note)
-        final = loop.run()
-        state = trainer.state
-        alone = trainer.run_evaluator.spec.seats == 1
-        loop.write_report()
-        return RunResult(
-            run=str(run.path),
-            reason=loop.reason,
-            version=trainer.version,
-            best_version=max(state.best_version, 0),
-            steps=state.budget.steps,
-            ticks=state.budget.ticks,
-            minutes=state.budget.minutes,
-            final=final,
-            floors=_floors(run),
-            report=str(run.report),
-            more=more_budget(preset, state.budget, alone),
-            best_player=state.best_player,
-            alone=alone,
-        )
-    except Exception as error:
-        if not isinstance(error, Interrupted):
-            report.event("failed", text=str(error))
-        raise

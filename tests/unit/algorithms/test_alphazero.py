@@ -16,6 +16,7 @@ from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
@@ -52,7 +53,8 @@ def lead(
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
     board = np.zeros((len(rows), 3), np.uint8)
     mask = np.zeros((len(rows), 9), np.uint8)
-    core.read_positions(GAME, {}, 1, match, actions, offset, first, wanted, rows, [board], mask)
+    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+    core.read_positions(GAME, {}, 1, query, [board], mask)
     return {"board": board}, mask
 
 

@@ -1,4 +1,4 @@
-"""JSON and TOML of files: bombs are damage, everything that ludus writes is read."""
+"""Decoding of JSON and TOML within bounds: hostile files are refused, files that Ludus writes are read."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_paths_that_are_not_utf8_are_written_with_escapes() -> None:
 
 
 def test_every_reader_decodes_within_the_bounds() -> None:
-    """Only the core's own text, in the loop of a match, is read without."""
+    """Only text of the core, in the loop of a match, is decoded without bounds."""
     unsafe = re.compile(r"msgspec\.json\.(?:decode|Decoder)\(|(?<!\w)json\.loads?\(|tomllib\.loads?\(")
     found = [
         str(path.relative_to(SOURCE))

@@ -1,4 +1,4 @@
-"""Text of files on each medium: nothing acts, everything is seen."""
+"""Text of files on each medium: every character is visible and nothing acts on it."""
 
 from __future__ import annotations
 

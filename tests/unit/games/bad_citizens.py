@@ -121,7 +121,7 @@ ACTIONS: dict[str, Callable[[], object]] = {
 
 
 class Deeds:
-    """Does ``does`` at ``at``."""
+    """An environment that performs ``does`` at ``at``."""
 
     does, at, tick = "", "", 0
 
@@ -131,7 +131,7 @@ class Deeds:
 
 
 class Guest(Deeds, gymnasium.Env[Any, Any]):
-    """Five steps. Does ``does`` once, at ``at``."""
+    """An environment of five steps that performs ``does`` once, at ``at``."""
 
     observation_space = spaces.Box(-1, 1, (3,), np.float32)
     action_space = spaces.Discrete(2)
@@ -162,7 +162,7 @@ gymnasium.register("Guest-v0", entry_point="tests.unit.games.bad_citizens:Guest"
 
 
 class Old(Guest):
-    """Its reset is that of an old library."""
+    """An environment with the reset of an old library."""
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:  # type: ignore[override]
         return super().reset(seed=seed)
@@ -172,7 +172,7 @@ gymnasium.register("Old-v0", entry_point="tests.unit.games.bad_citizens:Old", ma
 
 
 class Own(Deeds):
-    """The same as a Python game. With ``does = "hash"`` it depends on the order of a set."""
+    """A Python game that acts the same way. With ``does = "hash"`` it depends on the order of a set."""
 
     truncated = False
 

@@ -25,7 +25,10 @@ CASES: dict[str, tuple[list[int] | None, ...]] = {
 
 
 class Pair(ParallelEnv):  # type: ignore[misc]
-    """Two agents with 4 and 6 actions. ``case`` masks the first four of each; where: info or observation."""
+    """An environment of two agents with 4 and 6 actions.
+
+    ``case`` masks the first four of each, in ``where``: info or observation.
+    """
 
     metadata = {"name": "pair_v0"}  # noqa: RUF012
 
@@ -75,7 +78,7 @@ parallel_env = Pair
 
 
 class Door(dm_env.Environment):  # type: ignore[misc]
-    """One agent with 4 actions."""
+    """An environment of one agent with 4 actions."""
 
     def __init__(self, case: str = "one") -> None:
         self.case = case
@@ -107,7 +110,7 @@ class Door(dm_env.Environment):  # type: ignore[misc]
 
 
 class Own:
-    """A game of Ludus: ``seats`` that act at once. Each has a head of 4 choices, and one without a mask."""
+    """A Python game of ``seats`` that act at once. Each has a head of 4 choices, and one without a mask."""
 
     truncated = False
 

@@ -15,6 +15,7 @@ from gymnasium.spaces import Box  # noqa: E402
 
 from ludus.cli import __main__ as cli  # noqa: E402
 from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.boxes import UnsupportedSpace, continuous, decision  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
@@ -73,7 +74,7 @@ EDGES = np.array([0.0, -0.0, 1e-30, 1e30, -1e30, 9.1, -9.1, F32, -F32], np.float
 
 
 def decisions(actions: Actions, count: int, seed: int = 1) -> Ints:
-    """As a random policy draws them, and the ends of what it may draw."""
+    """Return decisions as a random policy draws them, and the extreme ones."""
     out = np.zeros((count, len(actions.heads)), np.int32)
     draws = uniforms(seed, 0, np.arange(count), len(actions.heads)).astype(np.float64)
     for k, head in enumerate(actions.heads):
@@ -197,7 +198,7 @@ def test_pools_and_checks_play_only_members_of_the_space(space: Space) -> None:
     game = registered(make)
     assert [f for f in check_game(game, matches=2).findings if not f.passed] == []
     lineup = Lineup((SeatPlan((Controller(policy=0),)),))
-    pool = ProcessPool(game, {}, lineup, slots=2, groups=1, workers=0, seed=1)
+    pool = ProcessPool(game, {}, lineup, PoolOptions(slots=2, groups=1, threads=0, seed=1))
     pool.attach(0, pool.slab(40))
     pool.recv(0)
     for step in range(40):

@@ -1,4 +1,4 @@
-"""Other people's games: what their spaces become; seeds, masks, ends and chance keep their meaning."""
+"""Games of other libraries: conversion of their spaces; seeds, masks, ends and chance keep their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games that act on the process that runs them: contained, and reported as the game's or the match's."""
+"""Games that act on the process that runs them are contained, and reported as errors of game or match."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROOT = str(Path(__file__).parents[3])
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a game that hangs while it is made."""
+    """Shorten the limit for a game that hangs at creation."""
     monkeypatch.setattr(gate, "START_S", 0.3)
 
 
@@ -251,7 +251,7 @@ def test_a_command_does_not_wait_for_threads_that_a_game_left_running() -> None:
     assert "left running by the game: thread 'the-games-own', process " in done.stderr
 
 
-# ---- the gate itself --------------------------------------------------------------------------------
+# ---- containment itself --------------------------------------------------------------------------------
 
 
 def test_a_call_that_catches_everything_is_stopped_as_well() -> None:

@@ -1,4 +1,4 @@
-"""``ludus games check`` of games that act on their process: each is named with what to change."""
+"""``ludus games check`` of games that act on their process: each action is reported with a remedy."""
 
 from __future__ import annotations
 

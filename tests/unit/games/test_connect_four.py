@@ -1,4 +1,4 @@
-"""The solver from Python: against plain minimax, and in the bands in which players are measured."""
+"""The solver against plain minimax, and in the bands in which moves are rated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ludus.games.match import GameError, Match
 
 
 def minimax(columns: list[int]) -> int:
-    """The value by trying everything."""
+    """Return the value by exhaustive search."""
     if winner_exists(columns):
         return -1
     open_columns = [c for c in range(7) if columns.count(c) < 6]

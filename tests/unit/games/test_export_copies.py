@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401
-"""Exported environments can be copied in the middle of a match; actions that are none are refused."""
+"""Exported environments can be copied in the middle of a match; invalid actions are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OWN = "tests.unit.games.paying_envs:Own"
 
 
 def trace(env: Any, actions: list[Any]) -> list[Any]:
-    """Everything that the steps return, as bytes."""
+    """Return the results of all steps as bytes."""
     out: list[Any] = []
     for action in actions:
         seen, reward, terminated, truncated, info = env.step(action)

@@ -1,4 +1,4 @@
-"""Games of ours with the faces of Gymnasium and PettingZoo, by the libraries' own tests and ours."""
+"""Games of Ludus as environments of Gymnasium and PettingZoo, by the libraries' tests and by these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of Go: headers as other programs read them, and those that cannot be read, which are named."""
+"""Records of Go: headers are read as by other programs, and notes name those that cannot be read."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_handicap_without_stones_gets_the_fixed_points() -> None:
     assert made.as_written().black == []
     assert len(read("(;SZ[9]KM[0]HA[2 stones];W[ee])").black) == 2
     assert len(read("(;SZ[19]KM[0]HA[9])").black) == 9
-    # Stones that are there, or are played as moves, are not placed twice.
+    # Stones that are set up, or are played as moves, are not placed twice.
     assert read("(;SZ[19]KM[0]HA[2]AB[pd][dp];W[qq])").notes == []
     assert read("(;SZ[19]KM[0]HA[2];B[pd];B[dp];W[qq])").notes == []
     for text in ("HA[3]AB[pd][dp];W[qq]", "HA[2];B[pd];W[qq]", "HA[12];W[qq]", "HA[-2];W[qq]", "HA[2.5]"):

@@ -88,14 +88,3 @@ def test_an_environment_that_has_moved_gets_the_message_of_its_library(
     assert str(caught.value).startswith(f"gymnasium/{name}: cannot be made: ImportError: ")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
-
-
-def test_an_unknown_option_of_a_declaration_is_named() -> None:
-    from ludus.games.python_game import declare, tensor
-
-    with pytest.raises(
-        TypeError, match=r"tensor\(\) got an unexpected keyword argument 'lable' \(did you mean labels"
-    ):
-        tensor("board", (9,), lable=("a",))  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"declare\(\) .* 'seat' \(did you mean seats"):
-        declare("nim", observation=(), heads=(), seat=2)  # type: ignore[call-arg]

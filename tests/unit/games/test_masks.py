@@ -1,4 +1,4 @@
-"""Legality by one rule, wherever a library puts it; nothing legal is an error of that match."""
+"""Action masks of every library follow one rule; a mask without a legal action is an error of its match."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: E402
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
 from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402
@@ -33,8 +34,8 @@ ENVS = "tests.unit.games.masked_envs"
 IN_DICT = spaces.Dict(observation=Box(0, 9, (1,), np.float32), action_mask=Box(0, 1, (4,), np.int8))
 
 
-class Checking(OneOf):
-    """Only legal actions, by the mask of the step before."""
+class LegalityCheck(OneOf):
+    """An environment that asserts that actions are legal by the mask of the step before."""
 
     def __init__(self, case: str, where: str) -> None:
         masks = [{} if m is None else {"action_mask": A(m, np.int8)} for m in CASES[case]]
@@ -57,11 +58,11 @@ class Checking(OneOf):
 
 
 def games(case: str) -> dict[str, tuple[str, dict[str, object]]]:
-    """A game of each library with the masks of a case."""
+    """Return a game of each library with the masks of a case."""
     zoo = typed(f"pettingzoo/{ENVS}")
     return {
-        "gymnasium, info": (registered(lambda: Checking(case, "info")), {}),
-        "gymnasium, observation": (registered(lambda: Checking(case, "observation")), {}),
+        "gymnasium, info": (registered(lambda: LegalityCheck(case, "info")), {}),
+        "gymnasium, observation": (registered(lambda: LegalityCheck(case, "observation")), {}),
         "pettingzoo, info": (zoo, {"case": case, "where": "info"}),
         "pettingzoo, observation": (zoo, {"case": case, "where": "observation"}),
         "dm_env": (typed(f"dm_env/{ENVS}:Door"), {"case": case}),
@@ -74,11 +75,14 @@ LIBRARIES = tuple(games("one"))
 
 
 def played(game: str, params: dict[str, object], matches: int = 6) -> list[MatchResult]:
-    """Matches of random legal choices."""
+    """Play matches of random legal choices."""
     seats = spec(game, params).seats
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(seats)))
     pool = ProcessPool(
-        game, params, lineup, slots=2, groups=1, workers=0, seed=1, num_matches=matches, on_error="truncate"
+        game,
+        params,
+        lineup,
+        PoolOptions(slots=2, groups=1, threads=0, seed=1, num_matches=matches, on_error="truncate"),
     )
     pool.attach(0, pool.slab(40))
     pool.recv(0)
@@ -232,7 +236,7 @@ def test_two_masks_of_a_step_must_agree() -> None:
 
 
 def test_a_loaded_policy_reads_the_mask_of_the_observation() -> None:
-    made = maker(registered(lambda: Checking("one", "observation")))
+    made = maker(registered(lambda: LegalityCheck("one", "observation")))
     face = GymnasiumFace(made)  # type: ignore[arg-type]
     seen = {"observation": A([1.0], np.float32), "action_mask": A([0, 1, 0, 0], np.int8)}
     assert face.legal(seen, None, None).tolist() == [[0, 1, 0, 0]]

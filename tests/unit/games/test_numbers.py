@@ -1,4 +1,4 @@
-"""Rewards and flags of any form: a number in an array of one is a number, all else is named."""
+"""Rewards and flags of any form: arrays of one element are read, other values are named in the error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_number_in_an_array_of_one_is_a_number(game: str, form: str) -> None:
     assert play(game, reward=form) == 3.0
 
 
-#: A game of one's own writes into float32 itself, and numpy reads numbers out of strings.
+#: A Python game writes into float32 itself, and numpy reads numbers out of strings.
 NAMED = [(game, form) for game in GAMES for form in WRONG if game != GAMES[-1] or form == "two"]
 
 

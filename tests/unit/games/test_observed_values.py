@@ -1,4 +1,4 @@
-"""Observations keep their values: what does not fit is named; pictures are read by one rule."""
+"""Observations keep their values, others are named in the error; pictures are read by one rule."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gymnasium.spaces import Box  # noqa: E402
 
 from ludus.cli import __main__ as cli  # noqa: E402
 from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.pictures import Layouts, picture  # noqa: E402
 from ludus.games.adapters.spaces import Observation  # noqa: E402
@@ -31,7 +32,7 @@ VECTOR = Box(-1, 1, (3,), F)
 BYTES = Box(0, 255, (3,), np.uint8)
 NESTED = spaces.Dict(a=spaces.Tuple((VECTOR, spaces.Discrete(3))), b=spaces.MultiBinary(2))
 
-#: A space, a value that is no member, and the message about it. Of all of them a match ends with an error.
+#: A space, a value that is no member, and the message about it. Each ends its match with an error.
 WRONG: dict[str, tuple[Space, Any, str]] = {
     "outside uint8": (BYTES, A([-1, 256, 300]), "-1 at [0] cannot be kept as uint8"),
     "half in uint8": (BYTES, A([0, 2.5, 3]), "2.5 at [1] cannot be kept as uint8"),
@@ -119,7 +120,9 @@ def test_a_bad_observation_ends_its_match_with_slot_seed_tick_and_key(steps: int
     fine = {"camera": A([1, 2, 3], np.uint8), "speed": A([0, 0, 0], F)}
     game = registered(lambda: OneOf(space, values=[*[fine] * steps, {**fine, "camera": A([1, 256, 3])}]))
     lineup = Lineup((SeatPlan((Controller(policy=0),)),))
-    pool = ProcessPool(game, {}, lineup, slots=1, groups=1, workers=0, seed=7, on_error="truncate")
+    pool = ProcessPool(
+        game, {}, lineup, PoolOptions(slots=1, groups=1, threads=0, seed=7, on_error="truncate")
+    )
     pool.attach(0, pool.slab(steps + 1))
     pool.recv(0)
     results = []

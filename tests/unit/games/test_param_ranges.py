@@ -1,4 +1,4 @@
-"""Ranges of parameters as people read them."""
+"""Readable ranges of parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kuhn and Leduc poker are OpenSpiel's: legal choices, information states and chips of random matches."""
+"""Kuhn and Leduc poker agree with OpenSpiel: choices, information states and chips of random matches."""
 
 from __future__ import annotations
 

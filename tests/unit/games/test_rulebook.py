@@ -1,4 +1,4 @@
-"""Rulebooks from files: what is read, what is refused and in which words, what travels."""
+"""Rulebooks from files: reading, messages of refusals, storage in runs and replays."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_rulebooks_are_checked_and_described_on_the_command_line(
 
 
 def fits(value: object, schema: dict[str, Any]) -> bool:
-    """The part of JSON schema that the rulebook's schema uses."""
+    """Check a value by the part of JSON schema that the rulebook's schema uses."""
     kind = schema["type"]
     if kind == "object":
         if not isinstance(value, dict):
@@ -242,14 +242,14 @@ def test_replays_store_the_rules_that_were_drawn(tmp_path: Path) -> None:
 
 
 def test_a_replay_never_names_a_file(tmp_path: Path) -> None:
-    """A path in a replay's parameters is taken for the name of a rulebook, which it is not."""
+    """A path in a replay's parameters counts as the name of a rulebook, and there is none of that name."""
     path = written(tmp_path, MINE)
     with pytest.raises(ParamError, match="no such rulebook"):
         spec("rts", {"rulebook": str(path)})
 
 
 def test_mutated_files_are_refused_or_valid(tmp_path: Path) -> None:
-    """The Python half of the fuzz test: TOML in, lines or a reason out. The core's own is fuzz_rulebook."""
+    """Fuzz the Python half: TOML gives lines or an error. The core's fuzz test is fuzz_rulebook."""
     good = (Path(rulebook.__file__).parent / "rulebooks" / "extended.toml").read_text(encoding="utf-8")
     rng = random.Random(5)
     refused = valid = 0

@@ -1,4 +1,4 @@
-"""SGF: known files, what is written is read, and anything at all ends in a message."""
+"""SGF: known files are read, writing and reading are inverse, and hostile bytes raise an error."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_every_file_decodes_in_some_encoding() -> None:
 
 
 def mutated(rng: random.Random, text: str) -> str:
-    """``text`` with a few bytes, brackets and pieces moved about."""
+    """Return ``text`` with a few bytes, brackets and pieces moved."""
     chars = list(text)
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(chars) + 1)

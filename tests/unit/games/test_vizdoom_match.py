@@ -1,4 +1,4 @@
-"""Engines against each other: barrier, watchdog, and nothing that stays behind."""
+"""Engines against each other: barrier, watchdog, and no processes left over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def match(players: int, **more: str) -> VizdoomMatch:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine engines start late, and a thread that stays in the library lets none start."""
+    """Allow for slow machines, and skip if a thread is stuck in the library."""
     monkeypatch.setattr(vizdoom_match, "START_S", 300.0)
     if any(not call.done() for call in vizdoom_match._stuck):
         pytest.skip("the library has not returned from a call since its engine was killed")
@@ -54,7 +54,7 @@ def actions(game: VizdoomMatch, choice: int) -> np.ndarray:
 
 
 def play(game: VizdoomMatch) -> None:
-    """Goes on without an end."""
+    """Play without an end."""
     while True:
         if game.step(actions(game, 0)):
             game._tics = 0

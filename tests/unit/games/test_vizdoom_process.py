@@ -19,7 +19,7 @@ from ludus.games.python_game import ProcessUnusable
 
 
 class Engine:
-    """Starts and ends at once. ``released``: what a tic of it waits for."""
+    """An engine that starts and ends at once. A tic waits for ``released``."""
 
     def __init__(self, started: list[Engine], released: threading.Event) -> None:
         self.started, self.released = started, released
@@ -35,7 +35,7 @@ class Engine:
 
 
 class Setting:
-    """Two seats."""
+    """A scenario of two seats."""
 
     spec: Any = None
     players, frame_skip, match_tics, tic_s = 2, 1, 10, 0.01

@@ -11,6 +11,7 @@ import pytest
 from ludus.evaluation.play import play_evaluation, rollout_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import GameSpec
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.registry import maker
@@ -188,19 +189,14 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
         spec = game_spec(name)
         batch, mask = LeafBatch(spec, 3), np.zeros((3, spec.mask_size), np.uint8)
         plies = int(native.plies[0])
-        games.read_positions(
-            name,
-            {},
-            3,
-            native.match[:1],
-            np.ascontiguousarray(native.action[:plies]),
-            np.array([0, plies]),
-            np.array([0, 3]),
-            wanted,
-            np.array([2, 0, 1], np.int32),
-            list(batch.arrays()),
-            mask,
+        actions = np.ascontiguousarray(native.action[:plies])
+        query = PositionQuery(
+            MatchMoves(native.match[:1], actions, np.array([0, plies])),
+            first=np.array([0, 3]),
+            wanted=wanted,
+            rows=np.array([2, 0, 1], np.int32),
         )
+        games.read_positions(name, {}, 3, query, list(batch.arrays()), mask)
         masks.append(([boards(batch, 3)], mask))
     np.testing.assert_array_equal(masks[0][1], masks[1][1])
     assert masks[0][0] == masks[1][0]

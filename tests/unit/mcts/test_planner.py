@@ -9,6 +9,7 @@ import pytest
 from ludus.evaluation.play import Player, plan_player, play_evaluation
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
 from ludus.mcts import Planner, PlannerConfig, SearchError, parse_plan
 from ludus.mcts.planner import is_plan
@@ -21,7 +22,7 @@ GAME = "minirts"
 def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
     """One match of the planned seat against ``bot``, at its start."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=bot),))))
-    pool = NativePool(game, {}, lineup, slots=1, groups=1, threads=0, seed=seed)
+    pool = NativePool(game, {}, lineup, PoolOptions(slots=1, groups=1, threads=0, seed=seed))
     slab = Slab(pool.spec, 300, pool.rows)
     pool.attach(0, slab)
     pool.recv(0)

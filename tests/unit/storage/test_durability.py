@@ -1,4 +1,4 @@
-"""What is left after a power cut, and checkpoints whose bytes have changed."""
+"""Files after a power cut, and checkpoints whose bytes have changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
 
 
 class Disk:
-    """What a power cut would leave: follows fsync of files and folders, and renames, by their paths."""
+    """Disk after a power cut: follows fsync of files and folders, and renames, by path."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[str, Path]] = []

@@ -240,7 +240,7 @@ def test_a_record_of_another_user_is_refused(run: Path, monkeypatch: pytest.Monk
 # ---- files that hold no method -----------------------------------------------------------------------
 
 SETTINGS = """\
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.config import ActorCriticConfig
 from ludus.algorithms.registry import Method
 """
 BAD: dict[str, tuple[str | bytes, str]] = {

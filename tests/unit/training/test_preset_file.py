@@ -84,13 +84,13 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ('policy.inputs = ["bord"]', "policy.inputs.0: unknown observation bord of tic_tac_toe"),
     ],
 )
-def test_a_mistake_says_where_what_and_what_was_expected(line: str, message: str) -> None:
+def test_an_error_names_the_place_the_value_and_the_expectation(line: str, message: str) -> None:
     lines = mistakes(line.encode() + b"\n" + GAME)
     assert len(lines) == 1
     assert lines[0].startswith(f"presets/x.toml: {message}")
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     lines = mistakes(GAME + b'[algorithm]\nclip_ratoi = 1\nlearning_rate = "x"\n[run]\nlag = "none"\n')
     assert [line.split(":")[1].split("=")[0].strip() for line in lines] == [
         "unknown key algorithm.clip_ratoi (did you mean clip_ratio?)",
@@ -125,12 +125,12 @@ def test_all_mistakes_are_told_at_once() -> None:
         ),
     ],
 )
-def test_documents_that_are_no_preset(raw: bytes, message: str) -> None:
+def test_documents_of_other_kinds_are_refused(raw: bytes, message: str) -> None:
     assert mistakes(raw)[0].startswith(message)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_refused_or_read_never_a_crash(raw: bytes) -> None:
+def test_any_bytes_are_read_or_refused_without_a_crash(raw: bytes) -> None:
     with suppress(PresetError):
         assert isinstance(parse_preset(raw, "x").preset, Preset)
 
@@ -223,7 +223,7 @@ def test_a_preset_is_a_path_or_a_shipped_name(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", sorted(shipped_presets()))
-def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(name: str) -> None:
+def test_shipped_presets_fit_their_games_and_round_trip_through_toml(name: str) -> None:
     loaded = load_preset(name)
     check_game(loaded)
     remarks = {e.path: e.origin for e in explain(loaded)}
@@ -270,6 +270,6 @@ def test_any_text_key_and_number_survive_toml(title: str, key: str, number: floa
 
 
 def test_a_preset_is_plain_data() -> None:
-    """What resume reads back is what was trained with, whatever the types."""
+    """A resumed run reads the settings that it was trained with, for all types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset

@@ -200,6 +200,7 @@ def pool_ticks_per_s(
 ) -> float:
     """Ticks per second of the pool with bots in every seat, with ``matches`` matches per thread."""
     from ludus.flow import Controller, Lineup, SeatPlan
+    from ludus.flow.pool_options import PoolOptions
     from ludus.pool.native import NativePool
 
     plans = tuple(SeatPlan((Controller(bot=bot),), frame_skip=frame_skip) for bot in bots)
@@ -209,11 +210,9 @@ def pool_ticks_per_s(
         game,
         params,
         Lineup(plans, rotate=False),
-        slots=matches * threads * groups,
-        groups=groups,
-        threads=workers,
-        seed=seed,
-        num_matches=2**40,
+        PoolOptions(
+            slots=matches * threads * groups, groups=groups, threads=workers, seed=seed, num_matches=2**40
+        ),
     ) as pool:
         started, before = time.perf_counter(), pool.stats().ticks
         while (elapsed := time.perf_counter() - started) < seconds:

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from ludus.flow import Slab
 from ludus.flow.masks import legal_choices
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import kept_state, make_match, revive, unpack_one
@@ -218,23 +219,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return self._see(), self._info()
 
     def _make(self) -> Any:
-        return self._native.make_pool(
-            game=self._name,
-            params=self._params,
-            plans=self._plans,
-            rotate=False,
-            slots=self.num_envs,
-            groups=1,
-            threads=self._threads,
-            seed=self._seed,
-            num_matches=None,
-            autoreset="same_step",
-            truncate_ticks=0,
-            raise_errors=False,
-            record_all=False,
-            record_matches=(),
-            hash_every=100,
+        options = PoolOptions(
+            slots=self.num_envs, groups=1, threads=self._threads, seed=self._seed, on_error="truncate"
         )
+        return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the matches in their current state, for ``copy`` and other processes."""

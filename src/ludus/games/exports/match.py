@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Slab, TensorSpec
 from ludus.flow.masks import check_choices, legal_choices
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed
@@ -162,23 +163,8 @@ class NativeMatch(EnvMatch):
         self._quiet()
 
     def _make(self, seed: int) -> core.PoolHandle:
-        return self._native.make_pool(
-            game=self._name,
-            params=self._params,
-            plans=self._plans,
-            rotate=False,
-            slots=1,
-            groups=1,
-            threads=0,
-            seed=seed,
-            num_matches=None,
-            autoreset="off",
-            truncate_ticks=0,
-            raise_errors=False,
-            record_all=False,
-            record_matches=(),
-            hash_every=100,
-        )
+        options = PoolOptions(slots=1, groups=1, threads=0, seed=seed, autoreset="off", on_error="truncate")
+        return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the match in its current state, for ``copy`` and other processes."""

@@ -17,6 +17,7 @@ from ludus.algorithms.alphazero.samples import Ends
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
@@ -76,18 +77,9 @@ class AlphaZeroComponents:
             t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
         }
         mask = np.zeros((count, self.spec.mask_size), np.uint8)
+        query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
         self.game.games.read_positions(
-            self.game.name,
-            self.params,
-            self.seed,
-            match,
-            actions,
-            offset,
-            first,
-            wanted,
-            rows,
-            list(obs.values()),
-            mask,
+            self.game.name, self.params, self.seed, query, list(obs.values()), mask
         )
         return obs, mask
 
@@ -96,17 +88,8 @@ class AlphaZeroComponents:
         ends = Ends.empty(len(matches), self.spec.counted_cells)
         offset = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
         with fitting():
-            self.game.games.read_ends(
-                self.game.name,
-                self.params,
-                self.seed,
-                matches.match,
-                matches.action,
-                offset,
-                ends.ownership,
-                ends.score,
-                ends.counted,
-            )
+            moves = MatchMoves(matches.match, matches.action, offset)
+            self.game.games.read_ends(self.game.name, self.params, self.seed, moves, ends)
         return ends
 
     def matches_meta(self) -> MatchesMeta:

@@ -33,7 +33,7 @@ SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no 
 
 
 def heat_map(table: PayoffTable) -> str:
-    """``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
+    """Return ``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
     names = [short(name) for name in table.players]
     count = len(names)
     cell = CELL if count <= NUMBERED else SMALL_CELL
@@ -84,7 +84,7 @@ def _key(x: float, y: float) -> list[str]:
 
 
 def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
-    """Bradley-Terry ratings of frozen players over steps, and of ``members`` now as rings.
+    """Return Bradley-Terry ratings of frozen players over steps; current ratings of ``members`` are rings.
 
     Bars are 95% intervals, cut where they are far longer than the ratings differ.
     """
@@ -119,7 +119,7 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
 
 
 def settings_plot(record: Record) -> str:
-    """A panel for each setting that a population changes: its value for each member over steps."""
+    """Return a panel for each setting that a population changes: its value for each member over steps."""
     lives = {m.name: [e for e in record.milestones if e.member == m.name and e.hyper] for m in record.members}
     lives = {name: milestones for name, milestones in lives.items() if milestones}
     ends = {m.name: m.steps for m in record.members}

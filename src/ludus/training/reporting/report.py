@@ -26,7 +26,7 @@ LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first tab
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
-    """Writes ``report.md``, its plots, and ``report.html``, which holds all of them.
+    """Write ``report.md``, its plots, and ``report.html``, which holds all of them.
 
     A file that cannot be written leaves the older one.
     """
@@ -42,7 +42,10 @@ def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
 
 
 def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
-    """Markdown: results first, then the curve, then how to get it again. ``league``: lines about it."""
+    """Return Markdown: results first, then the curve, then the commands that repeat the run.
+
+    ``league``: lines about it.
+    """
     updates, evaluations = read_metrics(run)
     info = run.info()
     lines = [f"# {markdown(preset.title or run.path.name)}", ""]
@@ -82,7 +85,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
 
 
 def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
-    """What the run did altogether; the counters of a league's members add up."""
+    """Return the totals of the run; the counters of a league's members add up."""
     last = {u.player: u for u in updates}.values()
     steps, ticks, matches, versions = (
         sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version")
@@ -139,7 +142,7 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
 
 
 def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
-    """What was reached without any training, in the same setting; nothing where it was not measured."""
+    """Return the results without any training in the same setting; none where they were not measured."""
     lines = []
     for r in results:
         known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
@@ -149,7 +152,7 @@ def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
 
 
 def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
-    """How the version of the final matches was chosen; nothing where there was no choice."""
+    """Return how the version of the final matches was chosen; nothing where there was no choice."""
     if not candidates:
         return []
     names = _names(candidates)
@@ -191,7 +194,7 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         )
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
     if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
-        lines += ["", f"The run began with the weights `{begun}`."]
+        lines += ["", f"The run started from the weights `{begun}`."]
     return lines
 
 
@@ -216,7 +219,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
-    """Numbers over steps: those of learning, or all others but times.
+    """Return numbers over steps: those of learning, or all others but times.
 
     Columns are the numbers that are there: which these are is the learning method's choice.
     """
@@ -235,14 +238,14 @@ def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]
 
 
 def _number(value: float | None) -> str:
-    """Three digits or so, and none too many before the point."""
+    """Return about three digits, and none too many before the point."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def thinned(items: Sequence[Item], count: int) -> list[Item]:
-    """At most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    """Return at most ``count`` of ``items``, evenly spaced, the first and the last among them."""
     if len(items) <= count:
         return list(items)
     return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

@@ -23,9 +23,9 @@ class ByValue(msgspec.Struct, frozen=True):
 
 
 def by_value(settings: Mapping[str, Mapping[str, object]]) -> ByValue | None:
-    """The setting with the most values, at least three numbers, over which cells are compared; None without.
+    """Return the setting over which cells are compared: the one with the most values, at least three numbers.
 
-    ``settings``: cell -> the settings in which cells differ.
+    None without such a setting. ``settings``: cell -> the settings in which cells differ.
     """
     paths = next(iter(settings.values()), {})
     numbers = {p: sorted({v for v in (c[p] for c in settings.values()) if _is_number(v)}) for p in paths}
@@ -52,7 +52,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
-    """Centre and interval of ``results``, of one opponent, over the values: evenly spaced, in their order."""
+    """Return centre and interval of ``results`` of one opponent over the values, evenly spaced, in order."""
     found = {r.cell: r for r in results}
     first = results[0]
     summaries = [r.summary for r in results]

@@ -44,11 +44,16 @@ def counts_help(record: Record) -> bool:
 
 
 def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
-    """A run's results at ``grid: [G]`` decisions, NaN where there are none.
+    """Return a run's results at ``grid: [G]`` decisions, NaN where there are none.
 
-    With ``evaluated`` those of its evaluations, joined by lines. Else of the training matches: between two
-    points of the grid the win rate, or in games of one seat the running mean of returns. The first
-    ``settled`` matches are left out where there are later ones: the first matches to end are the shortest.
+    Args:
+        record: Updates and evaluations of the run.
+        grid: Decisions ``[G]``, ascending.
+        evaluated: Whether the results are those of its evaluations, joined by lines. Else they are those of
+            the training matches: between two points of the grid the win rate, or in games of one seat the
+            running mean of returns.
+        settled: Number of first matches that are left out where there are later ones: the first to end are
+            the shortest.
     """
     updates, evaluations = record
     if evaluated:
@@ -87,9 +92,9 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
 
 
 def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve | None:
-    """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none.
+    """Return the curve of a cell's runs up to ``most`` decisions, where all of them have a result.
 
-    ``settled``: see :func:`run_curve`.
+    None for no such point. ``settled``: see :func:`run_curve`.
     """
     evaluated = all(has_evaluations(r) for r in records)
     grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
@@ -110,7 +115,7 @@ def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve 
 
 
 def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
-    """A panel for each eight cells. ``rates``: the values are win rates in 0..1."""
+    """Return a panel for each eight cells. ``rates``: the values are win rates in 0..1."""
     names = list(curves)
     groups = [names[i : i + LINES] for i in range(0, len(names), LINES)]
     most = max(c.steps[-1] for c in curves.values())
