@@ -27,7 +27,7 @@ class Loader:
         self.engine = Engine(BotPlayer("random"), {"size": "9", "komi": "7", **params}, log=self.notes.append)
 
     def load(self, text: str, until: str = "") -> str:
-        """The answer."""
+        """Return the answer."""
         self.notes.clear()
         self.path.write_text(text, encoding="utf-8")
         (answer,) = ask(self.engine, f"loadsgf {self.path}{until}")
