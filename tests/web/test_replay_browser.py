@@ -24,7 +24,7 @@ return points.map(p => c.getImageData(...ludus.pointOf(...p), 1, 1).data[1]); })
 
 
 def moment(tick: int) -> dict[str, Any]:
-    """The view document of the synthetic match at ``tick``."""
+    """Return the view document of the synthetic match at ``tick``."""
     view: dict[str, Any] = json.loads(synthetic.documents(4000, EVERY)[tick // EVERY])
     assert view["tick"] == tick
     return view
