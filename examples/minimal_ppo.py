@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.pool.native import NativePool
 
 ROLLOUT, EPOCHS, MINIBATCHES = 16, 4, 4
@@ -24,22 +25,26 @@ DISCOUNT, GAE_LAMBDA, CLIP, ENTROPY, VALUE = 0.99, 0.95, 0.2, 0.01, 0.5
 
 
 class ActorCritic(nn.Module):
-    """Two hidden layers, one head of logits (masked where illegal), one value."""
+    """Network of two hidden layers, one head of logits (masked where illegal), one value."""
 
     def __init__(self, inputs: int, choices: int) -> None:
+        """Make a network of ``inputs`` numbers and ``choices`` actions."""
         super().__init__()
         self.body = nn.Sequential(nn.Linear(inputs, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh())
         self.logits, self.value = nn.Linear(128, choices), nn.Linear(128, 1)
 
     def forward(self, obs: Tensor, legal: Tensor) -> tuple[torch.distributions.Categorical, Tensor]:
-        """``obs: float32[B, D]``, ``legal: bool[B, A]`` -> distribution over A choices, ``value[B]``."""
+        """Return a distribution over A choices and ``value[B]`` of ``obs: float32[B, D]``.
+
+        ``legal: bool[B, A]`` masks the choices.
+        """
         hidden = self.body(obs)
         logits = self.logits(hidden).masked_fill(~legal, -1e9)
         return torch.distributions.Categorical(logits=logits), self.value(hidden)[:, 0]
 
 
 def observation(spec: GameSpec, slab: Slab, t: int | slice) -> Tensor:
-    """All observation tensors of ``slab`` at ``t``, flattened and joined: ``float32[..., R, D]``."""
+    """Return all observation tensors of ``slab`` at ``t``, flattened and joined: ``float32[..., R, D]``."""
     flat = []
     for tensor in spec.observation:
         values = slab.obs[tensor.name][t].reshape(*slab.active[t].shape, -1)
@@ -50,26 +55,26 @@ def observation(spec: GameSpec, slab: Slab, t: int | slice) -> Tensor:
 
 
 def advantages(slab: Slab) -> npt.NDArray[np.float32]:
-    """Generalised advantage estimates ``[T, R]``. Rewards between two decisions belong to the first."""
+    """Return generalised advantage estimates ``[T, R]``. A reward belongs to the last decision before it."""
     advantage = np.zeros((slab.steps, slab.rows), np.float32)
     reward = np.zeros(slab.rows, np.float32)  # since the next decision, backwards in time
-    goes_on = slab.active[-1].astype(np.float32)  # 0 where the match ended in between
+    continues = slab.active[-1].astype(np.float32)  # 0 where the match ended in between
     value, later = slab.value[-1].copy(), np.zeros(slab.rows, np.float32)
     for t in reversed(range(slab.steps)):
         ended = (slab.terminated[t] | slab.truncated[t]) != 0
         reward = np.where(ended, 0.0, reward) + slab.reward[t]
-        goes_on = np.where(ended, 0.0, goes_on)
-        delta = reward + DISCOUNT * goes_on * value - slab.value[t]
-        now = delta + DISCOUNT * GAE_LAMBDA * goes_on * later
+        continues = np.where(ended, 0.0, continues)
+        delta = reward + DISCOUNT * continues * value - slab.value[t]
+        now = delta + DISCOUNT * GAE_LAMBDA * continues * later
         acts = slab.active[t] != 0
         advantage[t] = now
         later, value = np.where(acts, now, later), np.where(acts, slab.value[t], value)
-        reward, goes_on = np.where(acts, 0.0, reward), np.where(acts, 1.0, goes_on)
+        reward, continues = np.where(acts, 0.0, reward), np.where(acts, 1.0, continues)
     return advantage
 
 
 def collect(pool: NativePool, slab: Slab, network: ActorCritic) -> list[float]:
-    """Fills ``slab`` with ``ROLLOUT`` decisions of every row. Returns the outcomes of finished matches."""
+    """Fill ``slab`` with ``ROLLOUT`` decisions of every row; return the outcomes of finished matches."""
     outcomes = []
     pool.attach(0, slab)
     for t in range(slab.steps + 1):
@@ -90,7 +95,7 @@ def collect(pool: NativePool, slab: Slab, network: ActorCritic) -> list[float]:
 
 
 def update(spec: GameSpec, slab: Slab, network: ActorCritic, optimiser: torch.optim.Optimizer) -> None:
-    """Some epochs of minibatches over the decisions of ``slab``."""
+    """Train for ``EPOCHS`` epochs of minibatches over the decisions of ``slab``."""
     acts = slab.active[:-1] != 0
     advantage = advantages(slab)[acts]
     target = torch.from_numpy(advantage + slab.value[:-1][acts])
@@ -112,10 +117,12 @@ def update(spec: GameSpec, slab: Slab, network: ActorCritic, optimiser: torch.op
 
 
 def train(game: str, opponent: str, steps: int, seed: int = 1) -> float:
-    """Trains against a bot for ``steps`` decisions. Returns the mean outcome of the last 1,000 matches."""
+    """Train against a bot for ``steps`` decisions; return the mean outcome of the last 1,000 matches."""
     torch.manual_seed(seed)
     learner, bot = SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=opponent),))
-    with NativePool(game, {}, Lineup((learner, bot)), slots=256, groups=1, threads=1, seed=seed) as pool:
+    with NativePool(
+        game, {}, Lineup((learner, bot)), PoolOptions(slots=256, groups=1, threads=1, seed=seed)
+    ) as pool:
         if len(pool.spec.heads) != 1:
             raise SystemExit(f"{game} has {len(pool.spec.heads)} action heads; this example handles one")
         slab = Slab(pool.spec, ROLLOUT, pool.rows)

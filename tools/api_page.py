@@ -46,7 +46,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Results and metrics": (
         ("ludus.training.runs", "RunResult"),
         ("ludus.evaluation.results", "EvalResult"),
-        ("ludus.mcts.player", "Found"),
+        ("ludus.mcts.player", "SearchResult"),
         ("ludus.training.reporting.metrics", "UpdateMetrics"),
         ("ludus.training.reporting.metrics", "EvaluationMetrics"),
     ),

@@ -121,7 +121,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "storage": ("storage", "training/test_lost_files.py"),
     "storage/journal": ("league/test_journal.py", "league/test_killed.py"),
-    "storage/games": ("training/test_lost_files.py", "training/test_alphazero.py"),
+    "storage/matches": ("training/test_lost_files.py", "training/test_alphazero.py"),
     "training": (
         "training/test_parts.py",
         "training/test_one_seat.py",

@@ -52,7 +52,7 @@ def record(played: ProgramMatch, size: int, komi: float, black: str, white: str)
     moves = [("BW"[s], None if p == size * size else (p % size, p // size)) for s, p in played.moves]
     info = {"PB": black, "PW": white, "RU": "Chinese"}
     return sgf.write(
-        go_record.tree(go_record.Record(size, komi, moves=moves, result=played.result, info=info))
+        go_record.tree(go_record.GoRecord(size, komi, moves=moves, result=played.result, info=info))
     )
 
 

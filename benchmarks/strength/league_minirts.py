@@ -70,7 +70,7 @@ def first_weights(reference: str) -> str:
 def seed_of(reference: str) -> int:
     """Seed of the run of ``reference``."""
     run = run_of(reference)
-    return parse_preset(run.config_bytes(), str(run.config), stored=True).preset.run.seed
+    return parse_preset(run.config_bytes(), str(run.config)).preset.run.seed
 
 
 def decisions(reference: str) -> int:
@@ -104,7 +104,7 @@ def measure(job: Job, seed: int, threads: int) -> Line:
     game, params = "", None
     if job.setting:
         run = run_of(job.setting)
-        preset = parse_preset(run.config_bytes(), str(run.config), stored=True).preset
+        preset = parse_preset(run.config_bytes(), str(run.config)).preset
         game, params = preset.game.name, preset.game.params
     result: EvalResult = evaluate(
         job.player,

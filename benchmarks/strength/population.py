@@ -76,7 +76,7 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
         changes=changes,
         steps=done.steps,
         minutes=done.minutes,
-        first=tuple(p.tune[RATE].start[i] for i, p in enumerate(preset.league.players)),
+        first=tuple(p.tune[RATE].start[i] for i, p in enumerate(preset.league.members)),
         last=tuple(m.hyper[RATE] for m in members),
         returns=tuple(m.mean_return or 0.0 for m in members),
         copies=sum(m.what == "copied" for m in record.milestones),

@@ -29,6 +29,7 @@ import torch
 from ludus.codecs.registry import codec_of
 from ludus.evaluation.players import resolve_player
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.native import core
 from ludus.pool.native import NativePool
 from ludus.rollouts.actor import ActInput
@@ -42,7 +43,9 @@ Ints = npt.NDArray[np.int32]
 def make_pool(inputs: Sequence[str] = (), threads: int = 0) -> NativePool:
     plan = SeatPlan((Controller(policy=0),), frame_skip=FRAME_SKIP)
     lineup = Lineup((plan, plan))
-    return NativePool("minirts", {}, lineup, slots=MATCHES, groups=2, threads=threads, inputs=inputs)
+    return NativePool(
+        "minirts", {}, lineup, PoolOptions(slots=MATCHES, groups=2, threads=threads, inputs=inputs)
+    )
 
 
 def recorded(player: str, steps: int) -> list[list[Ints]]:

@@ -24,6 +24,7 @@ import gymnasium
 import numpy as np
 
 from ludus.flow import Controller, Lineup, SeatPlan
+from ludus.flow.pool_options import PoolOptions
 from ludus.pool.process import ProcessPool
 
 GAME = "CartPole-v1"
@@ -86,7 +87,10 @@ def pool(matches: int, workers: int, vectorise: str) -> Callable[[float], Measur
 
     def run(seconds: float) -> Measured:
         with ProcessPool(
-            f"gymnasium/{GAME}", {"vectorise": vectorise}, ALONE, slots=matches, groups=2, workers=workers
+            f"gymnasium/{GAME}",
+            {"vectorise": vectorise},
+            ALONE,
+            PoolOptions(slots=matches, groups=2, threads=workers),
         ) as made:
             slab = made.slab(64)
             seen = slab.obs["observation"]

@@ -35,13 +35,15 @@ import numpy as np
 import torch
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
 from ludus.league.events import Frozen, GoOn, Ordered, Reset
 from ludus.league.league import League
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
 from ludus.presets.config import OpponentConfig, Preset
-from ludus.presets.file import load_preset, parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor
@@ -51,7 +53,7 @@ from ludus.training.actor_learner.trainer import prepare as prepare_run
 from ludus.training.league.league_run import LeagueTrainer
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.league.member import HAND
-from ludus.training.prepared import ClosableSteps
+from ludus.training.run_builder import ClosableSteps
 from ludus.training.run_context import RunContext
 
 PRESETS = ("presets/minirts.toml", "presets/pommerman-ffa.toml")
@@ -82,7 +84,12 @@ def observed(path: str, rows: int) -> tuple[Slab, int]:
     spec, params = resolve_spec(preset)
     lineup = Lineup((SeatPlan((Controller(policy=0),)),) * spec.seats)
     pool = make_pool(
-        spec.name, params, lineup, slots=rows, groups=1, threads=0, seed=1, inputs=preset.policy.inputs
+        spec.name,
+        params,
+        lineup,
+        PoolOptions(
+            slots=rows, groups=1, threads=0, seed=1, inputs=preset.policy.inputs, on_error="truncate"
+        ),
     )
     try:
         slab = pool.slab(WARM)
@@ -208,7 +215,7 @@ def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
     info = RunInfo(1, "", spec.name, spec.spec_hash, preset.run.seed, "", ())
     context = RunContext(preset, RunDirectory.create(folder, to_toml(preset), info))
     prepared = (prepare_league if preset.league else prepare_run)(preset, None)
-    with contextlib.closing(context.report), contextlib.closing(prepared.begin(context)) as steps:
+    with contextlib.closing(context.report), contextlib.closing(prepared.start(context)) as steps:
         yield steps
 
 

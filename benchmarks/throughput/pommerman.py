@@ -22,6 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec
 from ludus.native import core
 from ludus.pool.native import NativePool
@@ -55,7 +56,7 @@ def observed_steps_s(params: dict[str, str], rounds: int) -> float:
     """Steps/s of processor time through the pool, every seat observed; random legal decisions."""
     plan = SeatPlan((Controller(policy=0),))
     lineup = Lineup((plan,) * 4)
-    with NativePool("pommerman", params, lineup, slots=MATCHES, groups=1, threads=0) as pool:
+    with NativePool("pommerman", params, lineup, PoolOptions(slots=MATCHES, groups=1, threads=0)) as pool:
         slab = Slab(pool.spec, STEPS, pool.rows)
 
         def play() -> int:

@@ -24,6 +24,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.native import core
 from ludus.pool.native import NativePool
 
@@ -33,7 +34,9 @@ STEPS = 128
 def learned_pool(matches: int, threads: int) -> NativePool:
     """Tic-tac-toe with a learned policy at both seats."""
     plan = SeatPlan((Controller(policy=0),))
-    return NativePool("tic_tac_toe", {}, Lineup(plans=(plan, plan)), slots=matches, groups=1, threads=threads)
+    return NativePool(
+        "tic_tac_toe", {}, Lineup(plans=(plan, plan)), PoolOptions(slots=matches, groups=1, threads=threads)
+    )
 
 
 def cpu_ns(work: Callable[[], int]) -> float:
@@ -116,7 +119,9 @@ def bots_pool(threads: int, matches: int) -> NativePool:
     """MiniRTS, SIMPLE against SIMPLE, a schedule of `matches` matches through the pool."""
     plan = SeatPlan((Controller(bot="simple"),), frame_skip=50)
     lineup = Lineup(plans=(plan, plan))
-    return NativePool("minirts", {}, lineup, slots=64, groups=2, threads=threads, num_matches=matches)
+    return NativePool(
+        "minirts", {}, lineup, PoolOptions(slots=64, groups=2, threads=threads, num_matches=matches)
+    )
 
 
 def play_out(pool: NativePool) -> int:

@@ -26,7 +26,7 @@ import torch
 
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.mcts.network import NetworkEvaluator
-from ludus.mcts.self_play import SelfPlay
+from ludus.mcts.self_play import MatchNumbers, SelfPlay
 from ludus.policies.factory import build_network
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import resolve_spec
@@ -93,8 +93,7 @@ def main() -> int:
                 config.self_play,
                 evaluator=evaluator.sibling(i),
                 seed=1,
-                first=i,
-                stride=threads,
+                numbers=MatchNumbers(i, threads),
             )
             for i in range(threads)
         ]

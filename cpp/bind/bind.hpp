@@ -21,6 +21,16 @@ namespace nb = nanobind;
 // Parameters as Python hands them over: dict[str, str].
 using ParamDict = std::map<std::string, std::string>;
 
+// A field of a Python struct, by its name. Raises TypeError for a value of another type.
+template <class T>
+T field(nb::handle object, const char* name, bool convert = true) {
+  T value{};
+  if (!nb::try_cast<T>(object.attr(name), value, convert)) {
+    throw nb::type_error((std::string(name) + ": a value of this type cannot be used").c_str());
+  }
+  return value;
+}
+
 // ParamError, ReplayError and SearchError are ValueErrors in Python, GameError is a RuntimeError.
 inline void bind_errors(nb::module_& m) {
   nb::exception<ParamError>(m, "ParamError", PyExc_ValueError);

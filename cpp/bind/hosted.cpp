@@ -187,20 +187,14 @@ void bind_hosted(nb::module_& m) {
       "make_self_play over a Source of ludus.games.searchable. Raises SearchError.");
   m.def(
       "read_hosted_positions",
-      [](const nb::object& source, std::uint64_t seed, const Column<std::uint64_t>& match,
-         const Column<std::uint16_t>& actions, const Column<std::int64_t>& offset,
-         const Column<std::int64_t>& first, const Column<std::int32_t>& wanted,
-         const Column<std::int32_t>& rows, const nb::list& obs, const SearchArray& mask) {
+      [](const nb::object& source, std::uint64_t seed, nb::handle query, const nb::list& obs,
+         const SearchArray& mask) {
         const auto reader = hosted_positions(std::make_unique<PythonSource>(source));
-        read_positions(*reader, seed, span_of(match), span_of(actions), span_of(offset),
-                       span_of(first), span_of(wanted), span_of(rows), obs, mask);
+        read_positions(*reader, seed, query, obs, mask);
       },
-      nb::arg("source"), nb::arg("seed"), nb::arg("match"), nb::arg("actions"), nb::arg("offset"),
-      nb::arg("first"), nb::arg("wanted"), nb::arg("rows"), nb::arg("obs"), nb::arg("mask"),
-      nb::sig(
-          "def read_hosted_positions(source: typing.Any, seed: int, match: typing.Any, actions: "
-          "typing.Any, offset: typing.Any, first: typing.Any, wanted: typing.Any, rows: "
-          "typing.Any, obs: list[typing.Any], mask: typing.Any) -> None"),
+      nb::arg("source"), nb::arg("seed"), nb::arg("query"), nb::arg("obs"), nb::arg("mask"),
+      nb::sig("def read_hosted_positions(source: typing.Any, seed: int, query: typing.Any, obs: "
+              "list[typing.Any], mask: typing.Any) -> None"),
       "read_positions over a Source of ludus.games.searchable. Raises SearchError.");
   m.def(
       "hosted_state",
@@ -212,47 +206,43 @@ void bind_hosted(nb::module_& m) {
       "A match of a game written in Python after these moves, as SearchHandle.set_state takes it.");
   m.def(
       "replay_encode",
-      [](const std::string& game, int version, const ParamDict& params, std::uint64_t seed,
-         std::uint64_t match, std::vector<std::string> players, int heads,
-         const std::vector<std::uint32_t>& ticks, const std::vector<std::uint8_t>& seats,
-         std::vector<std::int32_t> actions, std::uint32_t length, std::uint32_t hash_every,
-         std::vector<std::uint64_t> hashes, std::uint64_t final_hash, bool over,
-         std::vector<float> outcome, std::vector<float> returns, int reproduced) {
-        const std::size_t n = players.size();
-        if (seats.size() != ticks.size() || outcome.size() != n || returns.size() != n ||
-            heads < 0 || actions.size() != ticks.size() * static_cast<std::size_t>(heads) ||
-            !std::is_sorted(ticks.begin(), ticks.end()) || hash_every < 1 ||
-            hashes.size() != length / hash_every + 1 || reproduced < 0 || reproduced > 2) {
+      [](nb::handle replay) {
+        const auto ticks = field<std::vector<std::uint32_t>>(replay, "ticks");
+        const auto seats = field<std::vector<std::uint8_t>>(replay, "seats");
+        const auto reproduced = field<int>(replay, "reproduced");
+        Replay r;
+        r.game = field<std::string>(replay, "game");
+        r.version = field<int>(replay, "version");
+        r.params = field<ParamDict>(replay, "params");
+        r.seed = {field<std::uint64_t>(replay, "seed"), field<std::uint64_t>(replay, "match")};
+        r.heads = field<int>(replay, "heads");
+        r.players = field<std::vector<std::string>>(replay, "players");
+        r.actions = field<std::vector<std::int32_t>>(replay, "actions");
+        r.ticks = field<std::uint32_t>(replay, "length");
+        r.hash_every = field<std::uint32_t>(replay, "hash_every");
+        r.hashes = field<std::vector<std::uint64_t>>(replay, "hashes");
+        r.final_hash = field<std::uint64_t>(replay, "final_hash");
+        r.over = field<bool>(replay, "over");
+        r.outcome = field<std::vector<float>>(replay, "outcome");
+        auto returns = field<std::vector<float>>(replay, "returns");
+        const std::size_t n = r.players.size();
+        if (seats.size() != ticks.size() || r.outcome.size() != n || returns.size() != n ||
+            r.heads < 0 || r.actions.size() != ticks.size() * static_cast<std::size_t>(r.heads) ||
+            !std::is_sorted(ticks.begin(), ticks.end()) || r.hash_every < 1 ||
+            r.hashes.size() != r.ticks / r.hash_every + 1 || reproduced < 0 || reproduced > 2) {
           throw ReplayError("replay: columns that do not fit each other");
         }
-        Replay r;
-        r.game = game;
-        r.version = version;
-        r.params = params;
-        r.seed = {seed, match};
-        r.heads = heads;
-        r.players = std::move(players);
         for (std::size_t i = 0; i < ticks.size(); ++i)
           r.decisions.push_back({ticks[i], seats[i], -1});
-        r.actions = std::move(actions);
-        r.ticks = length;
-        r.hash_every = hash_every;
-        r.hashes = std::move(hashes);
-        r.final_hash = final_hash;
-        r.over = over;
-        r.outcome = std::move(outcome);
         r.hosted = {static_cast<Reproduced>(reproduced), std::move(returns)};
         const std::string data = encode_replay(r);
-        static_cast<void>(decode_replay(std::as_bytes(std::span(data))));  // what nobody could read
+        static_cast<void>(
+            decode_replay(std::as_bytes(std::span(data))));  // refuses what is invalid
         return nb::bytes(data.data(), data.size());
       },
-      nb::kw_only(), nb::arg("game"), nb::arg("version"), nb::arg("params"), nb::arg("seed"),
-      nb::arg("match"), nb::arg("players"), nb::arg("heads"), nb::arg("ticks"), nb::arg("seats"),
-      nb::arg("actions"), nb::arg("length"), nb::arg("hash_every"), nb::arg("hashes"),
-      nb::arg("final_hash"), nb::arg("over"), nb::arg("outcome"), nb::arg("returns"),
-      nb::arg("reproduced"),
-      "The bytes of a replay of a game written in Python; see ludus.games.taped. Raises "
-      "ReplayError.");
+      nb::arg("replay"), nb::sig("def replay_encode(replay: typing.Any) -> bytes"),
+      "The bytes of a replay of a game written in Python, a ludus.flow.hosted_replay.HostedReplay. "
+      "Raises ReplayError.");
   m.def(
       "replay_hashes",
       [](const nb::bytes& data) {

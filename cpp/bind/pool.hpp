@@ -311,36 +311,50 @@ inline void bind_pool_handle(nb::module_& m) {
       .def("close", &PoolHandle::close);
 }
 
+// From a ludus.flow.pool_options.PoolOptions. `inputs` names tensors there, and is a set of bits
+// here.
+inline PoolOptions to_options(nb::handle options, Lineup lineup, std::uint32_t inputs) {
+  PoolOptions o;
+  o.lineup = std::move(lineup);
+  o.slots = field<int>(options, "slots");
+  o.groups = field<int>(options, "groups");
+  o.threads = field<int>(options, "threads");
+  o.seed = field<std::uint64_t>(options, "seed");
+  o.num_matches =
+      field<std::optional<std::uint64_t>>(options, "num_matches").value_or(PoolOptions::kEndless);
+  o.autoreset = to_autoreset(field<std::string>(options, "autoreset"));
+  o.truncate_ticks = field<std::uint32_t>(options, "truncate_ticks");
+  o.raise_errors = field<std::string>(options, "on_error") == "raise";
+  o.inputs = inputs;
+  o.record.hash_every = field<std::uint32_t>(options, "hash_every");
+  const nb::object record = options.attr("record");
+  if (nb::isinstance<nb::str>(record)) {
+    o.record.all = true;
+  } else {
+    for (const nb::handle match : record) {
+      std::uint64_t number = 0;
+      if (!nb::try_cast(match, number)) throw nb::type_error("record: expected match numbers");
+      o.record.matches.push_back(number);
+    }
+    std::sort(o.record.matches.begin(), o.record.matches.end());
+  }
+  return o;
+}
+
 inline void bind_pool(nb::module_& m, const GameSet& games) {
   bind_pool_handle(m);
   m.def(
       "make_pool",
       [&games](const std::string& game, const ParamDict& params,
-               const std::vector<PlanTuple>& plans, bool rotate, int slots, int groups, int threads,
-               std::uint64_t seed, std::optional<std::uint64_t> num_matches,
-               const std::string& autoreset, std::uint32_t truncate_ticks, bool raise_errors,
-               bool record_all, const std::vector<std::uint64_t>& record_matches,
-               std::uint32_t hash_every, std::uint32_t inputs) {
-        PoolOptions o;
-        o.lineup = to_lineup(plans, rotate);
-        o.slots = slots;
-        o.groups = groups;
-        o.threads = threads;
-        o.seed = seed;
-        o.num_matches = num_matches.value_or(PoolOptions::kEndless);
-        o.autoreset = to_autoreset(autoreset);
-        o.truncate_ticks = truncate_ticks;
-        o.raise_errors = raise_errors;
-        o.inputs = inputs;
-        o.record = {record_all, record_matches, hash_every};
-        std::sort(o.record.matches.begin(), o.record.matches.end());
-        return new PoolHandle(games.at(game).pool(Params(params), o));
+               const std::vector<PlanTuple>& plans, bool rotate, nb::handle options,
+               std::uint32_t inputs) {
+        return new PoolHandle(games.at(game).pool(
+            Params(params), to_options(options, to_lineup(plans, rotate), inputs)));
       },
-      nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("slots"),
-      nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("num_matches").none(),
-      nb::arg("autoreset"), nb::arg("truncate_ticks"), nb::arg("raise_errors"),
-      nb::arg("record_all"), nb::arg("record_matches"), nb::arg("hash_every"),
-      nb::arg("inputs") = ~std::uint32_t{0}, "Makes a pool. Raises ParamError or PoolError.");
+      nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("options"),
+      nb::arg("inputs") = ~std::uint32_t{0},
+      "Makes a pool by ludus.flow.pool_options.PoolOptions; bit i of inputs: tensor i is in use. "
+      "Raises ParamError or PoolError.");
 }
 
 }  // namespace ludus::bind

@@ -253,8 +253,7 @@ inline void bind_trees(nb::module_& m) {
 
 inline void bind_self_play(nb::module_& m) {
   using H = SelfPlayHandle;
-  nb::class_<H>(m, "SelfPlayHandle",
-                "Matches of a search against itself. Use ludus.mcts.SelfPlay.")
+  nb::class_<H>(m, "SelfPlayHandle", "Matches of a search against itself. Use ludus.mcts.SelfPlay.")
       .def_prop_ro("slots", [](H& h) { return h.inner->slots(); })
       .def("attach", &H::attach, nb::arg("obs"),
            nb::sig("def attach(self, obs: list[typing.Any]) -> None"))
@@ -313,19 +312,47 @@ inline bool offsets_fit(std::span<const std::int64_t> marks, std::size_t size) {
   return std::is_sorted(marks.begin(), marks.end());
 }
 
-// Reads wanted positions match by match: `offset[i]` to `offset[i + 1]` of actions are match i's
-// moves, `first[i]` to `first[i + 1]` of wanted its wanted plies in rising order.
-inline void read_positions(AnyPositions& reader, std::uint64_t seed,
-                           std::span<const std::uint64_t> match,
-                           std::span<const std::uint16_t> actions,
-                           std::span<const std::int64_t> offset,
-                           std::span<const std::int64_t> first,
-                           std::span<const std::int32_t> wanted, std::span<const std::int32_t> rows,
-                           const nb::list& obs, SearchArray mask) {
+// The arrays of a ludus.flow.positions.MatchMoves: `offset[i]` to `offset[i + 1]` of actions are
+// match i's moves.
+struct MatchMoves {
+  explicit MatchMoves(nb::handle moves)
+      : match_(field<Column<std::uint64_t>>(moves, "match")),
+        actions_(field<Column<std::uint16_t>>(moves, "actions")),
+        offset_(field<Column<std::int64_t>>(moves, "offset")) {
+    if (offset().size() != size() + 1 || !offsets_fit(offset(), actions().size())) {
+      throw SearchError("matches: offsets that do not fit their arrays");
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return match_.shape(0); }
+  [[nodiscard]] std::uint64_t number(std::size_t i) const { return match_.data()[i]; }
+  [[nodiscard]] std::span<const std::uint16_t> of(std::size_t i) const {
+    const auto first = static_cast<std::size_t>(offset()[i]);
+    return actions().subspan(first, static_cast<std::size_t>(offset()[i + 1]) - first);
+  }
+
+ private:
+  [[nodiscard]] std::span<const std::uint16_t> actions() const { return span_of(actions_); }
+  [[nodiscard]] std::span<const std::int64_t> offset() const { return span_of(offset_); }
+
+  Column<std::uint64_t> match_;
+  Column<std::uint16_t> actions_;
+  Column<std::int64_t> offset_;
+};
+
+// Answers a ludus.flow.positions.PositionQuery match by match: `first[i]` to `first[i + 1]` of
+// wanted are match i's plies in rising order.
+inline void read_positions(AnyPositions& reader, std::uint64_t seed, nb::handle query,
+                           const nb::list& obs, const SearchArray& mask) {
+  const MatchMoves moves(query.attr("moves"));
+  const auto first_of = field<Column<std::int64_t>>(query, "first");
+  const auto plies = field<Column<std::int32_t>>(query, "wanted");
+  const auto row_of = field<Column<std::int32_t>>(query, "rows");
+  const auto first = span_of(first_of);
+  const auto wanted = span_of(plies), rows = span_of(row_of);
   const auto [base, count] = tensor_pointers(reader.spec(), obs);
-  const std::size_t games = match.size();
-  if (offset.size() != games + 1 || first.size() != games + 1 || rows.size() != wanted.size() ||
-      !offsets_fit(offset, actions.size()) || !offsets_fit(first, wanted.size())) {
+  const std::size_t games = moves.size();
+  if (first.size() != games + 1 || rows.size() != wanted.size() ||
+      !offsets_fit(first, wanted.size())) {
     throw SearchError("positions: offsets that do not fit their arrays");
   }
   if (mask.nbytes() != static_cast<std::size_t>(count) * reader.spec().mask_bytes()) {
@@ -336,31 +363,28 @@ inline void read_positions(AnyPositions& reader, std::uint64_t seed,
   }
   const nb::gil_scoped_release unlocked;
   for (std::size_t i = 0; i < games; ++i) {
-    const auto a = static_cast<std::size_t>(offset[i]), b = static_cast<std::size_t>(offset[i + 1]);
     const auto f = static_cast<std::size_t>(first[i]), l = static_cast<std::size_t>(first[i + 1]);
     if (!std::is_sorted(wanted.begin() + static_cast<std::ptrdiff_t>(f),
                         wanted.begin() + static_cast<std::ptrdiff_t>(l)) ||
         (f < l && wanted[f] < 0)) {
       throw SearchError("positions: wanted plies must rise from 0");
     }
-    reader.read({{seed, match[i]},
-                 actions.subspan(a, b - a),
-                 wanted.subspan(f, l - f),
-                 rows.subspan(f, l - f)},
-                base, static_cast<std::uint8_t*>(mask.data()));
+    reader.read(
+        {{seed, moves.number(i)}, moves.of(i), wanted.subspan(f, l - f), rows.subspan(f, l - f)},
+        base, static_cast<std::uint8_t*>(mask.data()));
   }
 }
 
-// How whole matches ended, a row each: `counted` 0 where there was no count, and the others 0 too.
-inline void read_ends(AnyPositions& reader, std::uint64_t seed,
-                      std::span<const std::uint64_t> match, std::span<const std::uint16_t> actions,
-                      std::span<const std::int64_t> offset, const EndRows<std::int8_t, 2>& owner,
-                      const EndRows<float, 1>& score, const EndRows<std::uint8_t, 1>& counted) {
-  const std::size_t games = match.size();
+// How whole matches ended, a row each, into a ludus.flow.positions.EndArrays: `counted` 0 where
+// there was no count, and the others 0 too.
+inline void read_ends(AnyPositions& reader, std::uint64_t seed, nb::handle match_moves,
+                      nb::handle ends) {
+  const MatchMoves moves(match_moves);
+  const auto owner = field<EndRows<std::int8_t, 2>>(ends, "ownership", false);
+  const auto score = field<EndRows<float, 1>>(ends, "score", false);
+  const auto counted = field<EndRows<std::uint8_t, 1>>(ends, "counted", false);
+  const std::size_t games = moves.size();
   const auto cells = static_cast<std::size_t>(reader.spec().counted_cells);
-  if (offset.size() != games + 1 || !offsets_fit(offset, actions.size())) {
-    throw SearchError("ends: offsets that do not fit their arrays");
-  }
   if (owner.shape(0) != games || owner.shape(1) != cells || score.shape(0) != games ||
       counted.shape(0) != games) {
     throw SearchError("ends: expected ownership [" + std::to_string(games) + ", " +
@@ -369,9 +393,8 @@ inline void read_ends(AnyPositions& reader, std::uint64_t seed,
   }
   const nb::gil_scoped_release unlocked;
   for (std::size_t i = 0; i < games; ++i) {
-    const auto a = static_cast<std::size_t>(offset[i]), b = static_cast<std::size_t>(offset[i + 1]);
     const std::span<std::int8_t> row(owner.data() + i * cells, cells);
-    const auto points = reader.final_score({seed, match[i]}, actions.subspan(a, b - a), row);
+    const auto points = reader.final_score({seed, moves.number(i)}, moves.of(i), row);
     if (!points) std::ranges::fill(row, std::int8_t{0});
     score.data()[i] = points.value_or(0.0F);
     counted.data()[i] = points ? 1 : 0;
@@ -442,40 +465,28 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
   m.def(
       "read_positions",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
-               const Column<std::uint64_t>& match, const Column<std::uint16_t>& actions,
-               const Column<std::int64_t>& offset, const Column<std::int64_t>& first,
-               const Column<std::int32_t>& wanted, const Column<std::int32_t>& rows,
-               const nb::list& obs, const SearchArray& mask) {
+               nb::handle query, const nb::list& obs, const SearchArray& mask) {
         const auto reader = games.at(game).positions(Params(params));
-        read_positions(*reader, seed, span_of(match), span_of(actions), span_of(offset),
-                       span_of(first), span_of(wanted), span_of(rows), obs, mask);
+        read_positions(*reader, seed, query, obs, mask);
       },
-      nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"), nb::arg("actions"),
-      nb::arg("offset"), nb::arg("first"), nb::arg("wanted"), nb::arg("rows"), nb::arg("obs"),
+      nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("query"), nb::arg("obs"),
       nb::arg("mask"),
       nb::sig("def read_positions(game: str, params: collections.abc.Mapping[str, str], seed: int, "
-              "match: typing.Any, actions: typing.Any, offset: typing.Any, first: typing.Any, "
-              "wanted: typing.Any, rows: typing.Any, obs: list[typing.Any], mask: typing.Any) -> "
-              "None"),
-      "Positions of recorded matches, written into the caller's arrays. Raises SearchError.");
+              "query: typing.Any, obs: list[typing.Any], mask: typing.Any) -> None"),
+      "Positions of recorded matches (ludus.flow.positions.PositionQuery), written into the "
+      "caller's arrays. Raises SearchError.");
   m.def(
       "read_ends",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
-               const Column<std::uint64_t>& match, const Column<std::uint16_t>& actions,
-               const Column<std::int64_t>& offset, const EndRows<std::int8_t, 2>& ownership,
-               const EndRows<float, 1>& score, const EndRows<std::uint8_t, 1>& counted) {
+               nb::handle moves, nb::handle ends) {
         const auto reader = games.at(game).positions(Params(params));
-        read_ends(*reader, seed, span_of(match), span_of(actions), span_of(offset), ownership,
-                  score, counted);
+        read_ends(*reader, seed, moves, ends);
       },
-      nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"), nb::arg("actions"),
-      nb::arg("offset"), nb::arg("ownership").noconvert(), nb::arg("score").noconvert(),
-      nb::arg("counted").noconvert(),
+      nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("moves"), nb::arg("ends"),
       nb::sig("def read_ends(game: str, params: collections.abc.Mapping[str, str], seed: int, "
-              "match: typing.Any, actions: typing.Any, offset: typing.Any, ownership: typing.Any, "
-              "score: typing.Any, counted: typing.Any) -> None"),
-      "How recorded matches ended for seat 0, written into the caller's arrays: owners of cells, "
-      "points, and whether the match was counted. Raises SearchError.");
+              "moves: typing.Any, ends: typing.Any) -> None"),
+      "How recorded matches (ludus.flow.positions.MatchMoves) ended for seat 0, written into the "
+      "arrays of a ludus.flow.positions.EndArrays. Raises SearchError.");
 }
 
 }  // namespace ludus::bind

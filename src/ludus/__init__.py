@@ -6,8 +6,8 @@
     policy = ludus.load_policy("runs/first@best")
     action = policy.act(observation, mask)
 
-Names are loaded on first use: importing the package loads neither numpy nor torch. The other modules of the
-package may change with any version; the names below do not without a word in the changelog.
+Names are loaded on first use: importing the package loads neither numpy nor torch. The names below change
+only with an entry in the changelog; other modules of the package may change with any version.
 """
 
 from __future__ import annotations

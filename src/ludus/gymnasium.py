@@ -1,4 +1,4 @@
-"""Registers every compiled game with Gymnasium when it is imported.
+"""Registration of every compiled game with Gymnasium, by import.
 
     import gymnasium
     import ludus.gymnasium

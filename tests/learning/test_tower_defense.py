@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan
+from ludus.flow.pool_options import PoolOptions
 from ludus.pool.native import NativePool
 from ludus.presets.file import load_preset
 from ludus.training.runs import start_run
@@ -31,7 +32,7 @@ def test_random_play_survives_as_often_as_in_the_paper() -> None:
     """36.3% (ELF paper, table 3), for a player that draws among all cells at every tick."""
     random = Lineup((SeatPlan((Controller(bot="random"),), frame_skip=1),))
     results: list[MatchResult] = []
-    with NativePool("tower_defense", {}, random, slots=32, num_matches=1000, seed=1) as pool:
+    with NativePool("tower_defense", {}, random, PoolOptions(slots=32, num_matches=1000, seed=1)) as pool:
         while not pool.finished:
             batch = pool.recv()
             results += batch.results

@@ -253,7 +253,7 @@ def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(folder: Path) -> None:
+def test_ctrl_c_saves_and_prints_the_command_to_resume(folder: Path) -> None:
     process = start_long_run(folder, "runs/c")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -314,7 +314,9 @@ def fill(path: Path) -> None:
             file.write(bytes(4096))
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on_with_whole_files(folder: Path, small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_the_run_continues_with_whole_files(
+    folder: Path, small_disk: Path
+) -> None:
     run = small_disk / "r"
     filler = small_disk / "filler"
     process = start_long_run(folder, str(run))
@@ -337,7 +339,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_with_whole_files(folder: Path, 
     assert done.returncode == 0, done.stderr
 
 
-def test_a_run_that_cannot_begin_on_a_full_disk(folder: Path, small_disk: Path) -> None:
+def test_a_run_that_cannot_start_on_a_full_disk_is_one_line(folder: Path, small_disk: Path) -> None:
     fill(small_disk / "filler")
     done = ludus("train", "small.toml", "--run-dir", str(small_disk / "r"), cwd=folder)
     assert done.returncode == 1
@@ -431,7 +433,7 @@ def test_a_damaged_replay_is_refused_with_exit_code_3(tmp_path: Path) -> None:
     assert ludus("replay", "to-html", str(path), cwd=tmp_path).returncode == 2
 
 
-def test_signature_that_is_another(tmp_path: Path) -> None:
+def test_an_unexpected_signature_fails(tmp_path: Path) -> None:
     signature = json.loads(ludus("signature", "--json", cwd=tmp_path).stdout)["signature"]
     assert ludus("signature", "--expect", signature, cwd=tmp_path).returncode == 0
     assert ludus("signature", "--expect", "0" * 16, cwd=tmp_path).returncode == 3
@@ -445,7 +447,7 @@ def test_doctor(tmp_path: Path) -> None:
     assert facts["packages"]["numpy"]
 
 
-def test_a_reader_that_leaves_early_is_no_fault(tmp_path: Path) -> None:
+def test_a_reader_that_exits_early_is_no_fault(tmp_path: Path) -> None:
     command = " ".join([*COMMAND, "games", "show", "minirts"])
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"],

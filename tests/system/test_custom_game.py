@@ -65,19 +65,19 @@ def ludus(*arguments: str) -> dict[str, object]:
     return document
 
 
-def test_it_is_found_by_its_path_and_then_by_its_name(foragers: Path) -> None:
+def test_a_custom_game_is_found_by_its_path_and_then_by_its_name(foragers: Path) -> None:
     assert find(typed(str(foragers))).name == "foragers"
     assert spec("foragers", {"gems": 2}).title == "Foragers"
     with pytest.raises(ParamError, match=r"unknown parameter 'gem' \(did you mean gems\?\)"):
         spec("foragers", {"gem": 2})
 
 
-def test_it_keeps_the_contract(foragers: Path) -> None:
+def test_a_custom_game_keeps_the_contract(foragers: Path) -> None:
     report = check_game(typed(str(foragers)), matches=10)
     assert [f for f in report.findings if not f.passed] == []
 
 
-def test_its_matches_are_replays_like_any_other(foragers: Path) -> None:
+def test_matches_of_a_custom_game_have_replays(foragers: Path) -> None:
     data = replays.record(typed(str(foragers)), bots=["greedy", "random"], seed=4)
     assert replays.info(data).game == "foragers"
     assert replays.verify(data).same

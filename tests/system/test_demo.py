@@ -38,7 +38,7 @@ def test_the_demo_plays_its_matches_once_and_leaves_a_replay(tmp_path: Path) -> 
     (run,) = (tmp_path / "runs").iterdir()
     final = [m for m in read_jsonl(run / "matches.jsonl") if m["evaluation"] == "final"]
     assert len(final) == 6
-    # What the demo says at its end is what these matches came to; nobody plays others beside them.
+    # The demo's last lines are the results of these matches; no other matches are played.
     printed = re.findall(r"of (\d+) matches", done.stdout)
     assert set(printed) <= {"6", "4"}, done.stdout
     assert (run / "replay.html").stat().st_size > 10_000

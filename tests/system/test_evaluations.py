@@ -78,7 +78,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- matches that never end ----------------------------------------------------------------------------
 
 
-def test_an_endless_game_ends_an_evaluation_with_what_to_do(stairs: Path) -> None:
+def test_an_endless_game_ends_an_evaluation_with_a_hint(stairs: Path) -> None:
     done = ludus("eval", "random", "--game", "./stairs.py", "--matches", "2", cwd=stairs)
     assert (done.returncode, done.stdout) == (1, "")
     line = done.stderr.splitlines()[-1]
@@ -88,7 +88,7 @@ def test_an_endless_game_ends_an_evaluation_with_what_to_do(stairs: Path) -> Non
     assert SAID in line
 
 
-def test_the_limit_is_what_is_asked_for_or_what_the_game_declares(stairs: Path) -> None:
+def test_the_limit_is_the_option_or_the_games_own(stairs: Path) -> None:
     words = ["eval", "random", "--game", "./stairs.py", "--matches", "3"]
     long = [*words, "--param", "length=400"]
     assert ludus(*long, "--max-ticks", "400", cwd=stairs).returncode == 0
@@ -99,7 +99,7 @@ def test_the_limit_is_what_is_asked_for_or_what_the_game_declares(stairs: Path) 
     assert "longer than 50 ticks" in done.stderr
 
 
-def test_games_check_sees_that_a_match_never_ends(stairs: Path) -> None:
+def test_games_check_reports_a_match_that_never_ends(stairs: Path) -> None:
     done = ludus("games", "check", "./stairs.py", "--matches", "2", cwd=stairs)
     assert done.returncode == 3
     (line,) = [x for x in done.stdout.splitlines() if " ends " in x]
@@ -110,7 +110,7 @@ def test_games_check_sees_that_a_match_never_ends(stairs: Path) -> None:
     broken = ludus(*words, "--param", "declared=4000", "--json", cwd=stairs)
     assert broken.returncode == 3
     (ends,) = [f for f in json.loads(broken.stdout)["findings"] if f["check"] == "ends"]
-    assert "was not over after 4000 ticks; the spec says at most 4000" in ends["detail"]
+    assert "was not over after 4000 ticks; the spec declares at most 4000" in ends["detail"]
 
 
 def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(stairs: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(st
 
 
 def interrupted(words: list[str], folder: Path) -> tuple[int, str, str]:
-    """Ctrl-C once matches are over. Of stderr, the line that says so and what follows."""
+    """Press Ctrl-C once matches are over; return stderr from the line about it on."""
     process = subprocess.Popen(
         [*COMMAND, *words],
         cwd=folder,
@@ -216,7 +216,7 @@ def test_results_are_kept_in_the_run_and_weights_have_one_name(trained: Path) ->
     assert names[-1] == "random"
 
 
-def test_a_run_says_where_it_was_made_and_its_report_links_a_plot(trained: Path) -> None:
+def test_a_run_records_its_machine_and_its_report_links_a_plot(trained: Path) -> None:
     run = trained / "runs" / "r"
     info = json.loads((run / "run.json").read_text())
     games = json.loads(ludus("signature", "--json", cwd=trained).stdout)["games"]

@@ -1,4 +1,4 @@
-"""A run, a sweep or a record of somebody else changes no file of the user and runs no bot.
+"""A run, a sweep or a record of another person changes no file of the user and runs no bot.
 
 Every attack is of a kind, tried on each file or key that it could be about.
 """
@@ -109,7 +109,7 @@ def test_the_teacher_of_a_stored_configuration_is_not_run(
         assert message.count("\n") == 1
     with pytest.raises(ConfigError, match=r"algorithm\.teacher"):
         ludus.resume("run")
-    # A run that never had a checkpoint begins anew, with the same configuration.
+    # A run that never had a checkpoint restarts, with the same configuration.
     shutil.rmtree(run / "checkpoints")
     assert ended(capsys, "resume", "run", "--quiet")[0] == 2
     ended(capsys, "eval", "run@best")
@@ -169,7 +169,7 @@ def test_a_sweep_takes_no_name_from_a_record(against: str, alone: bool, run: Pat
         next_command(planned, directory, preset, greedy=True)
 
 
-def test_a_teacher_of_ones_own_is_run_again(
+def test_the_users_own_teacher_is_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Who started a run resumes it from any folder; who did not names the teacher once."""
@@ -203,7 +203,7 @@ WRITTEN = (
     "matches.jsonl", "metrics.jsonl",
     "events.jsonl", "log.txt", "results.jsonl", "changes.jsonl", "lock", "checkpoints/last.json.tmp",
 )  # fmt: skip
-LINKED = ("checkpoints", "snapshots", "replays", "tensorboard", "games")
+LINKED = ("checkpoints", "snapshots", "replays", "tensorboard", "self_play")
 COMMANDS = {
     "resume": ("resume", "run", "--quiet"),
     "resume further": ("resume", "run", *MORE),
@@ -237,7 +237,7 @@ def test_no_link_to_a_file_is_followed(
 def test_no_file_behind_a_link_is_cut(
     file: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The size that a checkpoint recorded is smaller, in a state that nobody signed."""
+    """The size that a checkpoint recorded is smaller, in an unsigned state."""
     victim = tmp_path / "victim"
     victim.write_bytes(b"{}\n" * 100_000)
     (run / file).unlink()
@@ -269,7 +269,7 @@ def test_no_folder_that_is_a_link_is_written(
 
 
 def test_snapshots_of_other_names_stay(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run removes versions that nobody plays, and nothing else."""
+    """A run removes versions that no player uses, and nothing else."""
     others = ("mine.safetensors", "7.safetensors", "best-000000001.safetensors", "٧٧٧٧٧٧٧٧٧.safetensors")
     for name in others:
         (run / "snapshots" / name).write_bytes(b"mine")
@@ -279,7 +279,7 @@ def test_snapshots_of_other_names_stay(run: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("file", ["metrics.jsonl", "events.jsonl", "changes.jsonl", "weights", "replay"])
-def test_a_pipe_in_the_place_of_a_file_hangs_no_command(
+def test_a_pipe_instead_of_a_file_hangs_no_command(
     file: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     best = RunDirectory(run).checkpoints.weights_path("best")
@@ -299,8 +299,8 @@ def test_a_replay_that_was_cut_ends_no_run(cut: int, run: Path, capsys: pytest.C
     (run / "replays" / "b.ludus").mkdir()
     capsys.readouterr()
     assert main(["resume", "run", "--quiet"]) == 0
-    said = capsys.readouterr()
-    assert "replay to-html run/replays/final-random-1.replay.ludus" in said.out
+    output = capsys.readouterr()
+    assert "replay to-html run/replays/final-random-1.replay.ludus" in output.out
 
 
 # ---- sweeps ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A disk that fills: the run says so, goes on, and leaves every older file whole."""
+"""A disk that fills: the run reports it, continues, and leaves every older file whole."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ print("ended:", result.reason)
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file system of one megabyte, or of so many as the test says."""
+    """A file system of one megabyte, or of the size that the test requests."""
     disk = tmp_path / "disk"
     disk.mkdir()
     size = getattr(request, "param", 1)
@@ -109,12 +109,12 @@ def check(run: Path, lines: list[str]) -> None:
     assert len(list(read_jsonl(run / "metrics.jsonl"))) > 0
 
 
-def test_files_that_may_not_grow(tmp_path: Path) -> None:
+def test_a_run_survives_files_that_may_not_grow(tmp_path: Path) -> None:
     run = tmp_path / "run"
     check(run, run_until_it_ends(run, "limit"))
 
 
-def test_full_disk(small_disk: Path) -> None:
+def test_a_run_survives_a_full_disk(small_disk: Path) -> None:
     run = small_disk / "run"
     check(run, run_until_it_ends(run, "fill"))
 
@@ -196,7 +196,7 @@ start_run(preset, run, sinks=[Moment()])
     [
         (BOT, ""),
         (BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'), "snapshots/"),
-        (SELF_PLAY, "games/"),
+        (SELF_PLAY, "self_play/"),
         (
             SELF_PLAY.replace(
                 "sample_reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nsample_reuse"
@@ -207,7 +207,7 @@ start_run(preset, run, sinks=[Moment()])
     ids=["a bot", "past opponents", "self-play", "a gate"],
 )
 def test_a_disk_that_is_full_for_a_moment_costs_nothing(small_disk: Path, preset: str, refused: str) -> None:
-    """The checkpoint after that moment can be gone on with: every file that it refers to is there."""
+    """The checkpoint after that moment can be resumed: every file that it refers to exists."""
     run = small_disk / "run"
     done = subprocess.run(
         [sys.executable, "-c", FULL_FOR_A_MOMENT, str(run)],

@@ -1,4 +1,4 @@
-"""Files that somebody else made never decide which code is loaded.
+"""Files of another person never decide which code is loaded.
 
 Everything hostile here leaves a marker when it is loaded. The folder of the commands holds it, as the folder
 of a run that was downloaded would.
@@ -20,6 +20,8 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow import decode_spec
+from ludus.flow.hosted_replay import HostedReplay
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import names
 from ludus.games.typed_import import import_typed
 from ludus.native import core
@@ -99,24 +101,26 @@ def checksum(data: bytes) -> bytes:
 def replay_of(game: str) -> bytes:
     """A replay of a Python game, whole and sealed, that bears the name ``game``."""
     data = core.replay_encode(
-        game="NAME",
-        version=1,
-        params={"stmt": "touch marker"},
-        seed=0,
-        match=0,
-        players=["a"],
-        heads=1,
-        ticks=[],
-        seats=[],
-        actions=[],
-        length=0,
-        hash_every=10,
-        hashes=[1],
-        final_hash=1,
-        over=False,
-        outcome=[0.0],
-        returns=[0.0],
-        reproduced=0,
+        HostedReplay(
+            game="NAME",
+            version=1,
+            params={"stmt": "touch marker"},
+            seed=0,
+            match=0,
+            players=["a"],
+            heads=1,
+            ticks=[],
+            seats=[],
+            actions=[],
+            length=0,
+            hash_every=10,
+            hashes=[1],
+            final_hash=1,
+            over=False,
+            outcome=[0.0],
+            returns=[0.0],
+            reproduced=0,
+        )
     )
     name, size = game.encode(), b""
     count = len(name)
@@ -187,14 +191,14 @@ def make_run(trained: Path, folder: Path, name: str) -> Path:
     return run
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str, code: int = 2, says: str = "--game") -> None:
+def refused(capsys: pytest.CaptureFixture[str], *words: str, code: int = 2, expected: str = "--game") -> None:
     """One command that ends with ``code`` and a message of few and printable characters."""
     capsys.readouterr()
     code_given = main(words)
     output = capsys.readouterr()
     assert code_given == code, f"{words}\n{output.out}\n{output.err}"
     message = output.err + output.out
-    assert says in message, (words, message)
+    assert expected in message, (words, message)
     assert len(message) < 2000
     assert all(c.isprintable() or c == "\n" for c in message), (words, message)
 
@@ -209,18 +213,22 @@ def test_weights_and_runs_load_no_code(
         refused(capsys, "eval", player, "--against", "random", "--matches", "2")
         refused(capsys, "eval", "random", "--against", player, "--matches", "2")
         refused(capsys, "rate", player, "random", "--matches", "2")
-        refused(capsys, "gtp", player, "--quiet", says="GTP plays go")
+        refused(capsys, "gtp", player, "--quiet", expected="GTP plays go")
     refused(capsys, "rate", "run@all", "random", "--matches", "2")
-    refused(capsys, "search", "bench", "./alone.safetensors", says="not a compiled game module")
+    refused(capsys, "search", "bench", "./alone.safetensors", expected="not a compiled game module")
     refused(capsys, "resume", "run", "--quiet")
     refused(capsys, "resume", "run", "--run.max-minutes", "1", "--quiet")
 
 
-def test_damaged_weights_are_refused_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_weights_are_refused_with_a_message(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("damaged.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0 nothing")
     for words in (("eval", "--against", "random"), ("rate", "random"), ("gtp",)):
         refused(
-            capsys, words[0], "damaged.safetensors", *words[1:], says="damaged.safetensors: not a readable"
+            capsys,
+            words[0],
+            "damaged.safetensors",
+            *words[1:],
+            expected="damaged.safetensors: not a readable",
         )
 
 
@@ -233,13 +241,13 @@ def test_replays_load_no_code(kind: str, folder: Path, capsys: pytest.CaptureFix
         assert "name of the game" in capsys.readouterr().err
         for command in ("verify", "to-html", "to-video"):
             code = 3 if command == "verify" else 2
-            refused(capsys, "replay", command, "match.ludus", code=code, says="name of the game")
+            refused(capsys, "replay", command, "match.ludus", code=code, expected="name of the game")
         return
     for command in ("verify", "to-html", "to-video"):
         refused(capsys, "replay", command, "match.ludus")
 
 
-def test_a_replay_of_compiled_rules_that_are_not_here(
+def test_a_replay_of_missing_compiled_rules_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Format 1 with a name that could be a module of this folder."""
@@ -261,7 +269,7 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
             with pytest.raises(names.UnknownGame):
                 function(text)
         with pytest.raises(names.UnknownGame):
-            make_pool(text, {}, None, slots=1, groups=1, threads=0, seed=0)  # type: ignore[arg-type]
+            make_pool(text, {}, None, PoolOptions(slots=1, groups=1, threads=0, seed=0, on_error="truncate"))  # type: ignore[arg-type]
     for name in ("minirts", "gymnasium/CartPole-v1", "gymnasium/ALE/Pong-v5", "openspiel/chess", "my-game"):
         names.admit(name)
     for name in ("pettingzoo/classic/chess_v6", "atari/Breakout", "vizdoom/basic", "m" * names.MAX_NAME):
@@ -270,7 +278,7 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
         names.admit("m" * (names.MAX_NAME + 1))
 
 
-def test_the_current_folder_is_searched_for_what_a_person_named_alone(
+def test_the_current_folder_is_searched_only_for_names_that_a_person_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And after the installed packages, so that no file here stands for one of them."""
@@ -299,7 +307,7 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_module_of_the_current_folder_is_loaded(tmp_path: Path) -> None:
-    """Nor by the processes that play Python games: the folder may be that of somebody's run."""
+    """Nor by the processes that play Python games: the folder may be another person's run."""
     pytest.importorskip("gymnasium")
     marker = tmp_path / "marker"
     code = MARK.format(marker=str(marker))
@@ -312,8 +320,8 @@ def test_no_module_of_the_current_folder_is_loaded(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_a_game_of_ones_own_is_trained_resumed_and_rated(tmp_path: Path) -> None:
-    """The preset names the game by a path beside it; the run goes on from any folder."""
+def test_the_users_own_game_is_trained_resumed_and_rated(tmp_path: Path) -> None:
+    """The preset names the game by a path beside it; the run resumes from any folder."""
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     for place in (home, elsewhere):
         place.mkdir()
@@ -338,7 +346,7 @@ def test_a_game_of_ones_own_is_trained_resumed_and_rated(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["params"] == {"heap": "9"}
 
-    moved = tmp_path / "moved"  # nobody started that run here
+    moved = tmp_path / "moved"  # a run that was not started here
     shutil.copytree(elsewhere / "run", moved)
     done = command("resume", str(moved), "--run.max-steps", "800", "--quiet", cwd=home)
     assert done.returncode == 2
@@ -349,7 +357,7 @@ def test_a_game_of_ones_own_is_trained_resumed_and_rated(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
 
 
-def test_a_record_is_of_one_run_and_one_configuration(tmp_path: Path) -> None:
+def test_a_record_holds_for_one_run_and_one_configuration(tmp_path: Path) -> None:
     """A changed configuration of a run that this user started loads no code."""
     (tmp_path / "nim.py").write_text(GUIDE.read_text("utf-8").split("```python\n")[1].split("```")[0])
     (tmp_path / "nim.toml").write_text(PRESET.format(game='"./nim.py"', params="{ heap = 9 }"))

@@ -1,4 +1,4 @@
-"""What files of others hold: text that acts where it is shown, and numbers and nesting that end no command.
+"""Hostile contents of files: text that acts where it is shown, and numbers and nesting that end no command.
 
 Every command is a call of the command line in this process. A bomb is refused in one line with exit code 2.
 """
@@ -71,7 +71,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str, says: str = "") -> None:
+def refused(capsys: pytest.CaptureFixture[str], *words: str, expected: str = "") -> None:
     """The command ends with exit code 2 and few printable lines, soon."""
     capsys.readouterr()
     begun = time.monotonic()
@@ -79,7 +79,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str, says: str = "") -> 
     took = time.monotonic() - begun
     output = capsys.readouterr()
     assert code == 2, f"{words}\n{output.out[-2000:]}\n{output.err[-2000:]}"
-    assert says in output.err
+    assert expected in output.err
     assert "Traceback" not in output.err
     assert len(output.err) < 1000
     assert all(c.isprintable() or c == "\n" for c in output.err)
@@ -102,15 +102,17 @@ LINES = {
 
 @pytest.mark.parametrize("kind", LINES)
 @pytest.mark.parametrize("name", ["metrics.jsonl", "changes.jsonl"])
-def test_lines_of_logs(kind: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_lines_of_logs_are_refused(
+    kind: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = folder / "run" / name
     rest = path.read_text() if path.exists() else ""
     path.write_text(LINES[kind] + "\n" + rest)
     more = ("resume", "run", "--run.max-steps", "400", "--quiet")
     if name == "changes.jsonl":
-        refused(capsys, *more, says=name)
+        refused(capsys, *more, expected=name)
         return
-    refused(capsys, "report", "run", says=name)
+    refused(capsys, "report", "run", expected=name)
     main(more)  # the run trains on; its report waits
     assert "Traceback" not in capsys.readouterr().err
 
@@ -126,7 +128,7 @@ def test_damaged_events_end_the_log(kind: str, folder: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("kind", LINES)
-def test_documents(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_documents_are_refused(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = folder / "run"
     state = newest(run) / "state.json"
     for path in (state, run / "run.json", run / "checkpoints" / "best.json"):
@@ -141,12 +143,12 @@ def test_documents(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) 
             main(words)
             assert "Traceback" not in capsys.readouterr().err
         else:
-            refused(capsys, *words, says=path.name)
+            refused(capsys, *words, expected=path.name)
         path.write_bytes(before)
     sweep = folder / "sweep"
     sweep.mkdir()
     (sweep / "sweep.json").write_text(LINES[kind])
-    refused(capsys, "report", "sweep", says="sweep.json")
+    refused(capsys, "report", "sweep", expected="sweep.json")
 
 
 TOML = {
@@ -158,16 +160,22 @@ TOML = {
 
 
 @pytest.mark.parametrize("kind", TOML)
-def test_toml(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_toml_is_refused(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in ("preset.toml", "sweep.toml", "run/config.toml"):
         (folder / path).write_text(TOML[kind] + "\n" + (folder / path).read_text())
     (folder / "rules.toml").write_text(TOML[kind])
-    refused(capsys, "train", "preset.toml", says="preset.toml: not valid TOML")
-    refused(capsys, "sweep", "sweep.toml", says="sweep.toml: not valid TOML")
-    refused(capsys, "resume", "run", "--quiet", says="config.toml: not valid TOML")
-    refused(capsys, "report", "run", says="config.toml")
+    refused(capsys, "train", "preset.toml", expected="preset.toml: not valid TOML")
+    refused(capsys, "sweep", "sweep.toml", expected="sweep.toml: not valid TOML")
+    refused(capsys, "resume", "run", "--quiet", expected="config.toml: not valid TOML")
+    refused(capsys, "report", "run", expected="config.toml")
     refused(
-        capsys, "games", "check", "rts", "--param", "rulebook=rules.toml", says="rules.toml: not valid TOML"
+        capsys,
+        "games",
+        "check",
+        "rts",
+        "--param",
+        "rulebook=rules.toml",
+        expected="rules.toml: not valid TOML",
     )
 
 
@@ -192,11 +200,13 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("key", NUMBERS)
-def test_numbers_of_a_preset(key: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_numbers_of_a_preset_are_refused(
+    key: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused(
         capsys,
         "train", "preset.toml", "--run-dir", "new", f"--{key.replace('_', '-')}", NUMBERS[key],
-        says=key.partition(".")[0],
+        expected=key.partition(".")[0],
     )  # fmt: skip
     assert not (folder / "new").exists()
     (folder / "sweep.toml").write_text(
@@ -212,7 +222,13 @@ def test_networks_are_counted_before_they_are_made(folder: Path, capsys: pytest.
         ("--policy.channels", "100000,100000", "--policy.norm", "none"),
     ):
         refused(
-            capsys, "train", "preset.toml", "--run-dir", "new", *words, says="parameters; expected at most"
+            capsys,
+            "train",
+            "preset.toml",
+            "--run-dir",
+            "new",
+            *words,
+            expected="parameters; expected at most",
         )
     assert not (folder / "new").exists()
 
@@ -226,7 +242,9 @@ GRIDS: dict[str, Callable[[dict[str, object]], object]] = {
 
 
 @pytest.mark.parametrize("kind", GRIDS)
-def test_grids_of_a_stored_sweep(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_huge_grids_of_a_stored_sweep_are_refused(
+    kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config: dict[str, object] = {
         "source": "s.toml", "title": "", "preset": "preset.toml", "seeds": [1],
         "cells": {"": {"preset": "preset.toml"}},
@@ -235,26 +253,30 @@ def test_grids_of_a_stored_sweep(kind: str, folder: Path, capsys: pytest.Capture
     info = {"schema": 1, "package_version": "0", "started": "", "config": config, "presets": {}}
     (folder / "sweep").mkdir()
     (folder / "sweep" / "sweep.json").write_text(json.dumps(info))
-    refused(capsys, "report", "sweep", says="sweep.json")
-    refused(capsys, "report", "sweep", "--json", says="sweep.json")
+    refused(capsys, "report", "sweep", expected="sweep.json")
+    refused(capsys, "report", "sweep", "--json", expected="sweep.json")
 
 
 @pytest.mark.parametrize(
     "change", [{"frame_skip": 2**40}, {"frame_skip": -3}, {"version": 2**40}, {"steps": -1}]
 )
-def test_numbers_of_a_weights_header(
+def test_hostile_numbers_of_a_weights_header_are_refused(
     change: dict[str, int], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weights = read_weights(newest(folder / "run") / "weights.safetensors")
     weights.meta = msgspec.structs.replace(weights.meta, **change)
     (folder / "w.safetensors").write_bytes(encode_weights(weights))
     for words in (("eval", "w.safetensors", "--against", "random"), ("rate", "w.safetensors", "random")):
-        refused(capsys, *words, "--matches", "2", says="w.safetensors")
-    refused(capsys, "eval", "random", "--against", "w.safetensors", "--matches", "2", says="w.safetensors")
-    refused(capsys, "train", "preset.toml", "--run.start", "w.safetensors", says="w.safetensors")
+        refused(capsys, *words, "--matches", "2", expected="w.safetensors")
+    refused(
+        capsys, "eval", "random", "--against", "w.safetensors", "--matches", "2", expected="w.safetensors"
+    )
+    refused(capsys, "train", "preset.toml", "--run.start", "w.safetensors", expected="w.safetensors")
 
 
-def test_nesting_of_a_weights_header(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deep_nesting_of_a_weights_header_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for key in ("architecture", "spec"):
         weights = read_weights(newest(folder / "run") / "weights.safetensors")
         weights.meta = msgspec.structs.replace(weights.meta, **{key: DEEP})
@@ -267,7 +289,7 @@ def test_nesting_of_a_weights_header(folder: Path, capsys: pytest.CaptureFixture
             "random",
             "--game",
             "tic_tac_toe",
-            says="w.safetensors",
+            expected="w.safetensors",
         )
 
 
@@ -290,7 +312,7 @@ def safe_markdown(text: str) -> None:
 
 
 class Tags(HTMLParser):
-    """What a page consists of: elements with their attributes, and its text."""
+    """Parts of a page: elements with their attributes, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -337,7 +359,7 @@ def hostile_run(run: Path) -> None:
     (run / "lock").write_text(json.dumps({"pid": 1, "host": ACTS, "since": ACTS}))
 
 
-def test_texts_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_of_a_run_are_escaped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = folder / "run"
     hostile_run(run)
     for words in (("report", "run"), ("report", "run", "--json"), ("resume", "run")):
@@ -354,7 +376,7 @@ def test_texts_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ElementTree.fromstring(svg)
 
 
-def test_texts_of_a_lost_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_of_a_lost_run_are_escaped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = folder / "run"
     hostile_run(run)
     events = (run / "events.jsonl").read_text().splitlines()
@@ -371,7 +393,7 @@ def planned(sweep: Path) -> list[str]:
     return [run.name for run in runs_of(planned_cells(config, []), config.seeds)]
 
 
-def test_texts_of_a_sweep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_of_a_sweep_are_escaped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "sweep.toml", "--run-dir", "sweep", "--quiet"]) == 0
     path = folder / "sweep" / "sweep.json"
     info, names = json.loads(path.read_text()), planned(folder / "sweep")
@@ -418,7 +440,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_texts_of_messages(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_of_messages_are_escaped(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(NAMES[kind])
     output = capsys.readouterr()
     inert(output.out + output.err)

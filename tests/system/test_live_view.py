@@ -22,7 +22,7 @@ ESCAPE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
 def screen(text: str) -> list[str]:
-    """What a terminal of this size shows, scrolled-out lines included: the escapes that a live view uses."""
+    """Screen of a terminal, scrolled-out lines included, with the escapes that a live view uses."""
     rows, x, y, at = [""], 0, 0, 0
     while at < len(text):
         found = ESCAPE.match(text, at)
@@ -48,7 +48,7 @@ def screen(text: str) -> list[str]:
 
 
 def read(master: int, seconds: float, until: str = "") -> str:
-    """What comes within ``seconds``, or up to ``until``."""
+    """Return the output within ``seconds``, or up to ``until``."""
     data, end = b"", time.monotonic() + seconds
     while time.monotonic() < end and not (until and until in data.decode(errors="replace")):
         if select.select([master], [], [], 0.1)[0]:

@@ -1,4 +1,4 @@
-"""What works after `pip install .` without extras: only numpy and msgspec are there."""
+"""Commands after `pip install .` without extras: only numpy and msgspec are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.system.test_command_line import ENVIRONMENT
 
-#: Everything that only an extra brings. A finder in front of all others says that it is not installed.
+#: Everything that only an extra brings. A finder in front of all others reports it as not installed.
 RUN = """\
 import sys
 MISSING = {"torch", "safetensors", "tensorboard", "rich", "gymnasium", "pettingzoo", "av", "PIL", "scipy"}
@@ -76,7 +76,7 @@ def test_commands_that_need_no_network(line: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
+def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     done = plain("train", "tic_tac_toe", "--run.max-steps", "100", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("which is not installed: pip install 'ludus-rl[train]'\n")

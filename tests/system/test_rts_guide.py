@@ -53,7 +53,7 @@ def test_the_guide_makes_a_game_and_trains_on_it(
     assert list(tmp_path.glob("replays/*.html"))
 
 
-def test_mistakes_read_as_the_guide_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_the_messages_of_the_guide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The two messages that the guide shows are those that are given."""
     found = blocks(GUIDE.read_text(encoding="utf-8"))
     rules = next(body for kind, body in found if kind == "toml")

@@ -21,7 +21,7 @@ def book(tmp_path: Path) -> Path:
 
 
 def complaints(book: Path, old: str, new: str) -> list[str]:
-    """What `games check` says after one change, without the summary on stdout; exit code 3."""
+    """Return the message of `games check` after one change, without the summary on stdout; exit code 3."""
     text = book.read_text()
     assert text.count(old) >= 1, old
     book.write_text(text.replace(old, new, 1))
@@ -53,7 +53,7 @@ def test_commands_take_a_rulebook_that_games_check_accepts(book: Path) -> None:
     assert table.returncode == 0, table.stderr
 
 
-def test_a_mistake_in_a_rulebook_that_is_named_as_a_game(book: Path) -> None:
+def test_a_mistake_in_a_rulebook_given_as_a_game_is_reported(book: Path) -> None:
     book.write_text(book.read_text().replace("side = 20", "side = 99"))
     for line in ("games show mine.toml", "eval rush --against swords --game mine.toml"):
         done = command(*line.split(), cwd=book.parent)

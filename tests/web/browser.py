@@ -135,7 +135,7 @@ class Browser:
         dark: bool = False,
         ready: str = MATCH_SHOWN,
     ) -> None:
-        """A fresh page with ``path``, waiting until it shows the match or says that it cannot (``ready``)."""
+        """A fresh page with ``path``, waiting until it shows the match or an error (``ready``)."""
         if self._target:
             self._session = ""
             self.call("Target.closeTarget", targetId=self._target)
@@ -159,7 +159,7 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=features)
 
-    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page says
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - any value of the page
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]

@@ -1,4 +1,4 @@
-"""The colours of the page: readable, and told apart by people who see colours differently.
+"""Colours of the page: readable, and distinct for people with a colour vision deficiency.
 
 Colour vision: matrices for full dichromacy of Machado, Oliveira, Fernandes, *A Physiologically-based Model
 for Simulation of Color Vision Deficiency*, 2009, applied to linear RGB. Distances are CIE76 in L*a*b*.
@@ -88,5 +88,5 @@ def test_colours_that_mean_different_things_look_different(
         ("alarm", "card", 3.0),
     ],
 )
-def test_what_must_be_read_stands_out(theme: str, front: str, back: str, least: float) -> None:
+def test_text_has_enough_contrast(theme: str, front: str, back: str, least: float) -> None:
     assert contrast(THEMES[theme][front], THEMES[theme][back]) >= least

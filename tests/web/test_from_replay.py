@@ -25,7 +25,7 @@ def replay() -> bytes:
 
 @pytest.fixture(scope="module")
 def endless() -> bytes:
-    """A match that nobody wins until the tick limit: both seats draw their orders at random."""
+    """A match without a winner until the tick limit: both seats draw their orders at random."""
     for match in range(40):
         data = replays.record("minirts", seed=9, match=match, bots=("uniform",))
         if replays.info(data).ticks > 30_000:
@@ -56,7 +56,7 @@ def test_actions_go_by_the_names_of_the_spec() -> None:
     assert recording.decisions[1].text == "perfect"
 
 
-def test_of_several_orders_those_that_were_given_are_named() -> None:
+def test_only_given_orders_are_named() -> None:
     data = replays.record("minirts", {"commands": "combined"}, seed=5, bots=("uniform", "simple"))
     orders = [h.name for h in spec("minirts", {"commands": "combined"}).heads]
     texts: Counter[int] = Counter()
@@ -117,7 +117,7 @@ def test_the_page_shows_the_match(browser: Browser, replay: bytes, tmp_path: Pat
 
 
 def seek_ms(browser: Browser, page: Path) -> float:
-    """What going to another tick takes, drawing included: the lower quartile of 24."""
+    """Return the time to show another tick, drawing included: the lower quartile of 24."""
     browser.open(page)
     took: float = browser.evaluate(
         """(() => { const times = []; for (let i = 0; i < 24; i++) {

@@ -16,7 +16,7 @@ TICK = 40
 
 
 @pytest.mark.parametrize("team", [True, False])
-def test_the_board_shows_what_there_is(browser: Browser, tmp_path: Path, team: bool) -> None:
+def test_the_board_shows_every_item(browser: Browser, tmp_path: Path, team: bool) -> None:
     params = {"mode": "team", "fog": "1"} if team else {}
     replay = replays.record("pommerman", params, seed=3, bots=("simple",) * 4)
     view = json.loads(replays.frames(replay)[TICK])
@@ -47,7 +47,7 @@ def test_the_board_shows_what_there_is(browser: Browser, tmp_path: Path, team: b
     assert browser.evaluate("ludus.drawn.agents") < 4
 
 
-def test_the_title_says_who_is_with_whom() -> None:
+def test_the_title_shows_the_teams() -> None:
     def title(params: dict[str, str], *bots: str) -> str:
         return recording_of(replays.record("pommerman", params, seed=3, bots=bots)).title
 

@@ -68,7 +68,7 @@ def test_fog_hides_what_the_seat_does_not_see(browser: Browser, page: Path, seat
     assert sorted(dark)[len(dark) // 2] + 40 < sorted(bright)[len(bright) // 2]
 
 
-def test_a_seat_remembers_what_it_saw(browser: Browser, page: Path) -> None:
+def test_a_seat_keeps_units_that_it_saw(browser: Browser, page: Path) -> None:
     remembered: dict[int, tuple[float, float]] = {}
     for view in map(json.loads, synthetic.documents(4000, EVERY)[: 2200 // EVERY + 1]):
         seen = view["seen"][0]
@@ -82,10 +82,10 @@ def test_a_seat_remembers_what_it_saw(browser: Browser, page: Path) -> None:
     assert browser.evaluate("ludus.drawn.ghosts") == 0
 
 
-def test_every_key_does_what_the_help_says(browser: Browser, page: Path) -> None:
+def test_every_key_works_as_the_help_lists_it(browser: Browser, page: Path) -> None:
     browser.open(page, "tick=1000")
 
-    def after(key: str, expression: str, shift: bool = False) -> Any:  # noqa: ANN401 - whatever the page says
+    def after(key: str, expression: str, shift: bool = False) -> Any:  # noqa: ANN401 - any value of the page
         browser.press(key, shift)
         return browser.evaluate(expression)
 
@@ -162,7 +162,7 @@ def test_timeline_scrubs_under_the_mouse(browser: Browser, page: Path) -> None:
     )
 
 
-def test_selecting_a_unit_tells_about_it(browser: Browser, page: Path) -> None:
+def test_selecting_a_unit_shows_its_details(browser: Browser, page: Path) -> None:
     browser.open(page, "tick=1200")
     base = next(u for u in moment(1200)["units"] if u["type"] == "base" and u["seat"] == 1)
     left, top = browser.evaluate(
@@ -251,7 +251,7 @@ def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
     assert browser.evaluate("document.querySelector('.seat-name').textContent") == shown.visible(HOSTILE)
 
 
-def test_damaged_data_is_said_and_not_shown(session_browser: Browser, page: Path, tmp_path: Path) -> None:
+def test_damaged_data_is_reported_and_not_shown(session_browser: Browser, page: Path, tmp_path: Path) -> None:
     html = page.read_text(encoding="utf-8")
     at = html.index('id="match-data">') + len('id="match-data">') + 4000
     path = tmp_path / "damaged.html"

@@ -110,7 +110,7 @@ def test_the_same_match_gives_the_same_page(short: Recording) -> None:
     assert render(short) == render(short)
 
 
-def test_events_tell_what_happened() -> None:
+def test_events_describe_the_match() -> None:
     header = header_of(synthetic.recording())
     events = header["events"]
     assert isinstance(events, list)
@@ -159,7 +159,7 @@ def moment(**changes: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("document", "says"),
+    ("document", "message"),
     [
         (b"[]", "frame 0"),
         (moment(tick="3"), "tick"),
@@ -176,8 +176,8 @@ def moment(**changes: object) -> bytes:
         (moment(bullets=[{"shooter": 1, "x": 0, "y": 0, "state": "gone"}]), "bullet state `gone`"),
     ],
 )
-def test_a_document_that_cannot_be_drawn_is_refused(document: bytes, says: str) -> None:
-    with pytest.raises(ViewError, match=says):
+def test_a_document_that_cannot_be_drawn_is_refused(document: bytes, message: str) -> None:
+    with pytest.raises(ViewError, match=message):
         RtsTracks().see(document)
 
 
@@ -195,7 +195,7 @@ def test_other_games_need_a_tick() -> None:
 
 
 @pytest.mark.parametrize("text", ["\u202egnp.exe", "a\x1b[31m", "a\nb", "\x9b1m", "a\u2028b"])
-def test_texts_that_are_not_seen_stand_as_their_escapes(text: str) -> None:
+def test_invisible_characters_are_shown_as_escapes(text: str) -> None:
     recording = synthetic.recording(ticks=100, every=50, seats=(text, text), title=text)
     recording = msgspec.structs.replace(recording, facts=((text, text),))
     header = header_of(recording)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.training.reporting.page import page
-from ludus.training.reporting.svg import Panel, head, legend, whole
+from ludus.training.reporting.svg import Panel, drawing, legend
 from tests.web.browser import Browser
 
 REPORT = """# Comparison of runs
@@ -30,8 +30,8 @@ REPORT = """# Comparison of runs
 
 def test_a_report_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     panel = Panel(0.0, 0.0, 1.0, 10)
-    parts = [*head(860, 260, "Curve"), *panel.axes(), *panel.line([(0, 0.1), (10, 0.9)], "#0072b2")]
-    plots = {"curves.svg": whole([*parts, legend(0, "a", "#0072b2", 0.0)])}
+    parts = [*panel.axes(), *panel.line([(0, 0.1), (10, 0.9)], "#0072b2"), legend(0, "a", "#0072b2", 0.0)]
+    plots = {"curves.svg": drawing(860, 260, "Curve", parts)}
     path = tmp_path / "report.html"
     path.write_text(page(REPORT.format(wide=" ".join(["word"] * 80)), plots), encoding="utf-8")
     for width, height in ((1280, 900), (390, 844)):

@@ -9,7 +9,7 @@ from ludus.web.from_replay import recording_of
 from ludus.web.rts.tracks import RtsTracks
 
 
-def test_roles_and_events_of_types_that_the_page_never_heard_of() -> None:
+def test_unknown_types_have_roles_and_events() -> None:
     rules = "".join(
         f"{line}\n"
         for line in (

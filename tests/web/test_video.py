@@ -1,4 +1,4 @@
-"""Videos: what is in the file, and what is said when there can be none."""
+"""Videos: the contents of the file, and the messages if there can be none."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_games_without_a_map_and_bytes_that_are_no_replay(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def test_without_the_library(replay: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(replay: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(VideoError, match=r"pip install 'ludus-rl\[video\]'"):
         to_video(replay, tmp_path / "m.mp4")

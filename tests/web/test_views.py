@@ -26,7 +26,7 @@ BOARD_DOCUMENT = b'{"tick": 0, "width": 3, "height": 2, "cells": [0, 1, -1, -2, 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers stays in that test."""
+    """Drop the views that a test registers."""
     monkeypatch.setattr(views._VIEWS, "_registered", {})
     monkeypatch.setattr(views._VIEWS, "_found", {})
 
@@ -42,7 +42,7 @@ def declared(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: str, code: st
     monkeypatch.delitem(sys.modules, "skirmish_views", raising=False)
 
 
-def test_the_page_draws_what_can_be_declared() -> None:
+def test_the_page_draws_every_declarable_view() -> None:
     (table,) = re.findall(r"const RENDERERS = \{(.*?)\};", asset("board_views.js"))
     drawn = re.findall(r"(\w+):", table)
     assert set(drawn) == set(RENDERERS) == set(views.RENDERERS)
@@ -72,7 +72,7 @@ def test_pages_and_policies_name_no_game() -> None:
     assert found == []
 
 
-def test_speed_one_is_what_the_game_declares() -> None:
+def test_speed_one_is_the_games_declared_pace() -> None:
     def pace(game: str) -> float:
         return recording_of(replays.record(game, seed=2, bots=("random",))).ticks_per_s
 
@@ -93,7 +93,7 @@ def test_a_package_chooses_a_shipped_drawing(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("from ludus.games.views import View\nV = View('bord')", r"'bord' \(did you mean board\?\)"),
         ("from ludus.games.views import View\nV = View('board', -1.0)", "ticks_per_s = -1.0, expected 0 to"),
@@ -102,10 +102,10 @@ def test_a_package_chooses_a_shipped_drawing(tmp_path: Path, monkeypatch: pytest
     ],
 )
 def test_a_broken_view_is_one_error_with_the_name_of_its_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
     declared(tmp_path, monkeypatch, "skirmish = skirmish_views:V", code)
-    with pytest.raises(ExtensionError, match=rf"'skirmish'.*skirmish_views:V of skirmish 2\.0.*{said}"):
+    with pytest.raises(ExtensionError, match=rf"'skirmish'.*skirmish_views:V of skirmish 2\.0.*{message}"):
         view_of("skirmish")
 
 

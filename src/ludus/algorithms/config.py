@@ -36,6 +36,10 @@ class MethodConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         """Yield settings that do not fit together: the key, and the rest of the message."""
         yield from ()
 
+    def head_problems(self, heads: int) -> Iterator[tuple[str, str]]:
+        """Yield settings that do not fit ``heads`` value heads: the key, and the rest of the message."""
+        yield from ()
+
 
 class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     """Settings of :class:`~ludus.algorithms.learner.SlabLearner`; a method's config inherits them."""
@@ -81,7 +85,7 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     teacher_coefficient_final: NonNegative = 0.0  # reached linearly at the end of the budget
 
     def head_problems(self, heads: int) -> Iterator[tuple[str, str]]:
-        """Yield settings that do not fit ``heads`` value heads: the key, and the rest of the message."""
+        """See :meth:`MethodConfig.head_problems`."""
         for key, given in (("value_discounts", self.value_discounts), ("value_weights", self.value_weights)):
             if given and len(given) != heads:
                 yield key, f"has {len(given)} values: expected {heads}, one for each of policy.value_heads"

@@ -68,7 +68,7 @@ class Method:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
         learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called with
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
-        trainer: Function that prepares a run (:class:`ludus.training.prepared.Prepare`), or
+        trainer: Function that prepares a run (:class:`ludus.training.run_builder.RunBuilderFactory`), or
             ``module:attribute``.
         networks: Values of ``policy.network`` that it can train.
         outputs: Values of ``policy.output`` that it can train; networks without that key have ``logits``.
@@ -111,10 +111,26 @@ class Method:
         return cast(Check, resolve(self.checks))(config, around) if self.checks else ()
 
 
-def _checked(value: object) -> Method:
+def checked(value: object) -> Method:
+    """Return ``value`` if it is a method that can be registered. Raises ``ValueError``."""
     if not isinstance(value, Method):
-        raise ValueError("is no ludus.algorithms.registry.Method")
+        raise ValueError(f"is {_words(value)}, expected a ludus.algorithms.registry.Method")
+    config: object = value.config
+    if not (isinstance(config, type) and issubclass(config, MethodConfig)):
+        raise ValueError(f"has config = {_words(config)}, expected a class that extends MethodConfig")
+    tag = config.__struct_config__.tag
+    if not isinstance(tag, str):
+        raise ValueError(f'has tag = {tag}, expected class {config.__name__}(..., tag="my_method")')
+    if not (isinstance(value.learner, str) or callable(value.learner)):
+        raise ValueError(f"has learner = {_words(value.learner)}, expected a function or module:attribute")
+    missing = [key for key in ("teacher", "seats", "greedy") if key not in config.__struct_fields__]
+    if value.teaches == "player" and missing:
+        raise ValueError(f'has teaches = "player", expected settings with the key {missing[0]}')
     return value
+
+
+def _words(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else f"of type {type(value).__name__}"
 
 
 _METHODS: Extensions[Method] = Extensions(
@@ -175,7 +191,7 @@ _METHODS: Extensions[Method] = Extensions(
             value_only=True,
         ),
     },
-    _checked,
+    checked,
 )
 
 #: Of a preset that names no method: the first of the table.

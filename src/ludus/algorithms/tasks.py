@@ -16,9 +16,9 @@ Task = Callable[[int], None]  # called with the number of the worker that runs i
 class UpdatePlan:
     """Thread-safe. Each worker number is used by one thread at a time.
 
-    The learner's thread calls ``help(0)``; a sampler that has finished its slab may call
-    ``run_available(1)`` or ``help(1)``; ``wait()`` runs nothing. An exception in a task ends the plan and is
-    raised in everyone who helps or waits.
+    The learner's thread calls ``help(0)``; a sampler that has finished its slab may call ``help(1)``;
+    ``wait()`` runs nothing. An exception in a task ends the plan and is raised in every thread that helps or
+    waits.
     """
 
     def __init__(self, stages: Iterator[Sequence[Task]]) -> None:
@@ -40,22 +40,12 @@ class UpdatePlan:
         """True when the update has ended, well or not."""
         return self._done
 
-    def run_available(self, worker: int) -> bool:
-        """Runs tasks until none is ready. True if the update is complete."""
-        return self._run(worker, block=False)
+    def help(self, worker: int, *, block: bool = True) -> bool:
+        """Run tasks until the update is complete, or without ``block`` until none is ready.
 
-    def help(self, worker: int) -> None:
-        """Runs tasks until the update is complete."""
-        self._run(worker, block=True)
-
-    def wait(self) -> None:
-        """Until the update is complete, without helping."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._done)
-            if self._error is not None:
-                raise self._error
-
-    def _run(self, worker: int, block: bool) -> bool:
+        Returns:
+            Whether the update is complete.
+        """
         while True:
             with self._changed:
                 while True:
@@ -92,6 +82,13 @@ class UpdatePlan:
                     self._done = True
                     self._changed.notify_all()
                 raise
+
+    def wait(self) -> None:
+        """Until the update is complete, without helping."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done)
+            if self._error is not None:
+                raise self._error
 
     def _advance(self) -> None:
         """The serial part up to the next list of tasks. Only one thread is ever here."""

@@ -1,1 +1,1 @@
-"""Measures how fast this machine simulates, learns and searches."""
+"""Measurements of simulation, search and training speed on this machine."""

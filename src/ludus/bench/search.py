@@ -1,6 +1,6 @@
-"""How fast a search is: alone, and how much of a network's own rate self-play reaches.
+"""Speed of search: alone, and the share of a network's own rate that self-play reaches.
 
-What is compared is timed in turns, several times over, so that what else the machine does falls on both
+The compared parts are timed in turns, several times over, so that other load on the machine affects both
 alike; the best turn of each counts for rates, the ratio is that of all turns together.
 """
 
@@ -17,7 +17,7 @@ import torch
 
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -30,11 +30,12 @@ TURNS = 3
 
 
 class SearchBench(msgspec.Struct, frozen=True):
-    """``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
-    processor
-    time, with an evaluator that costs nothing, rules and observations included. The others are of all threads
-    and a second of wall time: ``raw_per_s`` evaluations of the
-    network alone on full batches, ``self_play_per_s`` those that self-play had done, ``share`` their ratio.
+    """Rates of a search.
+
+    ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
+    processor time, with an evaluator that costs nothing, rules and observations included. The others are of
+    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches,
+    ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
     """
 
     game: str
@@ -65,9 +66,20 @@ def bench_search(
     threads: int = 0,
     seconds: float = 6.0,
 ) -> SearchBench:
-    """Times self-play of ``slots`` matches a thread. With ``blocks`` also with a network of that size.
+    """Time self-play of ``slots`` matches a thread; with ``blocks`` also with a network of that size.
 
-    Raises ``ConfigError`` where the game cannot be searched.
+    Args:
+        game: Name of the game.
+        params: Its parameters.
+        slots: Simultaneous matches per thread.
+        visits: Visits per move.
+        blocks: Residual blocks of the network; 0 = no network.
+        filters: Filters per convolution.
+        threads: Threads of self-play; 0 = all processors.
+        seconds: Measuring time, approximately.
+
+    Raises:
+        ConfigError: The game cannot be searched.
     """
     ref = searchable(game)
     name, native = ref
@@ -91,22 +103,23 @@ def bench_search(
     base = SearchBench(name, slots, visits, best, moves, random)
     if blocks == 0:
         return base
-    return _with_network(base, ref, params, search, plays, blocks, filters, threads, seconds / 2)
+    tower = ResnetConfig(blocks=blocks, filters=filters)
+    return _with_network(base, ref, params, search, plays, tower, threads, seconds / 2)
 
 
 def _rate(step: Callable[[int], object], count: Callable[[], int], seconds: float) -> float:
-    """A second of this thread's processor time: what else the machine does is not the search's.
+    """Return the count per second of this thread's processor time, independent of other load.
 
-    ``step(rounds)`` is given as many rounds as are quick, for games of very different speeds.
+    ``step(rounds)`` is called with increasing numbers of rounds, for games of very different speeds.
     """
-    begin, before, rounds = time.thread_time(), count(), 1
-    now = begin
-    while now - begin < seconds:
+    started, before, rounds = time.thread_time(), count(), 1
+    now = started
+    while now - started < seconds:
         step(rounds)
         last, now = now, time.thread_time()
         if now - last < seconds / 50:
             rounds *= 2
-    return (count() - before) / (now - begin)
+    return (count() - before) / (now - started)
 
 
 def _with_network(
@@ -115,8 +128,7 @@ def _with_network(
     params: dict[str, str],
     search: SearchConfig,
     plays: SelfPlayConfig,
-    blocks: int,
-    filters: int,
+    tower: ResnetConfig,
     threads: int,
     seconds: float,
 ) -> SearchBench:
@@ -126,7 +138,7 @@ def _with_network(
     precision = precision_name(run, device)
     spec = game_spec(base.game, params)
     try:
-        network = build_network(ResnetConfig(blocks=blocks, filters=filters), spec, 1)
+        network = build_network(tower, spec, 1)
     except ValueError as error:
         raise ConfigError(f"{base.game}: {error}") from error
     network.to(device)
@@ -140,8 +152,7 @@ def _with_network(
                 plays,
                 evaluator=evaluator.sibling(i),
                 seed=1,
-                first=i,
-                stride=count,
+                numbers=MatchNumbers(i, count),
                 native=game.games,
             )
             for i in range(count)
@@ -152,14 +163,14 @@ def _with_network(
     filled = batches = 0
     try:
         for turn in range(TURNS + 1):
-            begin = time.perf_counter()
-            done = _raw(evaluator, Batch(spec, plays.slots), count, seconds / (2 * TURNS))
-            took = time.perf_counter() - begin
-            begin = time.perf_counter()
+            started = time.perf_counter()
+            done = _raw(evaluator, LeafBatch(spec, plays.slots), count, seconds / (2 * TURNS))
+            took = time.perf_counter() - started
+            started = time.perf_counter()
             workers.start()
             time.sleep(seconds / (2 * TURNS))
             workers.pause()
-            played_s = time.perf_counter() - begin
+            played_s = time.perf_counter() - started
             times = workers.times()
             if turn == 0:  # warm
                 continue
@@ -170,7 +181,7 @@ def _with_network(
         workers.close()
     return msgspec.structs.replace(
         base,
-        network=f"{blocks} blocks x {filters}",
+        network=f"{tower.blocks} blocks x {tower.filters}",
         parameters=sum(p.numel() for p in network.parameters()),
         precision=precision,
         device=device,
@@ -182,8 +193,8 @@ def _with_network(
     )
 
 
-def _raw(evaluator: NetworkEvaluator, batch: Batch, threads: int, seconds: float) -> int:
-    """Evaluations of full batches by ``threads`` threads, nothing else."""
+def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:
+    """Return the number of evaluations of full batches by ``threads`` threads, nothing else."""
     stop = threading.Event()
     random = np.random.default_rng(1)
     for array in batch.obs.values():

@@ -1,12 +1,12 @@
-"""How fast training is, against what its components allow on the same processors in the same minutes.
+"""Speed of training, against the limits of its components on the same processors in the same minutes.
 
-Three things are timed in turn, several times over, so that what else the machine does falls on all of
-them alike:
+Three things are timed in turn, several times over, so that other load on the machine affects all of them
+alike:
 
 training     rounds as in a run, without files and evaluations;
 simulation   the pool alone, with as many threads as training has, playing the very moves that training's
-             policy has just chosen (a game in processes, which cannot be put back: random legal ones);
-network      the rollout's inference and the learner's updates alone, on data as training meets it.
+             policy has just chosen (a game in processes, which cannot be reset: random legal ones);
+network      the rollout's inference and the learner's updates alone, on training's data.
 
 Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
 arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit.
@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import PoolStats, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_POOL, derive_seed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -44,7 +45,7 @@ WARM_ROUNDS = 3
 
 
 class BenchTrainResult(msgspec.Struct, frozen=True):
-    """Rates are per second of wall time, shares in 0..1 (a little above 1 is noise of the machine).
+    """Rates per second of wall time; shares in 0..1 (a little above 1 is noise of the machine).
 
     ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
     the network alone. ``share_of_combined_limit``: decisions against both together.
@@ -100,9 +101,10 @@ class _Tally:
 
 
 def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> BenchTrainResult:
-    """Times the training of ``preset`` for about ``seconds``. Writes no files.
+    """Time the training of ``preset`` for about ``seconds``. Write no files.
 
-    Raises ``ConfigError`` for a preset that cannot be put together or no time to measure.
+    Raises:
+        ConfigError: The preset cannot be built, or ``seconds`` is not positive.
     """
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
@@ -123,9 +125,9 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
         turn = seconds / TURNS
         for _ in range(TURNS):
             _repeat(turn * 0.5, lambda: _train(rounds, preset, training))
-            begin = time.perf_counter()
-            with rounds.paused():  # a sampler of its own finishes its slab first: training's time
-                training.seconds += time.perf_counter() - begin
+            started = time.perf_counter()
+            with rounds.paused():  # a separate sampler finishes its slab first: training's time
+                training.seconds += time.perf_counter() - started
                 alone.record()
                 _repeat(turn * 0.2, lambda: alone.play(simulation))
                 slab = rounds.waiting[0].slab if rounds.waiting else sampler.slabs[0]
@@ -142,7 +144,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
 
 
 def _repeat(seconds: float, work: Callable[[], None]) -> None:
-    """``work`` at least once, and again until the time is over."""
+    """Run ``work`` at least once, and again until the time is over."""
     end = time.perf_counter() + seconds
     work()
     while time.perf_counter() < end:
@@ -150,10 +152,10 @@ def _repeat(seconds: float, work: Callable[[], None]) -> None:
 
 
 class _PoolAlone:
-    """A copy of training's pool, which plays slabs again without a network.
+    """A copy of training's pool, which replays slabs without a network.
 
-    What a policy plays is not what chance plays: matches are longer or shorter, armies larger, and ticks cost
-    accordingly. So the moves are recorded from training itself, and played from the same states.
+    A policy's choices differ from random ones: matches are longer or shorter, armies larger, and ticks cost
+    accordingly. So the moves are recorded from training itself, and replayed from the same states.
     """
 
     def __init__(self, preset: Preset, components: Components) -> None:
@@ -162,11 +164,14 @@ class _PoolAlone:
             preset.game.name,
             components.params,
             components.sampler.lineup,
-            slots=components.sampler.pool.slots,
-            groups=preset.pool.groups,
-            threads=components.threads if components.threads > 1 else 0,
-            seed=derive_seed(preset.run.seed, SEED_POOL),
-            inputs=preset.policy.inputs,
+            PoolOptions(
+                slots=components.sampler.pool.slots,
+                groups=preset.pool.groups,
+                threads=components.threads if components.threads > 1 else 0,
+                seed=derive_seed(preset.run.seed, SEED_POOL),
+                inputs=preset.policy.inputs,
+                on_error="truncate",
+            ),
         )
         self._slab = self._pool.slab(preset.pool.rollout_length)
         self._moves: Slab | None = None
@@ -175,18 +180,18 @@ class _PoolAlone:
             self._moves = components.sampler.pool.slab(preset.pool.rollout_length)
 
     def record(self) -> None:
-        """Training's sampler plays one slab more, untimed; nobody learns from it."""
+        """Play one more slab with training's sampler, untimed; the learner does not use it."""
         if self._moves is not None:
             self._start = self._components.sampler.pool.snapshot()
             self._components.sampler.collector.collect(self._moves)
 
     def play(self, tally: _Tally) -> None:
-        """One slab; going back to its beginning is not timed."""
+        """Play one slab; resetting the pool to the start of the slab is not timed."""
         pool, slab, moves = self._pool, self._slab, self._moves
         if moves is not None:
             pool.restore(self._start)
         before: PoolStats = pool.stats()
-        begin = time.perf_counter()
+        started = time.perf_counter()
         groups = range(pool.groups)
         for group in groups:
             pool.attach(group, slab)
@@ -201,7 +206,7 @@ class _PoolAlone:
                 pool.send(group)
         for group in groups:
             pool.recv(group)
-        tally.seconds += time.perf_counter() - begin
+        tally.seconds += time.perf_counter() - started
         after = pool.stats()
         tally.ticks += after.ticks - before.ticks
         tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == self._components.policy)).sum())
@@ -211,9 +216,9 @@ class _PoolAlone:
 
 
 def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
-    begin = time.perf_counter()
+    started = time.perf_counter()
     done: Round = rounds.run(0.0)
-    tally.seconds += time.perf_counter() - begin
+    tally.seconds += time.perf_counter() - started
     tally.received += done.received
     if done.update is None or done.learned is None:
         return
@@ -230,7 +235,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
 
 def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
     """Decides for every moment of a slab again, in the batches that a rollout makes."""
-    begin = time.perf_counter()
+    started = time.perf_counter()
     memory = slab.memory.get(components.policy)
     for t in range(slab.steps):
         for group in range(components.sampler.pool.groups):
@@ -251,24 +256,24 @@ def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
                 )
             )
             tally.steps += len(rows)
-    tally.seconds += time.perf_counter() - begin
+    tally.seconds += time.perf_counter() - started
 
 
 def _learn(
     components: Components, learner_threads: LearnerThreads, slab: Slab, tally: _Tally, own: int
 ) -> None:
-    """One update with every thread of the run; the learner is put back afterwards, untimed.
+    """Run one update with every thread of the run, then restore the learner, untimed.
 
-    So training goes on as if nothing had been, and each of these updates costs what training's cost.
+    So training continues unchanged, and each of these updates costs as much as training's.
     """
     arrays, counters = components.learner.state()
-    begin = time.perf_counter()
+    started = time.perf_counter()
     plan = components.learner.start(slab, 0.0)
     learner_threads.start((plan,))
     plan.help(own - 1)
     update = components.learner.finish()
     learner_threads.settle()
-    tally.seconds += time.perf_counter() - begin
+    tally.seconds += time.perf_counter() - started
     tally.steps += update.samples
     components.learner.load_state(arrays, counters)
 
@@ -319,7 +324,7 @@ def _result(
 
 
 def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) -> str:
-    """One line: which stage costs most, and what to change."""
+    """Return one line: which stage costs most, and what to change."""
     cost = {"simulation": 1.0 / max(pure, 1e-9), "inference": 1.0 / max(infer, 1e-9), "learning": 1.0 / learn}
     total = sum(cost.values())
     stage = max(cost, key=lambda k: cost[k])

@@ -182,6 +182,10 @@ def _explain(error: Exception) -> int:
     import traceback
 
     _report("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
+    files = sys.modules.get("ludus.presets.method_file")
+    if files is not None and (path := files.file_at_fault(error)):
+        _report(f"the learning method {path} failed: the error is in the lines above")
+        return errors.FAILED
     _report("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 

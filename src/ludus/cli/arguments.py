@@ -115,7 +115,7 @@ def parse(command: type[C], name: str, words: Sequence[str]) -> C:
     Raises:
         UserError: A word does not fit; the message names the command's help page.
     """
-    reader = _Reader(command, name)
+    reader = _ArgumentReader(command, name)
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -130,7 +130,7 @@ def parse(command: type[C], name: str, words: Sequence[str]) -> C:
     return reader.finish()
 
 
-class _Reader:
+class _ArgumentReader:
     """Reader of words: collects plain values by field, then makes the struct."""
 
     def __init__(self, command: type[Command], name: str) -> None:
@@ -174,7 +174,7 @@ class _Reader:
             return False
         if "." in flag:
             return True
-        from ludus.presets.file import setting_paths  # heavier than this module
+        from ludus.presets.overrides import setting_paths  # heavier than this module
 
         name = flag[2:].replace("-", "_")
         if any(path.rpartition(".")[2] == name for path in setting_paths()):

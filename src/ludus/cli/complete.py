@@ -102,8 +102,8 @@ def _weights_of(run: str, partial: str) -> list[str]:
 
 
 def _overrides() -> list[str]:
-    from ludus.presets.file import setting_paths
     from ludus.presets.options import option_of
+    from ludus.presets.overrides import setting_paths
 
     return [option_of(path) for path in setting_paths()]
 
@@ -111,8 +111,8 @@ def _overrides() -> list[str]:
 def _override_values(flag: str) -> list[str]:
     import msgspec.inspect as mi
 
-    from ludus.presets.file import setting_paths
     from ludus.presets.options import option_of
+    from ludus.presets.overrides import setting_paths
 
     for path, kind in setting_paths().items():
         if option_of(path) == flag:

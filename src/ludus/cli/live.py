@@ -37,10 +37,10 @@ SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
 SMOOTHING = 0.9  # weight of the former rates in an average, per update
 
 
-class View(Sink):
+class RunView(Sink):
     """A sink that opens and closes with a run. This base class shows nothing."""
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> RunView:
         """Open the view."""
         return self
 
@@ -48,10 +48,10 @@ class View(Sink):
         """Close the view."""
 
 
-def make_view(quiet: bool) -> View:
+def make_view(quiet: bool) -> RunView:
     """Return the view for stderr: a board on a terminal, else lines."""
     if quiet:
-        return View()
+        return RunView()
     if redraws():
         with suppress(ImportError):  # without rich: lines
             return LiveView()
@@ -128,7 +128,7 @@ def doing_text(doing: Callable[[], str]) -> str:
         return "working"
 
 
-class LineView(View):
+class LineView(RunView):
     """View of one plain line every ten seconds, and one per event.
 
     A thread of its own writes what the run is doing if nothing else was written for that long: before the
@@ -204,7 +204,7 @@ class LineView(View):
         console.note(visible(text))
 
 
-class LiveView(View):
+class LiveView(RunView):
     """View that redraws a board in place."""
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),
         "rate": Entry("rate:Rate", "rate players in a round robin: Elo and Nash averaging"),
         "gtp": Entry("gtp:Gtp", "run a Go engine for GTP programs and graphical boards"),
-        "replay info": Entry("replay:ReplayInfo", "show what a replay holds"),
+        "replay info": Entry("replay:ReplayShow", "show what a replay holds"),
         "replay verify": Entry("replay:ReplayVerify", "re-simulate replays and compare every hash"),
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
         "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),

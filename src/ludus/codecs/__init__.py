@@ -1,6 +1,6 @@
 """Codecs: packed observations to the tensors that a network reads.
 
-``register_codec``, ``Codec`` and ``TensorLayout`` are what a game outside of Ludus needs to bring its own.
+A game outside of Ludus brings its own codec with ``register_codec``, ``Codec`` and ``TensorLayout``.
 """
 
 from __future__ import annotations

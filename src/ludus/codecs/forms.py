@@ -24,7 +24,7 @@ def decoded(spec: TensorSpec, layout: TensorLayout, packed: Tensor) -> Tensor:
     if values.shape[1:] != layout.shape or values.dtype is not torch.float32:
         raise ValueError(
             f"tensor {spec.name!r}: decode() of the codec {spec.codec} gives {values.dtype}"
-            f"{list(values.shape)}, its layout() says float32{[packed.shape[0], *layout.shape]}"
+            f"{list(values.shape)}, its layout() declares float32{[packed.shape[0], *layout.shape]}"
         )
     return values
 

@@ -6,12 +6,12 @@ Packed, a row is ``uint8[3, S, S]``, low and high half of a byte:
     1  blast strength of the bomb, 0 = none; steps until it explodes, 1..10
     2  steps until a blast in sight reaches the cell, 0 = none; direction of the bomb, 1..4, 0 = still
 
-Planes, ``float32[22, S + 1, S + 1]``, all in 0..1: see :data:`PLANES`. What comes sooner weighs more, as in
-the features of TLeague (Sun et al. 2020).
+Planes, ``float32[22, S + 1, S + 1]``, all in 0..1: see :data:`PLANES`. Sooner events have larger values, as
+in the features of TLeague (Sun et al. 2020).
 
-The board is rolled so that the observing agent stands in cell ``((S + 1) // 2, (S + 1) // 2)``, since what
-matters lies around it. One row and one column of `outside` are added first: they hold the borders apart where
-the roll joins them, so that no cell is lost. A dead agent's board is not rolled.
+The board is rolled so that the observing agent stands in cell ``((S + 1) // 2, (S + 1) // 2)``, since its
+surroundings matter most. One row and one column of `outside` are added first: they hold the borders apart
+where the roll joins them, so that no cell is lost. A dead agent's board is not rolled.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 Packed, a row is ``uint16[U + 1, 5]``: U unit rows ``[cell + 1, type + E if enemy, hp, maximal hp,
 age in ticks]`` (an empty row starts with 0) and one row about the seat ``[money, base hp, base maximal
 hp, side, 0]``. The spec's ``scale`` is the side S of the square map, its labels name the planes: T unit
-types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is above 8. Planes,
+types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is above 8. PlaneIndex,
 ``float32[T + 16, S, S]`` by ``[plane, y, x]``, with the numbers of MiniRTS's 22:
 
     0..5 unit types    6 affiliation (1 own, 2 enemy)    7 hp ratio    8 own base's hp ratio, everywhere
     9 decay 50 / (age + 1)    10..16 age bins    17..21 money bins, everywhere
 
-Where units share a cell, a plane holds the mean of what those units write to it.
+Where units share a cell, a plane holds the mean of their values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MINIRTS_TYPES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Planes:
+class PlaneIndex:
     """Numbers of the planes, for a number of unit types."""
 
     types: int
@@ -78,12 +78,12 @@ class Planes:
 
     @property
     def everywhere(self) -> tuple[int, ...]:
-        """Planes with one value in all cells."""
+        """PlaneIndex with one value in all cells."""
         return (self.base_hp, *range(self.money, self.count))
 
     @property
     def local(self) -> tuple[int, ...]:
-        """Planes whose values differ by cell."""
+        """PlaneIndex whose values differ by cell."""
         return tuple(p for p in range(self.count) if p not in self.everywhere)
 
     @property
@@ -93,9 +93,9 @@ class Planes:
 
 
 @functools.cache
-def planes_of(spec: TensorSpec) -> Planes:
+def planes_of(spec: TensorSpec) -> PlaneIndex:
     """Return the planes that ``spec`` declares."""
-    return Planes(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
+    return PlaneIndex(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
 
 
 def hp_ratio(part: Tensor, whole: Tensor) -> Tensor:
@@ -117,8 +117,8 @@ class RtsCells:
         types = planes_of(spec).types
         if not packs or side < 1 or side != spec.scale or not 1 <= types <= 16:
             raise ValueError(
-                f"tensor {spec.name!r}: the codec rts_cells reads uint16[U + 1, 5], a whole scale >= 1 and "
-                f"labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
+                f"tensor {spec.name!r}: the codec rts_cells reads uint16[U + 1, 5], an integer scale >= 1, "
+                f"and labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
                 f"{spec.scale} and {len(spec.labels)} labels"
             )
         return TensorLayout("planes", (planes_of(spec).count, side, side))
@@ -186,7 +186,7 @@ def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
     return index // units, columns
 
 
-def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
+def unit_planes(unit: Tensor, layout: PlaneIndex) -> Tensor:
     """Return each unit's share in its cell, ``float32[n, C]``, zeros in the seat's planes.
 
     ``unit`` is ``int64[n, 5]``.
@@ -202,7 +202,7 @@ def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
     return planes
 
 
-def seat_planes(packed: Tensor, layout: Planes) -> Tensor:
+def seat_planes(packed: Tensor, layout: PlaneIndex) -> Tensor:
     """Return the values of the planes that are equal everywhere: ``float32[B, C]``, zeros elsewhere."""
     about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
     planes = torch.zeros((packed.shape[0], layout.count), device=packed.device)

@@ -33,7 +33,7 @@ class RtsFlagCells:
         packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
         if not packs or side < 1 or side != spec.scale:
             raise ValueError(
-                f"tensor {spec.name!r}: the codec rts_flag_cells reads uint16[U + 1, 5] and a whole "
+                f"tensor {spec.name!r}: the codec rts_flag_cells reads uint16[U + 1, 5] and an integer "
                 f"scale >= 1, got {spec.dtype}{list(spec.shape)} and {spec.scale}"
             )
         return TensorLayout("planes", (PLANES, side, side))

@@ -60,7 +60,7 @@ class SparseConvolution:
 
         ``weight: [O, C, 3, 3]``, ``bias: [O]``.
         """
-        with torch.autocast("cpu", enabled=False):  # sums of many entries want float32
+        with torch.autocast("cpu", enabled=False):  # sums of many entries need float32
             return self._run(weight, bias, planes)
 
     def _run(self, weight: Tensor, bias: Tensor, planes: SparsePlanes) -> Tensor:

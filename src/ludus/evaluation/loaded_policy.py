@@ -42,6 +42,7 @@ class LoadedPolicy:
     def __init__(
         self, network: Network, meta: WeightsMeta, face: Face, *, seed: int, deterministic: bool
     ) -> None:
+        """Wrap a network; users call :func:`load_policy`."""
         self.spec: GameSpec = network.spec
         #: The game, as weights and runs name it.
         self.game = meta.game
@@ -49,7 +50,7 @@ class LoadedPolicy:
         self.version = meta.version
         #: Ticks between two decisions in training; environments take it as ``frame_skip``.
         self.frame_skip = meta.frame_skip
-        #: Whether :meth:`act` takes the most probable choices where it is not told otherwise.
+        #: Whether :meth:`act` takes the most probable choices by default.
         self.deterministic = deterministic
         self._face = face
         self._network = network
@@ -76,10 +77,10 @@ class LoadedPolicy:
         return "\n".join([*lines, f"  acts     {often} by {manner}, {kept}"])
 
     def reset(self, rows: npt.ArrayLike | None = None) -> None:
-        """Clears the memory: call it at the start of an episode.
+        """Clear the memory: call it at the start of an episode.
 
         Args:
-            rows: ``bool[N]``, the rows of a batch whose episode begins (default: all rows; the next batch
+            rows: ``bool[N]``, the rows of a batch whose episode starts (default: all rows; the next batch
                 may have another size).
         """
         if rows is None:
@@ -93,7 +94,7 @@ class LoadedPolicy:
         self._first |= fresh
 
     def act(self, observation: Any, mask: Any = None, *, deterministic: bool | None = None) -> Any:
-        """Chooses actions in the environment's own spaces.
+        """Choose actions in the environment's own spaces.
 
         Args:
             observation: The environment's observation: a dict of arrays by tensor name (``ludus.gymnasium``,
@@ -137,7 +138,7 @@ def _tensor_text(tensor: TensorSpec) -> str:
 
 
 def _head_text(head: HeadSpec) -> str:
-    """``move: one of 9``, or the range of a number, with the labels where they are few."""
+    """Return ``move: one of 9``, or the range of a number, with the labels where they are few."""
     if head.kind == "continuous":
         bounds = f" in [{head.low:g}, {head.high:g}]" if head.low < head.high else ""
         return f"{visible(head.name)}: a number{bounds}"
@@ -155,7 +156,7 @@ def load_policy(
     seed: int = 0,
     deterministic: bool = False,
 ) -> LoadedPolicy:
-    """Loads weights as a policy that acts. Loading never runs code that the weights name.
+    """Load weights as a policy that acts. Loading never runs code that the weights name.
 
     Args:
         reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER`` or ``RUN@PLAYER:VERSION`` of a
@@ -191,7 +192,7 @@ def load_policy(
 
 
 def _params_of(reference: str, params: dict[str, ParamValue] | None) -> dict[str, str]:
-    """``params``, or the run's."""
+    """Return ``params``, or those of the run."""
     if params is not None:
         return params_text(params)
     trained = game_of_player(reference)

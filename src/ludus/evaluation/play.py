@@ -1,4 +1,4 @@
-"""Plays matches between two players, each from every seat, on a separate pool."""
+"""Matches between two players, each from every seat, on a separate pool."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
@@ -27,7 +28,7 @@ from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.rollouts import Actor, Collector
 
 RANDOM = "random"
-UNIFORM = "uniform"  # uniform among the choices that the mask allows: the floor of a policy with a mask
+UNIFORM = "uniform"  # uniform over the legal choices: the floor of a policy with a mask
 PLAYERS = (
     "a player is a bot's name, random, uniform, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, "
     "RUN@PLAYER:VERSION or a "
@@ -49,16 +50,24 @@ class Player:
     search: Callable[[Pool], Actor] | None = None
 
     def __post_init__(self) -> None:
-        self.name = utf8(self.name)  # it may be a path; replays and results hold text
+        """Make the name valid UTF-8: it may be a path, and replays and results hold text."""
+        self.name = utf8(self.name)
 
 
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
-    """A bot of the game; ``random`` is the game's own if it has one, else uniform among legal choices.
+    """Return a bot of the game; ``random`` is the game's own if it has one, else uniform play.
 
-    The game's own draws choices that do nothing, too. ``uniform`` never does: it draws among the legal
-    choices in every game, as a network at its beginning does.
+    The game's own ``random`` may also draw choices that do nothing. ``uniform`` draws among the legal choices
+    in every game, as a network with its initial weights does.
 
-    Raises ``ConfigError`` for any other name.
+    Args:
+        name: Name of a bot, ``random``, ``uniform``, or ``alone`` in a game of one seat.
+        spec: The game.
+        seed: Seed of random choices.
+        frame_skip: Ticks between two decisions; 0 = the game's default.
+
+    Raises:
+        ConfigError: Any other name.
     """
     bots = [b.name for b in spec.bots]
     if name == ALONE and spec.seats == 1:
@@ -75,7 +84,7 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
 
 
 def _search_meant(name: str) -> str:
-    """The hint about a search whose name is misspelt; empty if ``name`` is not near to one."""
+    """Return a hint for a search whose name is misspelt; empty if ``name`` resembles none."""
     weights, plus, how = name.rpartition("+")
     word, colon, rest = how.partition(":")
     if not colon:
@@ -85,7 +94,7 @@ def _search_meant(name: str) -> str:
 
 
 def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
-    """The opponent ``name``: a scripted player, or a search with random rollouts (``mcts:400``)."""
+    """Return the opponent ``name``: a scripted player, a search (``mcts:400``) or a plan (``plan:8x100``)."""
     if is_search(name):
         return rollout_player(name, spec, params, seed)
     if is_plan(name):
@@ -102,7 +111,20 @@ def search_player(
     seed: int,
     version: int = 0,
 ) -> Player:
-    """A player that searches. Raises ``ConfigError`` if the game cannot be searched."""
+    """Return a player that searches on the states of the pool.
+
+    Args:
+        name: Name in results and replays.
+        spec: The game.
+        params: Parameters of its rules.
+        text: Options of the search.
+        evaluator: A network, or ``"rollout"`` for random rollouts.
+        seed: Seed of the search.
+        version: Version of the network's weights.
+
+    Raises:
+        ConfigError: The game cannot be searched; raised when the pool exists.
+    """
     from ludus.rollouts.search_actor import SearchActor
 
     def actor(pool: Pool) -> Actor:
@@ -115,7 +137,11 @@ def search_player(
 
 
 def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
-    """``plan:8x100``: a search against a known bot. Raises ``ConfigError``."""
+    """Return the player ``plan:8x100``, a search against a known bot.
+
+    Raises:
+        ConfigError: A wrong text, or a game that cannot be planned.
+    """
     from ludus.pool.native import NativePool
     from ludus.rollouts.search_actor import PlannerActor
 
@@ -138,7 +164,11 @@ def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, fr
 def rollout_player(
     name: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool = False
 ) -> Player:
-    """``mcts:400``: a search with random rollouts. Raises ``ConfigError``."""
+    """Return the player ``mcts:400``, a search with random rollouts.
+
+    Raises:
+        ConfigError: A wrong text, or a game that cannot be searched.
+    """
     try:
         _, text = parse_search(name)
     except ValueError as error:
@@ -198,36 +228,39 @@ def play_matches(
             spec.name,
             params,
             lineup,
-            slots=slots,
-            groups=2 if settings.threads else 1,
-            threads=settings.threads,
-            seed=settings.seed,
-            num_matches=matches,
-            timeout_s=settings.timeout_s,
-            record=range(min(settings.record, matches)),
-            states=searches,
+            PoolOptions(
+                slots=slots,
+                groups=2 if settings.threads else 1,
+                threads=settings.threads,
+                seed=settings.seed,
+                num_matches=matches,
+                timeout_s=settings.timeout_s,
+                record=range(min(settings.record, matches)),
+                states=searches,
+                on_error="truncate",
+            ),
         )
     ) as pool:
-        course = _Course(spec, pool, matches, settings.max_ticks or limit_of(spec), sides, hooks)
+        progress = _Progress(spec, pool, matches, settings.max_ticks or limit_of(spec), sides, hooks)
         actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
         if not actors:
-            return _bots_only(pool, course)
+            return _bots_only(pool, progress)
         deciding = {p: actor for p, actor in actors.items() if actor is not None}
         collector = Collector(pool, deciding, learned=())
         slab = pool.slab(SEARCH_STEPS if searches else STEPS)
-        while course.goes_on():
-            course.add(collector.collect(slab).results)
-    return course.in_order()
+        while progress.continues():
+            progress.add(collector.collect(slab).results)
+    return progress.in_order()
 
 
 def limit_of(spec: GameSpec) -> int:
-    """Most ticks of a match: the game's own limit, else ``ENOUGH_TICKS``."""
+    """Return the highest number of ticks of a match: the game's own limit, else ``ENOUGH_TICKS``."""
     return spec.max_ticks if 0 < spec.max_ticks < UNBOUNDED_TICKS else ENOUGH_TICKS
 
 
 @dataclass(slots=True)
-class _Course:
-    """The results of an evaluation while it is played."""
+class _Progress:
+    """Results of an evaluation so far, and its limits."""
 
     spec: GameSpec
     pool: Pool
@@ -238,16 +271,20 @@ class _Course:
     results: list[MatchResult] = field(default_factory=list)
     since: int = 0  # ticks of the pool when the last match ended
 
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         return not self.pool.finished and not (self.hooks.should_stop and self.hooks.should_stop())
 
     def add(self, ended: Sequence[MatchResult]) -> None:
-        """Adds finished matches. Raises ``EndlessMatch`` if the matches in play exceed the limit."""
+        """Add finished matches.
+
+        Raises:
+            EndlessMatch: The matches in play exceed the limit of ticks.
+        """
         self._keep(ended)
         left = self.matches - len(self.results)
-        under_way = min(left, self.pool.slots)
+        in_play = min(left, self.pool.slots)
         # All ticks since the last end belong to matches in play, at most one per slot.
-        if under_way and self.pool.stats().ticks - self.since > under_way * self.max_ticks:
+        if in_play and self.pool.stats().ticks - self.since > in_play * self.max_ticks:
             raise EndlessMatch(self.spec.name, self.max_ticks, left, self.matches)
 
     def _keep(self, ended: Sequence[MatchResult]) -> None:
@@ -266,7 +303,11 @@ class _Course:
 
 
 def check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
-    """Raises ``ConfigError`` where :func:`play_matches` would not take ``random_start`` = ``ticks``."""
+    """Check a random start of ``ticks`` for these players.
+
+    Raises:
+        ConfigError: :func:`play_matches` would refuse it.
+    """
     if ticks < 0:
         raise ConfigError(f"random_start = {ticks}: expected 0 ticks or more")
     if RANDOM not in (bot.name for bot in spec.bots):
@@ -279,18 +320,18 @@ def check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
 
 
 def _tried(result: MatchResult, game: str) -> MatchResult:
-    """Records in the replay of a Python game whether a re-simulation gives the same match."""
+    """Record in the replay of a Python game whether a re-simulation gives the same match."""
     if not result.replay:
         return result
-    return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
+    return msgspec.structs.replace(result, replay=replays.mark_reproduced(result.replay, game))
 
 
-def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:
-    """Bots play inside the core; the caller only collects the results."""
+def _bots_only(pool: Pool, progress: _Progress) -> list[MatchResult]:
+    """Collect the results of bots, which play inside the core."""
     while True:
-        course.add([r for group in range(pool.groups) for r in pool.recv(group).results])
-        if not course.goes_on():
-            return course.in_order()
+        progress.add([r for group in range(pool.groups) for r in pool.recv(group).results])
+        if not progress.continues():
+            return progress.in_order()
         for group in range(pool.groups):
             pool.send(group)
 

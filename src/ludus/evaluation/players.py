@@ -1,6 +1,6 @@
 """Players by name: bots, weights, searches.
 
-torch is loaded only for players with a network: bots and searches with random rollouts need none.
+Only players with a network load torch.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def resolve_player(
     greedy: bool = False,
     params: dict[str, str] | None = None,
 ) -> Player:
-    """The player that ``text`` names.
+    """Return the player that ``text`` names.
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), whose
-            code is run if the user gave it (:mod:`ludus.games.names`), or a search (``mcts:400``,
+            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), which
+            runs only if the user named it (:mod:`ludus.games.names`), or a search (``mcts:400``,
             ``RUN@best+search:400``; see :mod:`ludus.mcts.player`).
         spec: The game.
         seed: Seed of the player's random choices.
@@ -100,9 +100,17 @@ def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, gree
 def evaluator_of(
     reference: str, spec: GameSpec, device: str = "cpu", symmetries: Seen = "one"
 ) -> tuple[NetworkEvaluator, int]:
-    """The evaluator of a search for weights by name, and the weights' version.
+    """Return the network evaluator of weights by name, for a search, and the version of the weights.
 
-    ``symmetries``: as in :class:`ludus.mcts.text.SearchText`. Raises ``ConfigError`` or ``StorageError``.
+    Args:
+        reference: ``RUN@best`` and the like, or a weights file.
+        spec: The game.
+        device: Device of torch.
+        symmetries: As in :class:`ludus.mcts.text.SearchText`.
+
+    Raises:
+        ConfigError: Weights of another game.
+        StorageError: No such run, version or file.
     """
     from ludus.evaluation.weights import network_of
     from ludus.mcts.network import NetworkEvaluator
@@ -119,9 +127,9 @@ def evaluator_of(
 
 
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
-    """The game and parameters that weights were trained on; None for a bot's name.
+    """Return the game and parameters that weights were trained on; None for a bot's name.
 
-    Both come from files: the name loads built-in and installed games only.
+    Both come from files, so the name loads built-in and installed games only.
     """
     if is_search(text):
         text = text.rpartition(SUFFIX)[0]

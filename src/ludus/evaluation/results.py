@@ -20,7 +20,7 @@ class EvalResult(msgspec.Struct, frozen=True):
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
     ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
     (``decided``), nothing is won there: win rate, its interval, the counts and the score are None, as they
-    are without a match: ``first_error`` says why.
+    are without a match: ``first_error`` has the reason.
     """
 
     player: str
@@ -50,7 +50,7 @@ class EvalResult(msgspec.Struct, frozen=True):
 
     @property
     def nothing_played(self) -> str:
-        """Why there is no result; empty if a match was played to its end."""
+        """Reason why there is no result; empty if a match was played to its end."""
         return (
             "" if self.matches or not self.errors else f"no match was played to its end: {self.first_error}"
         )
@@ -96,7 +96,7 @@ class EvalResult(msgspec.Struct, frozen=True):
 
 
 def seat_of_plan(result: MatchResult, plan: int) -> int:
-    """The first seat that ``plan`` filled."""
+    """Return the first seat that ``plan`` filled."""
     return result.plan_of_seat.index(plan)
 
 
@@ -110,7 +110,17 @@ def summarise(
     params: dict[str, str] | None = None,
     confidence: float = 0.95,
 ) -> EvalResult:
-    """Counts and intervals for plan 0. Matches that ended with an error are counted in ``errors`` alone."""
+    """Return counts and intervals for plan 0.
+
+    Args:
+        results: Matches; those that ended with an error count in ``errors`` alone.
+        player: Name of the player of plan 0.
+        against: Name of its opponent, or ``alone``.
+        game: Name of the game.
+        seed: Seed of the matches.
+        params: Parameters of the game.
+        confidence: Confidence level of the intervals, in 0..1.
+    """
     whole = [r for r in results if not r.error]
     seats = [seat_of_plan(r, 0) for r in whole]
     outcomes = [r.outcome[seat] for r, seat in zip(whole, seats, strict=True)]

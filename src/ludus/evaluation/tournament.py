@@ -56,7 +56,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
 
 def expand(player: str, versions: int) -> list[str]:
-    """Expands ``RUN@all``, with or without ``+search``, to the kept versions of a run.
+    """Expand ``RUN@all``, with or without ``+search``, to the kept versions of a run.
 
     Args:
         player: ``RUN@all``, or any other player, which is returned alone.
@@ -78,7 +78,7 @@ def expand(player: str, versions: int) -> list[str]:
 
 
 def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
-    """How many pairs of ``players`` meet; arguments as in :func:`tournament`."""
+    """Return the number of pairs of ``players`` that meet; arguments as in :func:`tournament`."""
     count = sum(len(expand(player, versions)) for player in players)
     apart = neighbours or count
     return sum(min(apart, count - 1 - i) for i in range(count))

@@ -9,9 +9,10 @@ from ludus.presets.errors import ConfigError
 
 
 def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> Network:
-    """The network of ``weights``, for a game with the same observations and actions.
+    """Return the network of ``weights``, for a game with the same observations and actions.
 
-    Raises ``ConfigError`` if the weights belong to another game or another version of its spec.
+    Raises:
+        ConfigError: Weights of another game, or of another version of its spec.
     """
     check_spec(weights.meta, spec, name)
     try:
@@ -21,7 +22,11 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
 
 
 def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
-    """Raises ``ConfigError`` unless the spec of ``meta`` has the observations and actions of ``spec``."""
+    """Check that the spec of ``meta`` has the observations and actions of ``spec``.
+
+    Raises:
+        ConfigError: It has others.
+    """
     if meta.game != spec.name:
         raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")
     theirs = decode_spec(meta.spec)

@@ -26,7 +26,7 @@ MAX_DEPTH = 64
 MAX_INTEGER = 10**40  # of TOML
 
 Decoded = TypeVar("Decoded")
-#: What a TOML text that cannot be used raises, a ``ValueError``.
+#: Error for a TOML text that cannot be used, a ``ValueError``.
 TomlError = tomllib.TOMLDecodeError
 
 

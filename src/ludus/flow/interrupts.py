@@ -1,8 +1,8 @@
 r"""Signals that ask a process to end in order.
 
-They come from a person (Ctrl-C, Ctrl-\), from the end of a terminal or connection (SIGHUP), and from what
-starts processes: SIGTERM, and what schedulers of clusters send before they kill a job, SIGUSR1, SIGUSR2 and
-SIGXCPU by default or by choice (Slurm, Grid Engine, LSF), or SIGPWR where the power fails.
+They come from a person (Ctrl-C, Ctrl-\), from the end of a terminal or connection (SIGHUP), and from
+programs that start processes: SIGTERM. Schedulers of clusters send SIGUSR1, SIGUSR2 or SIGXCPU before they
+kill a job, by default or by choice (Slurm, Grid Engine, LSF). SIGPWR reports a power failure.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Lineup(msgspec.Struct, frozen=True):
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """A matchmaker's settings for the matches that begin from now on.
+    """A matchmaker's settings for the matches that start from now on.
 
     ``playing``: version of frozen weights -> the weight by which the pool draws them for a match. ``kept``:
     versions whose weights must stay stored, those that play included.
@@ -62,7 +62,7 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     ``players`` names the player at each seat at the end (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
     plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
-    that of the standing order under which the match began, 0 without one.
+    that of the standing order under which the match started, 0 without one.
     """
 
     match: int

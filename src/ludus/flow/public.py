@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Options that are arguments of a public function.
-_ARGUMENTS = ("game", "max-ticks", "run-dir", "teacher")
+_ARGUMENTS = ("game", "max-ticks", "method", "run-dir", "teacher")
 _SETTING = re.compile(r"(?<![\w-])--([a-z][\w-]*(?:\.[\w-]+)*)(?:(?: |=)([A-Z]+\b|[\d.]*\d\b))?")
 _ARGUMENT = re.compile(
     rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-]|\.\w)"

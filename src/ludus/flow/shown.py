@@ -2,9 +2,9 @@ r"""Text of files and people as it is shown: escaped once, where it leaves, for 
 
 Titles, names, messages and paths may come from anyone's files. Each medium has one function, which every
 report, plot, page and line uses: :func:`markdown`, :func:`markup` (SVG and HTML), :func:`terminal`, and
-:func:`shell` for what is named in a command that people paste. Each makes control characters, escape
-sequences and marks that turn the direction of writing visible (``\x1b``, ``\u202e``), so that a reader
-sees what is there and nothing acts on it.
+:func:`shell` for a name in a command that people paste. Each makes control characters, escape sequences and
+marks that turn the direction of writing visible (``\x1b``, ``\u202e``), so that a reader sees every character
+and nothing acts on it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import unicodedata
 _SHORT = 80
 _ODD = re.compile(r"[^ -~]")
 _PRINTABLE = re.compile(r"[!-~]+")
-#: What Markdown makes something of within a line.
+#: Characters that are markup within a line of Markdown.
 _ACTIVE = re.compile(r"[<>&\[\]|`\\]|(?<=:)//|(?i:\bwww(?=\.))")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ENDS = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -61,8 +61,9 @@ def utf8(text: str) -> str:
 def shell(text: str) -> str:
     """Return ``text``, a path or a name, as one word of a command line that can be pasted into a shell.
 
-    Quotes what a shell acts on. Bytes and characters that a terminal does not show stand as escapes within
-    ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it starts no option.
+    Characters that a shell acts on are quoted. Bytes and characters that a terminal does not show stand as
+    escapes within ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it
+    starts no option.
     """
     if text.startswith("-"):
         text = f"./{text}"

@@ -7,9 +7,9 @@ slot, seat) and never changes.
 
 Time in a slab, for every row:
 
-    obs[t], mask[t], active[t], is_first[t]   what the seat sees before decision t      t = 0..T
-    actions[t], log_prob[t], value[t]          the decision                               t = 0..T-1
-    reward[t], terminated[t], truncated[t] what happened between obs[t] and obs[t+1]  t = 0..T-1
+    obs[t], mask[t], active[t], is_first[t]   observation before decision t                 t = 0..T
+    actions[t], log_prob[t], value[t]         the decision                                  t = 0..T-1
+    reward[t], terminated[t], truncated[t]    result of the ticks from obs[t] to obs[t+1]   t = 0..T-1
 
 obs[T] is the bootstrap observation and is written again as obs[0] of the next slab. After a match
 ends (same-step autoreset) obs[t+1] belongs to the next match. A row that is not active at t (turn

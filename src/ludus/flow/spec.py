@@ -120,7 +120,7 @@ class ParamSpec(msgspec.Struct, frozen=True):
 
     @property
     def range(self) -> str:
-        """The range of a number: ``0.5..2``, ``any number``, ``>= 0``. What no game can mean is no bound."""
+        """The range of a number: ``0.5..2``, ``any number``, ``>= 0``. A bound beyond all use is none."""
         integer = self.kind == "integer"
         open_from = 2.0**53 if integer else _ANY
         low, high = (f"{int(b)}" if integer else f"{b:g}" for b in (self.low, self.high))
@@ -198,7 +198,7 @@ class GameSpec(msgspec.Struct, frozen=True):
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """Rotations of the seats that keep teams together: by k, who sat at p sits at ``(p + k) % seats``."""
+        """Rotations of the seats that keep teams together: by k, seat p becomes ``(p + k) % seats``."""
         n, pairs = self.seats, [(p, q) for p in range(self.seats) for q in range(p)]
         return tuple(
             k

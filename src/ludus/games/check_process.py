@@ -1,7 +1,7 @@
 """Checks of a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
 
-The first process plays all checks. A few others play the first match with other hashes of strings: what
-depends on the order of a set differs there.
+The first process plays all checks. A few others play the first match with other hashes of strings, where
+results that depend on the order of a set differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 
 from ludus.flow.decode import from_json
 from ludus.games import registry
-from ludus.games.check_watch import PLACE_BYTES, Watch, read_place
+from ludus.games.check_monitor import PLACE_BYTES, CallMonitor, read_place
 from ludus.games.names import is_typed, loaded, typed
 from ludus.native import ParamError
 
@@ -35,7 +35,7 @@ _RUN = (
 
 
 class Request(msgspec.Struct):
-    """Order to a process that checks. ``whole``: all checks, else only the course of the first match."""
+    """Order to a process that checks. ``whole``: all checks, else only the trace of the first match."""
 
     reference: str
     typed: bool
@@ -46,13 +46,13 @@ class Request(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """Findings of a process. ``course``: a digest of every tick of the first match."""
+    """Findings of a process. ``trace``: a digest of every tick of the first match."""
 
     spec_hash: str = ""
     error: str = ""  # the game cannot be made
     rows: list[tuple[str, bool, str]] = []
     ns_per_tick: float = 0.0
-    course: list[str] = []
+    trace: list[str] = []
 
 
 class _Child:
@@ -107,7 +107,7 @@ class _Child:
         place = read_place(self._place)[1] or "making the game"
         code = self._process.wait()
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        end = Watch(self._reference).end_of_match()
+        end = CallMonitor(self._reference).end_of_match()
         return f"{place} ended the process ({how}); instead {end}, or raise an exception"
 
     def end(self) -> None:
@@ -143,8 +143,8 @@ def check(
             raise ParamError(first.error)
         rows = first.rows
         if all(passed for _, passed, _ in rows):
-            course = msgspec.structs.replace(request, whole=False)
-            children += [_Child(course, seed) for seed in HASH_SEEDS[1:]]
+            first_match = msgspec.structs.replace(request, whole=False)
+            children += [_Child(first_match, seed) for seed in HASH_SEEDS[1:]]
             wrong = _compare(first, [child.result() for child in children[1:]])
             rows = [(c, False, wrong) if wrong and c == "hash_order" else (c, p, d) for c, p, d in rows]
         return rows, first.ns_per_tick
@@ -160,15 +160,15 @@ def _compare(first: Answer, others: Sequence[Answer | str]) -> str:
             return f"in another process {other}"
         if other.error or other.spec_hash != first.spec_hash:
             return f"another process declares other spaces; {other.error or advice}"
-        if other.course != first.course:
-            pairs = zip(first.course, other.course, strict=False)
+        if other.trace != first.trace:
+            pairs = zip(first.trace, other.trace, strict=False)
             tick = next((t for t, (a, b) in enumerate(pairs) if a != b), 0)
             return f"the same match gives something else at tick {tick} of another process; {advice}"
     return ""
 
 
 def child(place: int, asked: int, answer: int) -> None:
-    """Run a process that checks. It ends without waiting for what the game has left running."""
+    """Run a process that checks. It ends without waiting for threads of the game that still run."""
     with os.fdopen(asked, "rb") as file:
         file.seek(0)
         request = from_json(file.read(), Request)
@@ -186,12 +186,12 @@ def _check(request: Request, place: mmap.mmap) -> Answer:
         made = registry.maker(admitted(request.reference), request.params)
     except ValueError as error:
         return Answer(error=str(error))
-    watch = Watch(made.spec.name, place)
+    monitor = CallMonitor(made.spec.name, place)
     if request.whole:
-        rows, ns_per_tick, course = checks.check_watched(made, request.matches, request.seed, watch)
-        return Answer(made.spec.spec_hash, "", rows, ns_per_tick, course)
+        rows, ns_per_tick, trace = checks.check_monitored(made, request.matches, request.seed, monitor)
+        return Answer(made.spec.spec_hash, "", rows, ns_per_tick, trace)
     try:
-        course = checks.course_of(made, request.seed, watch)
+        trace = checks.trace_of(made, request.seed, monitor)
     except Exception as error:
         return Answer(error=f"{type(error).__name__}: {error}")
-    return Answer(made.spec.spec_hash, course=course)
+    return Answer(made.spec.spec_hash, trace=trace)

@@ -1,8 +1,8 @@
 """Running a game's code inside this process without letting it act on the process.
 
-Matches are played by worker processes. But a game is made once in the parent, to see what it declares, and
-recorded matches are played again there. :func:`contained` is the gate to that code: what it prints goes to
-stderr, what it changes in the process is put back, and its exit or its hanging is an error of the game.
+Matches are played by worker processes. But a game is created once in the parent, to read its spec, and
+recorded matches are played again there. :func:`contained` is the gate to that code: its output goes to
+stderr, its changes of the process are undone, and its exit or its hanging is an error of the game.
 """
 
 from __future__ import annotations
@@ -57,40 +57,40 @@ class _Stop(BaseException):
 
 
 @dataclass(slots=True)
-class Traces:
+class ProcessChanges:
     """Changes that the game's code made in the process."""
 
-    changed: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
-def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[Traces]:
+def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[ProcessChanges]:
     """Run the body, code of a game, without letting it act on this process.
 
     Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
-    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. What
-    it writes to stdout goes to the file ``printed``, or stderr.
+    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. Its
+    stdout goes to the file ``printed``, or stderr.
 
     Outside the main thread only ``sys.exit`` is contained.
     """
-    traces = Traces()
-    if not _in_main_thread():  # what it would put back is other threads' too
+    changes = ProcessChanges()
+    if not _in_main_thread():  # the state belongs to other threads too
         try:
-            yield traces
+            yield changes
         except SystemExit as error:
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _lent_streams(printed), _no_exit():
+    with _guest_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
-                yield traces
+                yield changes
         except _Stop as stop:
             raise stop.error from None
         except SystemExit as error:
             raise GameExit(exit_text(error)) from None
         finally:
-            traces.changed += _restore_states(states)
+            changes.states += _restore_states(states)
 
 
 def exit_text(error: SystemExit) -> str:
@@ -207,7 +207,7 @@ def _set_environment(before: dict[str, str]) -> None:
 
 def _set_filters(before: list[Any]) -> None:
     warnings.filters[:] = before  # type: ignore[index]
-    warnings.simplefilter("default", append=True)  # so that Python forgets what it has decided
+    warnings.simplefilter("default", append=True)  # clears Python's cache of decisions
     warnings.filters[:] = before  # type: ignore[index]
 
 
@@ -258,7 +258,7 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
 # ---- standard streams -----------------------------------------------------------------------------------
 
 
-class _Lent(io.RawIOBase):
+class _GuestStream(io.RawIOBase):
     """Stream that passes its text to one of ours, or to a file, which stays open when this is closed."""
 
     def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
@@ -287,35 +287,35 @@ class _Lent(io.RawIOBase):
         return self._file is None and self._text is not None and self._text.isatty()
 
 
-def _lend(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
-    lent = _Lent(text, file)
-    return io.TextIOWrapper(lent, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+def _guest_stream(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
+    raw = _GuestStream(text, file)
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
 
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
 @contextlib.contextmanager
-def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
+def _guest_streams(printed: IO[bytes] | None) -> Iterator[None]:
     """Give the game's code streams of its own: it may close or replace them, and their descriptors.
 
-    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
-    may be someone's, so a game's is empty.
+    stdout is for results: output of a game, its libraries and its child processes goes to stderr. stdin
+    may belong to another program, so a game's is empty.
     """
     streams = {name: getattr(sys, name) for name in _STREAMS}
     kept = _keep_descriptors(None if printed is None else printed.fileno())
-    lent = {
+    replacements = {
         "stdin": open(os.devnull, encoding="utf-8"),  # noqa: SIM115 - closed below
-        "stdout": _lend(sys.stderr, printed),
-        "stderr": _lend(sys.stderr),
+        "stdout": _guest_stream(sys.stderr, printed),
+        "stderr": _guest_stream(sys.stderr),
     }
-    for name, stream in lent.items():
+    for name, stream in replacements.items():
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     try:
         yield
     finally:
-        lent["stdin"].close()
+        replacements["stdin"].close()
         for name, before in streams.items():
             setattr(sys, name, before)
         if 1 in kept:
@@ -413,11 +413,11 @@ def _limited(limit_s: float) -> Iterator[None]:
         yield
         return
     limit_s = limit_s or NO_LIMIT_S
-    begin = time.monotonic()
+    start = time.monotonic()
     in_body = True
 
     def late(number: int, frame: FrameType | None) -> None:
-        left = limit_s - (time.monotonic() - begin)
+        left = limit_s - (time.monotonic() - start)
         if left > 0:  # an alarm of the game's own
             signal.setitimer(signal.ITIMER_REAL, left, 1.0)
         elif in_body:
@@ -429,6 +429,6 @@ def _limited(limit_s: float) -> Iterator[None]:
         yield
     finally:
         in_body = False
-        left = max(0.001, before - (time.monotonic() - begin)) if before else 0.0
+        left = max(0.001, before - (time.monotonic() - start)) if before else 0.0
         signal.setitimer(signal.ITIMER_REAL, left, every)
         signal.signal(signal.SIGALRM, handler if handler is not None else signal.SIG_DFL)

@@ -47,22 +47,22 @@ class Setup:
 
 
 @dataclass(slots=True)
-class Record:
+class GoRecord:
     """A match of Go. Points are (column, row) from the top left; a move's point is None for a pass.
 
     Args:
         size: Lines of the board.
         komi: Points for White; None where the file names none that can be read.
-        handicap: Handicap stones as the file says.
+        handicap: Handicap stones by the file's header.
         black: Stones on the board before the first move.
         white: The same of White.
-        first: B or W where the file says who moves first.
+        first: B or W if the file names the first to move, else empty.
         moves: Colour and point of each move.
         setups: Changes of the board after so many moves (at least one).
-        result: As the file says.
+        result: Result as the file has it.
         info: Other properties of the root.
         assumed: Stones of ``black`` that are not in the file: it names a handicap alone.
-        notes: What was not read, or not as it is written. One line each.
+        notes: Parts that were not read, or not as they are written. One line each.
     """
 
     size: int = DEFAULT_SIZE
@@ -78,12 +78,12 @@ class Record:
     assumed: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def as_written(self) -> Record:
+    def as_written(self) -> GoRecord:
         """Return the record without the stones that are assumed."""
         return replace(self, black=[], assumed=0) if self.assumed else self
 
 
-def load(data: bytes, until: int | None = None) -> Record:
+def load(data: bytes, until: int | None = None) -> GoRecord:
     """Read the first game of a file: see :func:`record`. Raises :class:`SgfError`."""
     roots, note = read(data)
     made = record(roots[0], until)
@@ -94,7 +94,7 @@ def load(data: bytes, until: int | None = None) -> Record:
     return made
 
 
-def record(root: Node, until: int | None = None) -> Record:
+def record(root: Node, until: int | None = None) -> GoRecord:
     """Read the main line of a game of Go, up to but without move ``until`` (from 1).
 
     Raises :class:`SgfError`.
@@ -161,10 +161,10 @@ class _RecordReader:
 
     def __init__(self, root: Node) -> None:
         self.root = root
-        self.made = Record(komi=None)
+        self.made = GoRecord(komi=None)
         self.notes = self.made.notes
 
-    def read(self, until: int | None) -> Record:
+    def read(self, until: int | None) -> GoRecord:
         made = self.made
         self._game()
         made.size = self._size()
@@ -282,7 +282,7 @@ class _RecordReader:
             if not made.moves and not made.white:
                 made.first = made.first or follows or "W"
             if len(made.black) != stones and not made.white:
-                self._note(f"HA[{stones}]: the file sets up {len(made.black)} black stones, which stand")
+                self._note(f"HA[{stones}]: the file sets up {len(made.black)} black stones, which are kept")
             return
         mover = made.moves[0][0] if made.moves else made.first or follows or "W"
         if mover == "B":
@@ -405,7 +405,7 @@ def _points(values: list[str], size: int, what: str) -> Iterator[Point]:
 # --- writing ----------------------------------------------------------------
 
 
-def tree(made: Record, more: Mapping[str, str] | None = None) -> Node:
+def tree(made: GoRecord, more: Mapping[str, str] | None = None) -> Node:
     """Return a game of one line as nodes, ready for :func:`ludus.games.sgf.write`."""
     root = Node({"GM": ["1"], "FF": ["4"], "CA": ["UTF-8"], "SZ": [str(made.size)]})
     if made.komi is not None:

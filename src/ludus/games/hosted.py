@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker, PythonGame, VectorGame
 
 ATTRIBUTE = "GAME"
-#: What the extras bring. An environment may lack other modules, which are its own business.
+#: Extra of the package for each library. Other modules that an environment lacks are not Ludus's to bring.
 _LIBRARIES = {
     "gymnasium": "gymnasium",
     "pettingzoo": "pettingzoo",
@@ -61,7 +61,7 @@ def is_hosted(reference: str) -> bool:
     return reference in _loaded or reference.endswith(".py") or (":" in reference and "/" not in reference)
 
 
-def placed(reference: str, folder: Path) -> str:
+def absolute_reference(reference: str, folder: Path) -> str:
     """Return ``reference`` with the path in it made absolute.
 
     The path is looked up in ``folder``, then in the current folder. A reference without a path, and a path
@@ -80,7 +80,7 @@ def placed(reference: str, folder: Path) -> str:
     return reference if found is None else prefix + str(found.resolve())
 
 
-def resolved(reference: str) -> str:
+def portable_reference(reference: str) -> str:
     """Return the reference that works in another process: names of loaded files become their paths."""
     reference = _loaded.get(reference, reference)
     found = str(Path(reference).resolve()) if reference.endswith(".py") else reference
@@ -166,10 +166,10 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
         made = maker(name, params)
     except ModuleNotFoundError as error:
-        wanted = _LIBRARIES.get(error.name or "")  # not a part of a library that is there
-        if wanted == "gymnasium":  # the extras of all families bring it
-            wanted = extra
-        hint = f"; install it: {install_command(wanted)}" if wanted else ""
+        needed = _LIBRARIES.get(error.name or "")  # not a part of a library that is there
+        if needed == "gymnasium":  # the extras of all families bring it
+            needed = extra
+        hint = f"; install it: {install_command(needed)}" if needed else ""
         raise ParamError(f"{family}/{name}: {error}{hint}") from error
     if made.spec.name != f"{family}/{name}":
         _loaded[loaded(made.spec.name)] = f"{family}/{name}"
@@ -244,7 +244,7 @@ def _load_file(path: Path) -> object:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[qualified]
-        if not isinstance(error, Exception):  # it wants to exit
+        if not isinstance(error, Exception):  # SystemExit, KeyboardInterrupt
             raise
         raise ParamError(f"{path}: {type(error).__name__}: {error}") from error
     return module

@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
+from ludus.flow.hosted_replay import HostedReplay
 from ludus.flow.masks import check_choices, legal_choices
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import over_of
+from ludus.games.numbers import over_of, write_rewards
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -93,24 +93,26 @@ class MatchRecorder:
     ) -> bytes:
         """Return the bytes of a ``.ludus`` file. ``over``: the match was not truncated."""
         return core.replay_encode(
-            game=self.spec.name,
-            version=self.spec.version,
-            params=dict(params),
-            seed=self.seed,
-            match=self.match,
-            players=list(players),
-            heads=len(self.spec.heads),
-            ticks=self.ticks,
-            seats=self.seats,
-            actions=self.actions,
-            length=self.tick,
-            hash_every=self.hash_every,
-            hashes=self.hashes,
-            final_hash=self.hash,
-            over=over,
-            outcome=[float(x) for x in outcome] if over else [0.0] * self.spec.seats,
-            returns=self.returns.astype(np.float32).tolist(),
-            reproduced=REPRODUCED.index(reproduced),
+            HostedReplay(
+                game=self.spec.name,
+                version=self.spec.version,
+                params=dict(params),
+                seed=self.seed,
+                match=self.match,
+                players=list(players),
+                heads=len(self.spec.heads),
+                ticks=self.ticks,
+                seats=self.seats,
+                actions=self.actions,
+                length=self.tick,
+                hash_every=self.hash_every,
+                hashes=self.hashes,
+                final_hash=self.hash,
+                over=over,
+                outcome=[float(x) for x in outcome] if over else [0.0] * self.spec.seats,
+                returns=self.returns.astype(np.float32).tolist(),
+                reproduced=REPRODUCED.index(reproduced),
+            )
         )
 
 
@@ -159,7 +161,7 @@ class Resimulation:
             self._check(seat, actions[seat])
         self.over = over_of(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
-        earned_by(self.game, earned)
+        write_rewards(self.game, earned)
         self.recorder.earn(earned * self._decided)
         if self.over or last:
             self.recorder.end()

@@ -4,8 +4,8 @@ A reference comes from the user (a command line, a preset named there, a program
 run, a replay. A file may be untrusted, so its names load built-in and installed games only.
 :func:`typed` marks a reference as given by the user; every other reference counts as read from a file. The
 mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game or a
-bot and never runs one. :func:`admit` and :func:`admit_bot` stand where code is loaded, whatever key or file
-a reference is from.
+bot and never runs one. :func:`admit` and :func:`admit_bot` are called where code is loaded, for references
+of every origin.
 """
 
 from __future__ import annotations

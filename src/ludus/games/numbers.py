@@ -74,7 +74,7 @@ def _many(what: str, values: object, count: int, expected: str) -> Array:
     return array.reshape(count)
 
 
-class _Written(np.ndarray[Any, np.dtype[Any]]):
+class _RewardArray(np.ndarray[Any, np.dtype[Any]]):
     """Array of rewards that checks each element when it is written, and names it in the error."""
 
     def __setitem__(self, place: Any, value: Any) -> None:  # noqa: ANN401
@@ -88,12 +88,12 @@ class _Written(np.ndarray[Any, np.dtype[Any]]):
         super().__setitem__(place, value)
 
 
-def earned(game: PythonGame, out: Floats) -> None:
-    """Write the rewards of the last step of ``game`` to ``out: [S]``. Raises what the game raises."""
+def write_rewards(game: PythonGame, out: Floats) -> None:
+    """Write the rewards of the last step of ``game`` to ``out: [S]``. The game's errors pass."""
     try:
         game.rewards(out)
     except (TypeError, ValueError):  # of numpy, perhaps, which takes no array for a number
-        game.rewards(out.view(_Written))
+        game.rewards(out.view(_RewardArray))
 
 
 def too_large(rewards: Floats) -> str:

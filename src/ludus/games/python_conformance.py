@@ -19,15 +19,15 @@ import numpy as np
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
-from ludus.games.check_watch import Watch
+from ludus.games.check_monitor import CallMonitor
 from ludus.games.contained import GameExit
-from ludus.games.numbers import LEARNABLE, earned, flag, too_large
+from ludus.games.numbers import LEARNABLE, flag, too_large, write_rewards
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
-COURSE_TICKS = 200  # of the first match, which other processes play as well
+TRACE_TICKS = 200  # of the first match, which other processes play as well
 END_S = 20.0  # of one match that is played on where none was over by then
 SLOW_S = 1.0  # of one step: a pool's time-out would be near
 CHECKS = (
@@ -49,7 +49,7 @@ CHECKS = (
 )
 
 
-class Broken(Exception):
+class CheckFailure(Exception):
     """A check that failed."""
 
     def __init__(self, check: str, detail: str) -> None:
@@ -59,7 +59,7 @@ class Broken(Exception):
 
 
 @dataclass(slots=True)
-class Course:
+class MatchTrace:
     """Record of one match, time step by time step."""
 
     steps: list[bytes] = field(default_factory=list)
@@ -70,57 +70,61 @@ class Course:
     seconds: float = 0.0
 
 
-class Match:
+class RandomMatch:
     """A match of random legal decisions that checks every return value."""
 
-    def __init__(self, spec: GameSpec, game: PythonGame, seed: int, watch: Watch, keep: bool = True) -> None:
-        """Prepare a match. ``keep``: store every time step, to compare courses."""
-        self.spec, self.game, self.seed, self.watch, self.keep = spec, game, seed, watch, keep
+    def __init__(
+        self, spec: GameSpec, game: PythonGame, seed: int, monitor: CallMonitor, keep: bool = True
+    ) -> None:
+        """Prepare a match. ``keep``: store every time step, to compare traces."""
+        self.spec, self.game, self.seed, self.monitor, self.keep = spec, game, seed, monitor, keep
         self.rng = np.random.default_rng(seed)
-        self.course = Course()
+        self.trace = MatchTrace()
 
     def where(self, more: str = "") -> str:
         """Return the current place for a message."""
-        return f"seed {self.seed}, tick {self.course.ticks}{more}"
+        return f"seed {self.seed}, tick {self.trace.ticks}{more}"
 
-    def play(self, ticks: int, seconds: float = math.inf) -> Course:
+    def play(self, ticks: int, seconds: float = math.inf) -> MatchTrace:
         """Play the whole match, or ``ticks`` of it, or until the game has used ``seconds``."""
-        self._call("reset", lambda: self.game.reset(self.seed))
-        while not self.course.over and self.course.ticks < ticks and self.course.seconds < seconds:
+        self.reset()
+        while not self.trace.over and self.trace.ticks < ticks and self.trace.seconds < seconds:
             self._tick()
-        return self.course
+        return self.trace
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Reset the game."""
         self._call("reset", lambda: self.game.reset(self.seed))
 
     def advance(self) -> None:
         """Play one tick, unless the match is over."""
-        if not self.course.over:
+        if not self.trace.over:
             self._tick()
 
     def _call(self, name: str, function: Callable[[], T], more: str = "", timed: bool = True) -> T:
         where = self.where(more)
         took = 0.0
         try:
-            with self.watch.call(name, where):
-                begin = time.perf_counter()
+            with self.monitor.call(name, where):
+                start = time.perf_counter()
                 try:
                     return function()
                 finally:
-                    took = time.perf_counter() - begin
+                    took = time.perf_counter() - start
         except GameExit as error:
-            end = self.watch.end_of_match()
-            raise Broken("plays", f"{name}(): {error} ({where}); instead {end}") from error
+            end = self.monitor.end_of_match()
+            raise CheckFailure("plays", f"{name}(): {error} ({where}); instead {end}") from error
         except Exception as error:
-            raise Broken("plays", f"{name}() raised {type(error).__name__}: {error} ({where})") from error
+            raise CheckFailure(
+                "plays", f"{name}() raised {type(error).__name__}: {error} ({where})"
+            ) from error
         finally:
             if timed:
-                self.course.seconds += took
-                self.course.slowest_s = max(self.course.slowest_s, took)
+                self.trace.seconds += took
+                self.trace.slowest_s = max(self.trace.slowest_s, took)
 
     def _tick(self) -> None:
-        spec, course = self.spec, self.course
+        spec, trace = self.spec, self.trace
         seats = list(self._call("to_act", self.game.to_act))
         self._check_seats(seats)
         actions = np.zeros((spec.seats, len(spec.heads)), np.int32)
@@ -133,13 +137,13 @@ class Match:
                 shown += array.tobytes()
             shown += mask.tobytes()
         over = self._call("step", lambda: self.game.step(actions))
-        course.ticks += 1
+        trace.ticks += 1
         rewards = np.zeros(spec.seats, np.float32)
-        self._call("rewards", lambda: earned(self.game, rewards))
+        self._call("rewards", lambda: write_rewards(self.game, rewards))
         if not np.isfinite(rewards).all():
-            raise Broken("rewards_finite", f"({self.where()}): rewards {too_large(rewards)}")
+            raise CheckFailure("rewards_finite", f"({self.where()}): rewards {too_large(rewards)}")
         if (np.abs(rewards) > LEARNABLE).any():
-            raise Broken(
+            raise CheckFailure(
                 "rewards_finite",
                 f"({self.where()}): rewards {rewards.tolist()} are too large to learn from: scale them, to "
                 "about -1 to 1",
@@ -147,7 +151,7 @@ class Match:
         shown += rewards.tobytes()
         over = self._flag("step() returned a value that", over)
         if self.keep:
-            course.steps.append(bytes(shown))
+            trace.steps.append(bytes(shown))
         if over:
             self._end()
 
@@ -155,24 +159,26 @@ class Match:
         try:
             return flag(what, value)
         except ValueError as error:
-            raise Broken("ends", f"{error} ({self.where()})") from None
+            raise CheckFailure("ends", f"{error} ({self.where()})") from None
 
     def _check_seats(self, seats: list[int]) -> None:
         count = self.spec.seats
         if not seats:
-            raise Broken(
+            raise CheckFailure(
                 "seats",
-                f"{self.watch.who_acts()} is empty ({self.where()}); "
+                f"{self.monitor.who_acts()} is empty ({self.where()}); "
                 "expected at least one until the match is over",
             )
         wrong = [s for s in seats if not 0 <= s < count]
         if wrong:
-            raise Broken("seats", f"to_act() names seat {wrong[0]} ({self.where()}); there are {count}")
+            raise CheckFailure("seats", f"to_act() names seat {wrong[0]} ({self.where()}); there are {count}")
         if sorted(set(seats)) != seats:
-            raise Broken("seats", f"to_act() is {seats} ({self.where()}), expected rising seats, each once")
+            raise CheckFailure(
+                "seats", f"to_act() is {seats} ({self.where()}), expected ascending seats, each once"
+            )
         if self.spec.turn_based and len(seats) > 1:
-            raise Broken(
-                "seats", f"to_act() is {seats} ({self.where()}) in a game that says it is turn based"
+            raise CheckFailure(
+                "seats", f"to_act() is {seats} ({self.where()}) in a game whose spec is turn_based"
             )
 
     def _observe(self, seat: int) -> dict[str, Array]:
@@ -181,7 +187,7 @@ class Match:
         mismatch = getattr(self.game, "mismatch", None)
         differs = "" if mismatch is None else mismatch(seat)
         if differs:
-            raise Broken("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
+            raise CheckFailure("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
         for filler in (0x00, 0xFF):
             out = {t.name: np.full(t.packed_shape, 0, t.packed_dtype) for t in self.spec.observation}
             for array in out.values():
@@ -193,18 +199,18 @@ class Match:
             a, b = seen[0][t.name], seen[1][t.name]
             where = self.where(f", seat {seat}, tensor {t.name}")
             if t.dtype == "f32" and not np.isfinite(a).all():
-                raise Broken("observations_in_range", f"{where}: holds values that are not finite")
+                raise CheckFailure("observations_in_range", f"{where}: holds values that are not finite")
             if a.tobytes() != b.tobytes():
-                raise Broken(
+                raise CheckFailure(
                     "observations_written", f"{where}: bytes are left unwritten, or change when asked twice"
                 )
             if t.dtype != "bits" and t.low < t.high:
                 low, high = float(a.min()), float(a.max())
                 slack = 1e-6 * max(1.0, abs(t.low), abs(t.high)) if t.dtype == "f32" else 0.0
                 if low < t.low - slack or high > t.high + slack:
-                    raise Broken(
+                    raise CheckFailure(
                         "observations_in_range",
-                        f"{where}: values from {low:g} to {high:g}, the spec says {t.low:g} to {t.high:g}",
+                        f"{where}: values from {low:g} to {high:g}, the spec has {t.low:g} to {t.high:g}",
                     )
         return seen[0]
 
@@ -218,13 +224,15 @@ class Match:
         where = self.where(f", seat {seat}")
         try:
             self._call("legal", lambda: legal(seat, mask))
-        except Broken as broken:
-            raise Broken("masks", broken.detail) from broken.__cause__
+        except CheckFailure as failure:
+            raise CheckFailure("masks", failure.detail) from failure.__cause__
         if not np.isin(mask, (0, 1)).all():
-            raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
+            raise CheckFailure(
+                "masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone"
+            )
         for k, head in enumerate(spec.heads):
             if not head.depends_on and not possible_choices(spec, mask, k).any():
-                raise Broken("masks", f"legal() forbids every choice of head {head.name} ({where})")
+                raise CheckFailure("masks", f"legal() forbids every choice of head {head.name} ({where})")
         return mask
 
     def _check_ends(self) -> None:
@@ -235,7 +243,7 @@ class Match:
         how = np.full(self.spec.seats, 0xFF, np.uint8)
         self._call("ends", lambda: ends(how))
         if not np.isin(how, (PLAYING, TERMINATED, TRUNCATED)).all():
-            raise Broken(
+            raise CheckFailure(
                 "ends",
                 f"ends() wrote {how.tolist()} ({self.where()}), expected PLAYING, TERMINATED or TRUNCATED",
             )
@@ -251,18 +259,18 @@ class Match:
         return out
 
     def _end(self) -> None:
-        course, spec = self.course, self.spec
-        course.over = True
-        course.truncated = self._flag("truncated", self.game.truncated)
+        trace, spec = self.trace, self.spec
+        trace.over = True
+        trace.truncated = self._flag("truncated", self.game.truncated)
         outcome = np.full(spec.seats, np.nan, np.float32)
         self._call("outcome", lambda: self.game.outcome(outcome))
         if not (np.isfinite(outcome).all() and (np.abs(outcome) <= 1).all()):
-            raise Broken(
+            raise CheckFailure(
                 "outcomes", f"outcome {outcome.tolist()} ({self.where()}), expected -1 to 1 for each seat"
             )
         self._check_ends()
         for seat in range(spec.seats):
-            self._observe(seat)  # the last observation must be there for everybody
+            self._observe(seat)  # every seat has a last observation
 
 
 def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[str, bool, str]], float]:
@@ -270,25 +278,25 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
 
     In this process: a game that crashes or hangs takes it along. ``check_process`` has one for it.
     """
-    with closing(Watch(maker.spec.name)) as watch:
-        rows, ns_per_tick, _ = check_watched(maker, matches, seed, watch)
+    with closing(CallMonitor(maker.spec.name)) as monitor:
+        rows, ns_per_tick, _ = check_monitored(maker, matches, seed, monitor)
     return rows, ns_per_tick
 
 
-def course_of(maker: GameMaker, seed: int, watch: Watch) -> list[str]:
-    """Return the course of the first match as :func:`check_watched` does."""
-    course = _player(maker, maker.make(), seed, watch, COURSE_TICKS)()
-    return _digests(course)
+def trace_of(maker: GameMaker, seed: int, monitor: CallMonitor) -> list[str]:
+    """Return the trace of the first match as :func:`check_monitored` does."""
+    trace = _player(maker, maker.make(), seed, monitor, TRACE_TICKS)()
+    return _digests(trace)
 
 
-def _digests(course: Course) -> list[str]:
-    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in course.steps[:COURSE_TICKS]]
+def _digests(trace: MatchTrace) -> list[str]:
+    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in trace.steps[:TRACE_TICKS]]
 
 
-def check_watched(
-    maker: GameMaker, matches: int, seed: int, watch: Watch
+def check_monitored(
+    maker: GameMaker, matches: int, seed: int, monitor: CallMonitor
 ) -> tuple[list[tuple[str, bool, str]], float, list[str]]:
-    """Run :func:`check_python` call by call under ``watch``, and digest each tick of the first match."""
+    """Run :func:`check_python` call by call under ``monitor``, and digest each tick of the first match."""
     failed: dict[str, str] = {}
     notes: dict[str, str] = {}
     ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
@@ -296,8 +304,8 @@ def check_watched(
     def run(check: str, work: Callable[[], T]) -> T | None:
         try:
             return work()
-        except Broken as broken:
-            failed.setdefault(broken.check, broken.detail)
+        except CheckFailure as failure:
+            failed.setdefault(failure.check, failure.detail)
         except Exception as error:
             failed.setdefault(check, f"{type(error).__name__}: {error}")
         return None
@@ -305,83 +313,85 @@ def check_watched(
     def close(game: PythonGame) -> None:
         method = getattr(game, "close", None)
         if method is not None:
-            run("plays", lambda: _close(method, watch))
+            run("plays", lambda: _close(method, monitor))
 
     run("spec", lambda: _check_spec(maker.spec))
-    make = functools.partial(_make, maker, watch)
+    make = functools.partial(_make, maker, monitor)
     game = run("plays", make)
     if game is None or failed:
         return _findings(failed, notes), 0.0, []
-    first: Course | None = None
+    first: MatchTrace | None = None
     for m in range(matches):
-        course = run("plays", _player(maker, game, seed + m, watch))
-        if course is None:
+        trace = run("plays", _player(maker, game, seed + m, monitor))
+        if trace is None:
             break
-        seconds += course.seconds
-        ticks, ended, slowest = ticks + course.ticks, ended + course.over, max(slowest, course.slowest_s)
-        first = first or course
+        seconds += trace.seconds
+        ticks, ended, slowest = ticks + trace.ticks, ended + trace.over, max(slowest, trace.slowest_s)
+        first = first or trace
         if ticks > 20 * MAX_TICKS:
             break
     if first is not None and not failed:
         if not ended:
-            run("ends", lambda: _check_end(maker.spec, game, seed, watch))
-        again = run("reset_forgets", _player(maker, game, seed, watch))
+            run("ends", lambda: _check_end(maker.spec, game, seed, monitor))
+        again = run("reset_forgets", _player(maker, game, seed, monitor))
         _compare(first, again, "reset_forgets", "after other matches on the same object", failed)
         other = run("deterministic", make)
         if other is not None:
-            again = run("deterministic", _player(maker, other, seed, watch))
+            again = run("deterministic", _player(maker, other, seed, monitor))
             _compare(first, again, "deterministic", "on a new object", failed)
-            run("independent", lambda: _side_by_side(maker, game, other, seed, first, watch))
+            run("independent", lambda: _side_by_side(maker, game, other, seed, first, monitor))
             close(other)
         if slowest > SLOW_S:
             failed["speed"] = f"one call took {slowest:.1f} s; a pool kills what hangs (pool.timeout_s)"
     close(game)
-    wrong, notes["process_untouched"] = watch.verdict()
+    wrong, notes["process_untouched"] = monitor.verdict()
     if wrong:
         failed["process_untouched"] = wrong
     return _findings(failed, notes), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
 
 
-def _make(maker: GameMaker, watch: Watch) -> PythonGame:
+def _make(maker: GameMaker, monitor: CallMonitor) -> PythonGame:
     try:
-        with watch.call("__init__", "making the game"):
+        with monitor.call("__init__", "making the game"):
             return getattr(maker, "guest", maker).make()
     except GameExit as error:
-        raise Broken("plays", f"__init__(): {error}; instead raise an exception") from error
+        raise CheckFailure("plays", f"__init__(): {error}; instead raise an exception") from error
 
 
-def _close(close: Callable[[], object], watch: Watch) -> None:
+def _close(close: Callable[[], object], monitor: CallMonitor) -> None:
     """Check that ``close`` works at any time."""
     try:
-        with watch.call("close", "after the last match"):
+        with monitor.call("close", "after the last match"):
             close()
     except Exception as error:
-        said = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
-        raise Broken("plays", f"close(): {said}; expected it to return at any time") from error
+        reason = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
+        raise CheckFailure("plays", f"close(): {reason}; expected it to return at any time") from error
 
 
-def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> None:
+def _check_end(spec: GameSpec, game: PythonGame, seed: int, monitor: CallMonitor) -> None:
     """Play one match as far as it may go: evaluations count whole matches and wait for their ends."""
     declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
     limit = spec.max_ticks if declared else ENOUGH_TICKS
-    course = Match(spec, game, seed, watch, keep=False).play(limit, END_S)
-    if course.over or (declared and course.ticks < limit):
+    trace = RandomMatch(spec, game, seed, monitor, keep=False).play(limit, END_S)
+    if trace.over or (declared and trace.ticks < limit):
         return
-    says = f"the spec says at most {limit}" if declared else "the spec declares no max_ticks"
-    raise Broken(
+    bound = f"the spec declares at most {limit}" if declared else "the spec declares no max_ticks"
+    raise CheckFailure(
         "ends",
-        f"a match of random decisions (seed {seed}) was not over after {course.ticks} ticks; {says}. "
+        f"a match of random decisions (seed {seed}) was not over after {trace.ticks} ticks; {bound}. "
         "Evaluations need matches that end: truncate them (max_episode_steps of Gymnasium)",
     )
 
 
 def _player(
-    maker: GameMaker, game: PythonGame, seed: int, watch: Watch, ticks: int = MAX_TICKS
-) -> Callable[[], Course]:
-    return lambda: Match(maker.spec, game, seed, watch).play(ticks)
+    maker: GameMaker, game: PythonGame, seed: int, monitor: CallMonitor, ticks: int = MAX_TICKS
+) -> Callable[[], MatchTrace]:
+    return lambda: RandomMatch(maker.spec, game, seed, monitor).play(ticks)
 
 
-def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
+def _compare(
+    first: MatchTrace, again: MatchTrace | None, check: str, what: str, failed: dict[str, str]
+) -> None:
     if again is None or first.steps == again.steps:
         return
     pairs = zip(first.steps, again.steps, strict=False)
@@ -390,37 +400,39 @@ def _compare(first: Course, again: Course | None, check: str, what: str, failed:
 
 
 def _side_by_side(
-    maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course, watch: Watch
+    maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: MatchTrace, monitor: CallMonitor
 ) -> None:
     """Play two matches in turns: neither may influence the other."""
-    one, two = Match(maker.spec, a, seed, watch), Match(maker.spec, b, seed + 1, watch)
-    one.begin()
-    two.begin()
+    one, two = RandomMatch(maker.spec, a, seed, monitor), RandomMatch(maker.spec, b, seed + 1, monitor)
+    one.reset()
+    two.reset()
     for _ in range(min(first.ticks, 200)):
         one.advance()
         two.advance()
-    count = len(one.course.steps)
-    if one.course.steps != first.steps[:count]:
-        raise Broken("independent", "a match changes when another match is played at the same time")
+    count = len(one.trace.steps)
+    if one.trace.steps != first.steps[:count]:
+        raise CheckFailure("independent", "a match changes when another match is played at the same time")
 
 
 def _check_spec(spec: GameSpec) -> None:
     if spec.seats < 1 or not spec.observation or not spec.heads:
-        raise Broken("spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads")
+        raise CheckFailure(
+            "spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads"
+        )
     for kind, names in (
         ("tensors", [t.name for t in spec.observation]),
         ("heads", [h.name for h in spec.heads]),
     ):
         if len(set(names)) != len(names):
-            raise Broken("spec", f"two {kind} have one name: {names}")
+            raise CheckFailure("spec", f"two {kind} have one name: {names}")
     for t in spec.observation:
         if not t.shape or min(t.shape) < 1:
-            raise Broken("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
+            raise CheckFailure("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
     for h in spec.heads:
         if h.size < 1 or (h.kind == "continuous" and (h.size != 2 or h.low > h.high)):
-            raise Broken("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
+            raise CheckFailure("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
         if h.labels and len(h.labels) != h.size:
-            raise Broken("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
+            raise CheckFailure("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
 
 
 def _findings(failed: Mapping[str, str], notes: Mapping[str, str]) -> list[tuple[str, bool, str]]:

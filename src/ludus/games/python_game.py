@@ -5,9 +5,9 @@ else. One object plays one match after another at one place of a pool; one threa
 
     game.reset(seed)
     while True:
-        seats = game.to_act()              # who decides now
+        seats = game.to_act()              # seats that decide now
         over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
-        game.rewards(out)                  # what that step earned each seat
+        game.rewards(out)                  # of that step, for each seat
         if over: game.truncated, game.outcome(out)
 
 ``S`` seats, ``K`` heads, ``A`` choices of all heads together.
@@ -17,14 +17,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.public import takes_options
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -51,8 +56,8 @@ class PythonGame(Protocol):
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
-    play when the match is over end as ``truncated`` says, or are truncated if the match was cut off or
-    failed. A game of two seats in turn with ``clone()``, whose spec says ``perfect_information`` and
+    play when the match is over end by ``truncated``, or are truncated if the match was cut off or
+    failed. A game of two seats in turn with ``clone()``, whose spec has ``perfect_information`` and
     ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
     """
 
@@ -96,7 +101,7 @@ class VectorGame(Protocol):
 
     Some libraries are many times faster that way.
 
-    After the end of a match the next step begins a new one; it ignores the action and earns nothing. A
+    After the end of a match the next step starts a new one; it ignores the action and earns nothing. A
     match may depend on the number of matches that are played with it.
     """
 
@@ -134,44 +139,91 @@ class GameMaker(Protocol):
         ...
 
 
+class SpecOptions(TypedDict, total=False):
+    """Keyword options of :func:`declare`."""
+
+    title: str
+    version: int
+    turn_based: bool
+    perfect_information: bool
+    deterministic: bool
+    max_ticks: int
+    params: Sequence[ParamSpec]
+    bots: Sequence[BotSpec]
+    meaning: str
+
+
+_SPEC_DEFAULTS: SpecOptions = {
+    "title": "",
+    "version": 1,
+    "turn_based": False,
+    "perfect_information": False,
+    "deterministic": False,
+    "max_ticks": MAX_TICKS,
+    "params": (),
+    "bots": (),
+    "meaning": "",
+}
+
+
+@takes_options(SpecOptions, SimpleNamespace(**_SPEC_DEFAULTS))
 def declare(
     name: str,
     *,
     observation: Sequence[TensorSpec],
     heads: Sequence[HeadSpec],
-    title: str = "",
-    version: int = 1,
     seats: int = 1,
-    turn_based: bool = False,
-    perfect_information: bool = False,
-    deterministic: bool = False,
-    max_ticks: int = MAX_TICKS,
-    params: Sequence[ParamSpec] = (),
-    bots: Sequence[BotSpec] = (),
-    meaning: str = "",
+    **options: Unpack[SpecOptions],
 ) -> GameSpec:
     """Build a spec with the usual defaults of Python games.
 
-    ``deterministic``: equal moves lead to equal positions under every seed.
+    Args:
+        name: Name of the game.
+        observation: Tensors that a seat observes: see :func:`tensor`.
+        heads: Factors of a decision.
+        seats: Number of seats.
+        title: Name for people (default: ``name``).
+        version: Version of the rules; replays and weights depend on it.
+        turn_based: One seat decides at a time.
+        perfect_information: Every seat observes the whole state.
+        deterministic: Equal moves lead to equal positions under every seed.
+        max_ticks: Highest number of ticks of a match.
+        params: Parameters of the rules (default: the arguments of the game's class).
+        bots: Scripted players.
+        meaning: Description for documents.
     """
+    spec: SpecOptions = {**_SPEC_DEFAULTS, **options}
     return GameSpec(
         name=name,
-        title=title or name,
-        version=version,
+        title=spec["title"] or name,
+        version=spec["version"],
         seats=seats,
-        turn_based=turn_based,
-        perfect_information=perfect_information,
-        deterministic=deterministic,
+        turn_based=spec["turn_based"],
+        perfect_information=spec["perfect_information"],
+        deterministic=spec["deterministic"],
         default_frame_skip=1,
-        max_ticks=max_ticks,
+        max_ticks=spec["max_ticks"],
         observation=tuple(observation),
         heads=tuple(heads),
-        params=tuple(params),
-        bots=tuple(bots),
-        meaning=meaning,
+        params=tuple(spec["params"]),
+        bots=tuple(spec["bots"]),
+        meaning=spec["meaning"],
     )
 
 
+class TensorOptions(TypedDict, total=False):
+    """Keyword options of :func:`tensor`."""
+
+    scale: float
+    codec: str
+    labels: Sequence[str]
+    meaning: str
+
+
+_TENSOR_DEFAULTS: TensorOptions = {"scale": 1.0, "codec": "", "labels": (), "meaning": ""}
+
+
+@takes_options(TensorOptions, SimpleNamespace(**_TENSOR_DEFAULTS))
 def tensor(
     name: str,
     shape: Sequence[int],
@@ -179,27 +231,34 @@ def tensor(
     *,
     low: float = float("-inf"),
     high: float = float("inf"),
-    scale: float = 1.0,
-    codec: str = "",
-    labels: Sequence[str] = (),
-    meaning: str = "",
+    **options: Unpack[TensorOptions],
 ) -> TensorSpec:
-    """Build the spec of an observation tensor; infinite bounds become the largest float32.
+    """Build the spec of an observation tensor.
 
-    ``codec``: how networks decode it, by a name that :func:`ludus.codecs.register_codec` was given ("":
-    numbers times ``scale``, bits as such).
+    Args:
+        name: Name of the tensor.
+        shape: ``(C, H, W)`` of planes, ``(U, F)`` of entity rows, ``(D,)`` of a vector.
+        dtype: Stored type: bits, u8, i8, u16, i16, i32 or f32.
+        low: Least value; an infinite bound becomes the largest float32.
+        high: Greatest value.
+        scale: Factor that networks multiply the numbers by.
+        codec: Name that :func:`ludus.codecs.register_codec` was given ("": numbers times ``scale``, bits as
+            such).
+        labels: Names of planes or columns.
+        meaning: Description for documents.
     """
     top = float(np.finfo(np.float32).max)
+    spec: TensorOptions = {**_TENSOR_DEFAULTS, **options}
     return TensorSpec(
         name=name,
         dtype=dtype,  # type: ignore[arg-type]
         shape=tuple(int(n) for n in shape),
         low=max(low, -top),
         high=min(high, top),
-        codec=codec or ("bits" if dtype == "bits" else "identity"),
-        scale=scale,
-        meaning=meaning,
-        labels=tuple(labels),
+        codec=spec["codec"] or ("bits" if dtype == "bits" else "identity"),
+        scale=spec["scale"],
+        meaning=spec["meaning"],
+        labels=tuple(spec["labels"]),
     )
 
 

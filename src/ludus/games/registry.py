@@ -27,7 +27,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games import libraries
-from ludus.games.hosted import hosted_maker, is_hosted, resolved
+from ludus.games.hosted import hosted_maker, is_hosted, portable_reference
 from ludus.games.names import UnknownGame, admit, is_installed_name, loaded
 from ludus.native import NativeGames, ParamError, core
 
@@ -186,7 +186,7 @@ def is_python(reference: str) -> bool:
 def python_reference(reference: str) -> str:
     """Return a reference of a Python game that works in other processes too. Raises ``ParamError``."""
     admit(reference)
-    return resolved(reference if is_hosted(reference) else _entry_points()[reference].value)
+    return portable_reference(reference if is_hosted(reference) else _entry_points()[reference].value)
 
 
 def maker(reference: str, params: Mapping[str, object] | None = None) -> GameMaker:

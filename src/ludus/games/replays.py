@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ludus.flow.decode import from_json
+from ludus.flow.hosted_replay import HostedReplay
 from ludus.flow.shown import shown
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
@@ -163,15 +164,15 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayChe
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
         raise ReplayError("replay: an action has the wrong heads")
-    course = _Course(about, hashes)
+    comparison = _ReplayComparison(about, hashes)
     try:
         with contained():
-            return course.check(made, made_decisions)
+            return comparison.check(made, made_decisions)
     except Exception as error:  # of the game, or of a decision that it refuses
-        return course.differs(f"{type(error).__name__}: {error}")
+        return comparison.differs(f"{type(error).__name__}: {error}")
 
 
-class _Course:
+class _ReplayComparison:
     """Comparison of a recorded match of a Python game with its re-simulation."""
 
     def __init__(self, about: ReplayInfo, hashes: Sequence[int]) -> None:
@@ -206,14 +207,14 @@ class _Course:
                 resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
             if tick % about.hash_every == 0:
                 if recorder.hash != self.hashes[tick // about.hash_every]:
-                    return self.differs("what the match shows differs")
+                    return self.differs("the observations, masks or rewards differ")
                 self.last_same = tick
             if resimulation.over and tick < about.ticks:
                 return self.differs("this match is over, the recorded one was not,")
         if not resimulation.over and about.over:
             return self.differs("the recorded match was over, this one is not,")
         if str(recorder.hash) != about.final_hash:
-            return self.differs("what the match shows differs")
+            return self.differs("the observations, masks or rewards differ")
         sums = zip(recorder.returns.tolist(), about.returns, strict=True)  # the file has float32
         if not all(math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-5) for a, b in sums):
             return self.differs("the returns differ")
@@ -222,7 +223,7 @@ class _Course:
         return ReplayCheck(True, about.ticks, about.ticks, "")
 
 
-def tried(data: bytes, game: str = "") -> bytes:
+def mark_reproduced(data: bytes, game: str = "") -> bytes:
     """Re-simulate a replay of a Python game and set :attr:`ReplayInfo.reproduced`.
 
     Replays of compiled games are returned unchanged: their rules are deterministic by contract.
@@ -235,24 +236,26 @@ def tried(data: bytes, game: str = "") -> bytes:
     same = verify(data, game).same
     columns = decisions(data)
     return core.replay_encode(
-        game=about.game,
-        version=about.version,
-        params=about.params,
-        seed=about.seed,
-        match=about.match,
-        players=list(about.players),
-        heads=len(columns[0].action) if columns else 0,
-        ticks=[d.tick for d in columns],
-        seats=[d.seat for d in columns],
-        actions=[a for d in columns for a in d.action],
-        length=about.ticks,
-        hash_every=about.hash_every,
-        hashes=core.replay_hashes(data),
-        final_hash=int(about.final_hash),
-        over=about.over,
-        outcome=list(about.outcome),
-        returns=list(about.returns),
-        reproduced=REPRODUCED.index("yes" if same else "no"),
+        HostedReplay(
+            game=about.game,
+            version=about.version,
+            params=about.params,
+            seed=about.seed,
+            match=about.match,
+            players=list(about.players),
+            heads=len(columns[0].action) if columns else 0,
+            ticks=[d.tick for d in columns],
+            seats=[d.seat for d in columns],
+            actions=[a for d in columns for a in d.action],
+            length=about.ticks,
+            hash_every=about.hash_every,
+            hashes=core.replay_hashes(data),
+            final_hash=int(about.final_hash),
+            over=about.over,
+            outcome=list(about.outcome),
+            returns=list(about.returns),
+            reproduced=REPRODUCED.index("yes" if same else "no"),
+        )
     )
 
 

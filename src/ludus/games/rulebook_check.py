@@ -1,7 +1,7 @@
 """Messages about a rulebook file: the line of each mistake, wrong types of values, one message per mistake.
 
-The core checks flattened keys: it cannot distinguish a list from a string and knows no line
-numbers. This module adds what only the file shows.
+The core checks flattened keys: it cannot distinguish a list from a string and has no line
+numbers. This module adds both from the file.
 """
 
 from __future__ import annotations

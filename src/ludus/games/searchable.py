@@ -14,6 +14,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import msgspec
 import numpy as np
 
+from ludus.flow.positions import EndArrays, MatchMoves, PositionQuery
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
@@ -25,7 +26,7 @@ from ludus.native import SearchableGames, SearchError, core
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Seat that decides (-1: the match is over), and the outcome for seats 0 and 1.
-Told = tuple[int, float, float]
+Turn = tuple[int, float, float]
 
 
 class SearchRef(NamedTuple):
@@ -36,9 +37,9 @@ class SearchRef(NamedTuple):
 
 
 def searchable(reference: str) -> SearchRef:
-    """The search interface of the game ``reference``. Raises ``ParamError`` on an unknown game.
+    """Return the search interface of the game ``reference``. Raises ``ParamError`` on an unknown game.
 
-    Whether the game can be searched is found out when a search of it is made.
+    Whether the game can be searched shows when a search of it is made.
     """
     if registry.is_python(reference):
         return SearchRef(reference, HostedGames(reference))
@@ -47,7 +48,7 @@ def searchable(reference: str) -> SearchRef:
 
 
 def _guest(call: Callable[P, T]) -> Callable[P, T]:
-    """``call`` of a game: if it calls ``sys.exit``, that is its error and not the end of the process."""
+    """Wrap ``call`` of a game: if it calls ``sys.exit``, that is its error and not the end of the process."""
 
     @functools.wraps(call)
     def contained(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,11 +63,12 @@ def _guest(call: Callable[P, T]) -> Callable[P, T]:
 class Source:
     """Makes, copies and plays matches of one game for the core, which keeps their objects.
 
-    What a call shows stands in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor) until the next.
-    One thread at a time. Raises ``SearchError`` for a game that cannot be cloned.
+    A call leaves its mask and observation in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor) until
+    the next. One thread at a time.
     """
 
     def __init__(self, maker: GameMaker) -> None:
+        """Check the game. Raises ``SearchError`` for one that cannot be cloned."""
         self._make, self.spec = getattr(maker, "guest", maker).make, maker.spec
         self.mask = np.ones(self.spec.mask_size, np.uint8)
         self.obs: list[Array] = [
@@ -86,21 +88,21 @@ class Source:
             close_quietly(game)
 
     @_guest
-    def begin(self, seed: int, match: int) -> tuple[PythonGame, Told]:
-        """A new match, reset as a pool of ``seed`` resets its match ``match``."""
+    def begin(self, seed: int, match: int) -> tuple[PythonGame, Turn]:
+        """Return a new match, reset as a pool of ``seed`` resets its match ``match``."""
         game = self._make()
         game.reset(match_seed(seed, match))
         return game, self._look(game)
 
     @_guest
     def clone(self, game: PythonGame) -> PythonGame:
-        """An independent copy of ``game``."""
+        """Return an independent copy of ``game``."""
         copy: Callable[[], PythonGame] = game.clone  # type: ignore[attr-defined]
         return copy()
 
     @_guest
-    def play(self, game: PythonGame, seat: int, move: int) -> Told:
-        """Plays ``move`` for ``seat``."""
+    def play(self, game: PythonGame, seat: int, move: int) -> Turn:
+        """Play ``move`` for ``seat``."""
         self._actions[seat, 0] = move
         if over_of(game.step(self._actions)):
             out = self._outcome
@@ -110,10 +112,10 @@ class Source:
 
     @_guest
     def observe(self, game: PythonGame, seat: int) -> None:
-        """Writes the seat's observation to ``obs``."""
+        """Write the seat's observation to ``obs``."""
         game.observe(seat, self._shown)
 
-    def _look(self, game: PythonGame) -> Told:
+    def _look(self, game: PythonGame) -> Turn:
         seats = game.to_act()
         if len(seats) != 1:
             raise SearchError(f"{self.spec.name}: to_act() is {list(seats)}, expected one seat")
@@ -132,13 +134,14 @@ class HostedGames:
     """Implements :class:`ludus.native.SearchableGames` for one game written in Python."""
 
     def __init__(self, reference: str) -> None:
+        """Search the game ``reference``."""
         self._reference = reference
 
     def _maker(self, params: Mapping[str, str]) -> GameMaker:
         return registry.maker(self._reference, params)
 
     def spec_json(self, game: str, params: Mapping[str, str] | None = None) -> str:
-        """See ``_core.pyi``; ``game`` is this one, here and below."""
+        """Return the game's spec as JSON; ``game`` is this one, here and below."""
         return msgspec.json.encode(self._maker(params or {}).spec).decode()
 
     def make_search(
@@ -152,7 +155,7 @@ class HostedGames:
         seed: int = 0,
         cache: int = 0,
     ) -> core.SearchHandle:
-        """Trees over positions of the game. Raises ``SearchError`` if it cannot be searched."""
+        """Make trees over positions of the game. Raises ``SearchError`` if it cannot be searched."""
         return core.make_hosted_search(
             Source(self._maker(params)), settings, slots, evaluator, rollouts, seed, cache
         )
@@ -167,7 +170,7 @@ class HostedGames:
         rollouts: int = 1,
         cache: int = 0,
     ) -> core.SelfPlayHandle:
-        """Self-play matches of a search. Raises ``SearchError`` if the game cannot be searched."""
+        """Make self-play matches of a search. Raises ``SearchError`` if the game cannot be searched."""
         return core.make_hosted_self_play(
             Source(self._maker(params)), settings, seed, evaluator, rollouts, cache
         )
@@ -177,30 +180,15 @@ class HostedGames:
         game: str,
         params: Mapping[str, str],
         seed: int,
-        match: object,
-        actions: object,
-        offset: object,
-        first: object,
-        wanted: object,
-        rows: object,
-        obs: list[object],
-        mask: object,
+        query: PositionQuery,
+        obs: list[Array],
+        mask: Array,
     ) -> None:
-        """Positions of recorded matches, by re-simulation of their moves. Raises ``SearchError``."""
-        source = Source(self._maker(params))
-        core.read_hosted_positions(source, seed, match, actions, offset, first, wanted, rows, obs, mask)
+        """Write positions of recorded matches, by re-simulation of their moves. Raises ``SearchError``."""
+        core.read_hosted_positions(Source(self._maker(params)), seed, query, obs, mask)
 
     def read_ends(
-        self,
-        game: str,
-        params: Mapping[str, str],
-        seed: int,
-        match: object,
-        actions: object,
-        offset: object,
-        ownership: object,
-        score: object,
-        counted: object,
+        self, game: str, params: Mapping[str, str], seed: int, moves: MatchMoves, ends: EndArrays
     ) -> None:
-        """Raises ``SearchError``: Python games do not support final ownership."""
+        """Refuse: Python games do not support final ownership. Raises ``SearchError``."""
         raise SearchError(f"{self._reference} does not count who owns what at the end of a match")

@@ -78,7 +78,7 @@ class _Reader:
         if start < 0:  # white space between them is allowed too
             start = loose
         if start < 0:
-            raise self.fail("expected '(;' where a game begins")
+            raise self.fail("expected '(;' at the start of a game")
         self.at = start
         trees: list[Node] = []
         while self.peek() == "(":

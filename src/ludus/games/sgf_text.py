@@ -47,34 +47,34 @@ class Outline(NamedTuple):
 
 
 #: Reads a text; None if it is no SGF.
-Reading = Callable[[str], Outline | None]
+ReadOutline = Callable[[str], Outline | None]
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """Text, and a note if neither the file nor UTF-8 determines its encoding."""
 
     text: str
     note: str = ""
 
 
-def decode(data: bytes, read: Reading) -> Decoded:
+def decode(data: bytes, read: ReadOutline) -> DecodedText:
     """Decode ``data``. It never fails: Latin-1 holds all bytes."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return Decoded(data.decode("utf-16", errors="replace"))
+        return DecodedText(data.decode("utf-16", errors="replace"))
     for head, name in ((b"(\0;\0", "utf-16-le"), (b"\0(\0;", "utf-16-be")):
         if data.startswith(head):
-            return Decoded(data.decode(name, errors="replace"))
+            return DecodedText(data.decode(name, errors="replace"))
     data = data.removeprefix(codecs.BOM_UTF8)
     named, note = _named(data, read)
     if named is not None:
-        return Decoded(named, note)
+        return DecodedText(named, note)
     try:
-        return Decoded(data.decode("utf-8"), note)
+        return DecodedText(data.decode("utf-8"), note)
     except UnicodeDecodeError:
         pass
     best, title = _best(data, read)
     reason = note or "the text is not UTF-8, and CA names no encoding"
-    return Decoded(best, "" if title == LATIN and not note else f"{reason}; read as {title}")
+    return DecodedText(best, "" if title == LATIN and not note else f"{reason}; read as {title}")
 
 
 def encoding(name: str) -> str:
@@ -86,7 +86,7 @@ def encoding(name: str) -> str:
     return _WIDER.get(found, found) if found in ENCODINGS else ""
 
 
-def _named(data: bytes, read: Reading) -> tuple[str | None, str]:
+def _named(data: bytes, read: ReadOutline) -> tuple[str | None, str]:
     """Decode by the file's ``CA``; None, with a note, if there is none or the bytes do not fit."""
     if data.isascii() and b"\x1b" not in data and b"~{" not in data:
         return None, ""
@@ -100,7 +100,7 @@ def _named(data: bytes, read: Reading) -> tuple[str | None, str]:
     return None, next(filter(None, notes), "")
 
 
-def _by_label(data: bytes, label: str, read: Reading) -> tuple[str | None, str]:
+def _by_label(data: bytes, label: str, read: ReadOutline) -> tuple[str | None, str]:
     name, title = encoding(label), f"CA[{label}]"
     if not name:
         return None, f"{title}: no encoding that is known here"
@@ -120,7 +120,7 @@ def _by_label(data: bytes, label: str, read: Reading) -> tuple[str | None, str]:
     return text, ""
 
 
-def _is_utf8(data: bytes, name: str, parts: int, read: Reading) -> bool:
+def _is_utf8(data: bytes, name: str, parts: int, read: ReadOutline) -> bool:
     """Return whether a file with another label is UTF-8, as files are that a program has converted.
 
     Other text is hardly ever valid UTF-8: not with several characters of three bytes, and not in an
@@ -134,7 +134,7 @@ def _is_utf8(data: bytes, name: str, parts: int, read: Reading) -> bool:
     return long > 1 or _parts(text, read) > parts or name.startswith(("iso8859", "cp125", "koi8", "mac"))
 
 
-def _best(data: bytes, read: Reading) -> tuple[str, str]:
+def _best(data: bytes, read: ReadOutline) -> tuple[str, str]:
     """Return the text and its encoding: the most properties, then the most common characters."""
     latin = data.decode("latin-1")
     choices = [(_parts(latin, read), _share_of_latin(data), 0, latin, LATIN)]
@@ -148,7 +148,7 @@ def _best(data: bytes, read: Reading) -> tuple[str, str]:
     return text, title
 
 
-def _parts(text: str, read: Reading) -> int:
+def _parts(text: str, read: ReadOutline) -> int:
     outline = read(text)
     return outline.parts if outline is not None else -1
 

@@ -1,7 +1,7 @@
 """Import of modules that a user named: ``my_package.my_module:MyGame``, ``gymnasium/my_package:MyEnv-v0``.
 
 Importing runs code: :mod:`ludus.games.names` has admitted the reference before. The current folder may be
-anybody's, a run's for example, so it is searched only for a reference that a person gave.
+untrusted, a run's for example, so it is searched only for a reference that the user gave.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def import_typed(module: str, reference: str, install: Callable[[str], str] | No
 
     Args:
         module: Its dotted name.
-        reference: The game's whole reference; an error begins with it.
+        reference: The game's whole reference; an error starts with it.
         install: From the name of a module that is missing to what brings it ("" = unknown).
 
     Raises:

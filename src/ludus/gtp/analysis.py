@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ludus.games import go
-from ludus.gtp.players import Candidate, Expectation, RawNetwork, Report, Restriction
+from ludus.gtp.players import Expectation, MoveCandidate, RawNetwork, Restriction, SearchReport
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.words import colour, integer, is_colour, need
 
@@ -124,7 +124,7 @@ def _restrictions(rules: Sequence[tuple[str, int, list[int], int]], size: int) -
     return tuple(found)
 
 
-def shown(report: Report, options: Options) -> list[Candidate]:
+def shown(report: SearchReport, options: Options) -> list[MoveCandidate]:
     """Return the candidates to report: those with visits, at least ``least`` and at most ``most``."""
     visited = [c for c in report.candidates if c.visits > 0]
     others = sorted((c for c in report.candidates if c.visits == 0), key=lambda c: -c.prior)
@@ -132,7 +132,7 @@ def shown(report: Report, options: Options) -> list[Candidate]:
     return listed if options.most is None else listed[: options.most]
 
 
-def lower_bound(candidate: Candidate) -> float:
+def lower_bound(candidate: MoveCandidate) -> float:
     """Return a lower confidence bound of the win rate, in [0, 1].
 
     It lies ``LCB_DEVIATIONS`` standard errors below the rate. The variance of a value in [0, 1] with mean w
@@ -143,7 +143,7 @@ def lower_bound(candidate: Candidate) -> float:
     return max(0.0, win - LCB_DEVIATIONS * error)
 
 
-def leela_line(report: Report, options: Options, size: int) -> str:
+def leela_line(report: SearchReport, options: Options, size: int) -> str:
     """Return a report of ``lz-analyze``: rates as integers up to 10,000."""
     parts = []
     for order, c in enumerate(shown(report, options)):
@@ -155,7 +155,7 @@ def leela_line(report: Report, options: Options, size: int) -> str:
 
 
 def kata_line(
-    report: Report,
+    report: SearchReport,
     options: Options,
     size: int,
     root: Expectation,
@@ -201,7 +201,7 @@ def _win(value: float) -> float:
     return (value + 1.0) / 2.0
 
 
-def _line(c: Candidate, size: int) -> str:
+def _line(c: MoveCandidate, size: int) -> str:
     return "pv " + " ".join(go.vertex(m, size) for m in (c.line or (c.move,)))
 
 

@@ -225,10 +225,13 @@ class MatchRules:
         return {"size": self.size, "komi": self.komi, "ko": self.ko, "max_moves": most}
 
 
+DEFAULT_RULES = MatchRules()
+
+
 def play_match(
     black: Program,
     white: Program,
-    rules: MatchRules = MatchRules(),
+    rules: MatchRules = DEFAULT_RULES,
     *,
     referee: Program | None = None,
     time_s: int = 0,

@@ -53,7 +53,7 @@ class NetworkReader:
         return self._board is not None and self._board.predicts_ends
 
     def read(self, match: Match, symmetry: int = 0) -> RawNetwork:
-        """Return the outputs for a position, as :class:`ludus.gtp.players.Reader`."""
+        """Return the outputs for a position, as :class:`ludus.gtp.players.PositionReader`."""
         import torch
 
         (seat,) = match.to_act

@@ -12,7 +12,7 @@ RESIGN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MoveCandidate:
     """A move with its statistics.
 
     Attributes:
@@ -38,7 +38,7 @@ class Choice:
 
     move: int
     value: float | None = None
-    candidates: tuple[Candidate, ...] = field(default=())
+    candidates: tuple[MoveCandidate, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Restriction:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SearchReport:
     """State of a search: every legal move, the most visited first. ``value`` is the mover's, in [-1, 1]."""
 
     visits: int
     value: float
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[MoveCandidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class RawNetwork:
     expected: Expectation | None
 
 
-class Player(Protocol):
+class GoPlayer(Protocol):
     """A player of Go. Called by one thread."""
 
     name: str
@@ -113,12 +113,12 @@ class Player(Protocol):
         ...
 
 
-class Analyst(Player, Protocol):
+class Analyst(GoPlayer, Protocol):
     """A player that searches and reports statistics."""
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         """Yield a report about every ``interval`` seconds, until the caller stops iterating."""
         ...
 
@@ -128,8 +128,8 @@ class Analyst(Player, Protocol):
         seconds: float | None,
         interval: float,
         restrictions: Sequence[Restriction] = (),
-    ) -> Iterator[Report]:
-        """Search as :meth:`Player.choose`; yield a report about every ``interval`` seconds and at the end."""
+    ) -> Iterator[SearchReport]:
+        """Search as :meth:`GoPlayer.choose`; report about every ``interval`` seconds and at the end."""
         ...
 
     def decide(self, match: Match) -> Choice:
@@ -141,7 +141,7 @@ class Analyst(Player, Protocol):
         ...
 
 
-class Reader(Player, Protocol):
+class PositionReader(GoPlayer, Protocol):
     """A player with a network."""
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
@@ -165,7 +165,7 @@ class BotPlayer:
         """Do nothing: bots play under all parameters."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """Choose a move, as :class:`Player`."""
+        """Choose a move, as :class:`GoPlayer`."""
         (seat,) = match.to_act
         match.bot(seat, self.name)
         match.advance()

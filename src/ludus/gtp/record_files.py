@@ -14,7 +14,7 @@ from ludus.storage.files import open_regular, read_bounded, write_atomic
 LOOKED_AT = 4096  # bytes that show whether a file is a record
 
 
-def load(text: str) -> go_record.Record:
+def load(text: str) -> go_record.GoRecord:
     """Return the record that ``FILE [MOVE]`` names. Raise ``GtpError``."""
     path, until = _file_and_move(text)
     try:

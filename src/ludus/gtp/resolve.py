@@ -10,14 +10,14 @@ from ludus.flow.shown import shown
 from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader
-from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
+from ludus.gtp.players import BotPlayer, Choice, GoPlayer, RawNetwork
 from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
 from ludus.storage.references import is_reference, refuse_run
 
 
-def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> Player:
+def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> GoPlayer:
     """Return the player that ``text`` names. Raise ``ConfigError`` or ``StorageError``."""
     bots = [b.name for b in spec("go").bots]
     if text in bots:
@@ -76,7 +76,7 @@ class NetworkPlayer:
         """Do nothing: the size is in ``needs``, and the network does not observe komi."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """Choose a move, as :class:`~ludus.gtp.players.Player`; ``seconds`` is ignored."""
+        """Choose a move, as :class:`~ludus.gtp.players.GoPlayer`; ``seconds`` is ignored."""
         (seat,) = match.to_act
         obs = {name: array[None].copy() for name, array in match.observe(seat).items()}
         mask = match.legal(seat)[None].copy()
@@ -86,5 +86,5 @@ class NetworkPlayer:
         return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
-        """Return the network's outputs, as :class:`~ludus.gtp.players.Reader`."""
+        """Return the network's outputs, as :class:`~ludus.gtp.players.PositionReader`."""
         return self._reader.read(match, symmetry)

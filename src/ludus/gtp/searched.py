@@ -12,7 +12,7 @@ from ludus.flow.shown import shown
 from ludus.games import go, registry
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader, by_playouts
-from ludus.gtp.players import Candidate, Choice, Expectation, RawNetwork, Report, Restriction
+from ludus.gtp.players import Choice, Expectation, MoveCandidate, RawNetwork, Restriction, SearchReport
 from ludus.mcts import RootStatistics, SearchText, Trees, parse_search
 from ludus.mcts.evaluator import Evaluator
 from ludus.presets.errors import ConfigError
@@ -90,7 +90,7 @@ class SearchedPlayer:
         )
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """Choose a move, as :class:`ludus.gtp.players.Player`."""
+        """Choose a move, as :class:`ludus.gtp.players.GoPlayer`."""
         for _ in self.deliberate(match, seconds, math.inf):
             pass
         return self.decide(match)
@@ -101,7 +101,7 @@ class SearchedPlayer:
         seconds: float | None,
         interval: float,
         restrictions: Sequence[Restriction] = (),
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         """Search for one move with reports, as :class:`ludus.gtp.players.Analyst`."""
         trees = self._at(match, restrictions)
         limit = min((s for s in (seconds, self._how.seconds) if s), default=0.0)
@@ -135,7 +135,7 @@ class SearchedPlayer:
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         """Search without end with reports, as :class:`ludus.gtp.players.Analyst`."""
         trees = self._at(match, restrictions)
         most = trees.config.visits
@@ -155,7 +155,7 @@ class SearchedPlayer:
 
     @property
     def read(self) -> Callable[[Match, int], RawNetwork] | None:
-        """The method of :class:`ludus.gtp.players.Reader`; None without a network."""
+        """The method of :class:`ludus.gtp.players.PositionReader`; None without a network."""
         return None if self._reader is None else self._reader.read
 
     def _at(self, match: Match, restrictions: Sequence[Restriction] = ()) -> Trees:
@@ -169,7 +169,7 @@ class SearchedPlayer:
             self._trees.restrict(0, seat, own.barred if own else (), own.depth if own else 0)
         return self._trees
 
-    def _report(self, trees: Trees) -> Report:
+    def _report(self, trees: Trees) -> SearchReport:
         root: RootStatistics = trees.root(0)
         order = sorted(
             range(len(root.moves)), key=lambda i: (-int(root.move_visits[i]), -float(root.mean[i]))
@@ -179,7 +179,7 @@ class SearchedPlayer:
             move, visits = int(root.moves[i]), int(root.move_visits[i])
             line = trees.line_visits(0, move) if visits else []
             candidates.append(
-                Candidate(
+                MoveCandidate(
                     move,
                     visits,
                     float(root.mean[i]) if visits else root.value,
@@ -188,4 +188,4 @@ class SearchedPlayer:
                     tuple(v for _, v in line),
                 )
             )
-        return Report(root.visits, root.value, tuple(candidates))
+        return SearchReport(root.visits, root.value, tuple(candidates))

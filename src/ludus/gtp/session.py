@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from ludus.flow.shown import visible
 from ludus.games import go
-from ludus.games.go_record import Point, Record, Setup
+from ludus.games.go_record import GoRecord, Point, Setup
 from ludus.games.match import GameError, Match, ParamError
 from ludus.gtp import rules
 from ludus.gtp.protocol import GtpError
@@ -43,7 +43,7 @@ class Session:
         self.white: list[int] = []
         self.first = ""
         self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
-        self.loaded = Record()  # its headers stay with the match
+        self.loaded = GoRecord()  # its headers stay with the match
         self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
         self.unchanged = False  # the match is that of the record, with nothing played or taken back
         self._before: list[Match] = []  # the match before each move
@@ -110,7 +110,7 @@ class Session:
         self.base |= self.own_rules
         self.own_rules = {}
         self.black, self.white, self.first = [], [], ""
-        self.loaded, self.unchanged = Record(), False
+        self.loaded, self.unchanged = GoRecord(), False
         self._start()
 
     def resize(self, size: int) -> None:
@@ -238,7 +238,7 @@ class Session:
 
     # --- records ------------------------------------------------------------
 
-    def load(self, made: Record) -> list[str]:
+    def load(self, made: GoRecord) -> list[str]:
         """Load a match from a record and return notes, one line each. On ``GtpError`` nothing changes.
 
         The rules stay if the moves follow them. Else the record is replayed, and this match continues, by the
@@ -247,7 +247,7 @@ class Session:
         with self.restored():
             return self._load_by_rules(made)
 
-    def _load_by_rules(self, made: Record) -> list[str]:
+    def _load_by_rules(self, made: GoRecord) -> list[str]:
         self.clear()
         notes = list(made.notes)
         if made.komi is None:
@@ -278,7 +278,7 @@ class Session:
             choices += [{"ko": ko, "suicide": suicide} for ko in ("simple", "none")]
         return choices
 
-    def _load(self, made: Record, params: Mapping[str, str]) -> None:
+    def _load(self, made: GoRecord, params: Mapping[str, str]) -> None:
         own = {key: self.base[key] for key in params}
         self.base |= {"size": str(made.size), **params}
         if made.komi is not None:
@@ -293,7 +293,7 @@ class Session:
         self._replay(moves, made.setups)
         self.loaded, self.unchanged = made, True
 
-    def _load_notes(self, stones: Record, made: Record, own: Mapping[str, str] | None) -> list[str]:
+    def _load_notes(self, stones: GoRecord, made: GoRecord, own: Mapping[str, str] | None) -> list[str]:
         notes = []
         named = made.info.get("RU", "")
         if made.assumed:
@@ -310,7 +310,7 @@ class Session:
         """Return the point of a column and a row, both from 0."""
         return place[1] * self.size + place[0]
 
-    def record(self) -> Record:
+    def record(self) -> GoRecord:
         """Return the match as a record, with the headers of the file that it was loaded from."""
 
         def place(point: int) -> Point | None:
@@ -318,7 +318,7 @@ class Session:
 
         stones = {name: [place(p) for p in points] for name, points in (("b", self.black), ("w", self.white))}
         placed = len(self.black) if self.black and not self.white else 0
-        return Record(
+        return GoRecord(
             size=self.size,
             komi=self.komi,
             handicap=self.loaded.handicap or placed,

@@ -61,10 +61,11 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
         yield 'run.lag = "async": expected sync or pipelined where there is a league'
     if not league.players:
         yield "league.players = []: expected at least one player"
-    names = [p.name for p in league.players]
+    names = [p.name for p in league.members]
+    owners: dict[str, str] = {}
     for k, player in enumerate(league.players):
         path = f"league.players.{k}"
-        yield from _name(path, player.name, names[:k], around.bots)
+        yield from _names(path, player, owners, around.bots)
         if player.role not in ROLES:
             hint = did_you_mean(player.role, ROLES, "roles")
             yield f'{path}.role = "{player.role}": expected a role of a league{hint}'
@@ -83,7 +84,7 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
 def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
     """What is wrong with the players as a whole."""
     known = [(k, p, ROLES[p.role].kind) for k, p in enumerate(league.players) if p.role in ROLES]
-    kinds = [kind for _, _, kind in known]
+    kinds = [kind for _, player, kind in known for _ in player.member_names]
     if league.score == "return":
         if around.seats == 1:
             yield 'league.score = "return": expected outcome in a game of one seat, where nobody is met'
@@ -107,15 +108,28 @@ def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
         yield "league.population is missing: expected a rule where players have settings to tune"
 
 
-def _name(path: str, name: str, before: list[str], bots: tuple[str, ...]) -> Iterator[str]:
-    if not NAME.fullmatch(name):
-        yield f'{path}.name = "{name}": expected lower-case letters, digits, - and _'
-    elif name in before:
-        yield f'{path}.name = "{name}": expected another name than league.players.{before.index(name)} has'
-    elif name in bots:
-        yield f'{path}.name = "{name}": expected another name than a bot of the game has'
-    elif name in RESERVED:
-        yield f'{path}.name = "{name}": expected another name; {", ".join(RESERVED)} mean something else'
+def _names(
+    path: str, player: cfg.PlayerConfig, owners: dict[str, str], bots: tuple[str, ...]
+) -> Iterator[str]:
+    """Mistakes in the names of an entry's members. ``owners``: name -> path of the entry that has it."""
+    if not player.name and not player.names:
+        yield f'{path}.name = "": expected a name, or names of several players in {path}.names'
+        return
+    if player.name and player.names:
+        yield f'{path}.name = "{player.name}": expected no name beside {path}.names'
+    if player.names and player.count not in (None, len(player.names)):
+        yield f"{path}.count = {player.count}: expected {len(player.names)}, the number of {path}.names"
+    for k, name in enumerate(player.member_names):
+        where = f"{path}.names.{k}" if player.names else f"{path}.name"
+        if not NAME.fullmatch(name):
+            yield f'{where} = "{name}": expected lower-case letters, digits, - and _'
+        elif name in owners:
+            yield f'{where} = "{name}": expected another name than {owners[name]} has'
+        elif name in bots:
+            yield f'{where} = "{name}": expected another name than a bot of the game has'
+        elif name in RESERVED:
+            yield f'{where} = "{name}": expected another name; {", ".join(RESERVED)} mean something else'
+        owners.setdefault(name, path)
 
 
 def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[str]:
@@ -212,15 +226,16 @@ def _unknown(path: str, name: str, expected: str, valid: list[str] | tuple[str, 
 def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
     """Why a run of the league ``old`` cannot be resumed as ``new``: the journal would mean something else."""
     found = []
-    if [p.name for p in old.players] != [p.name for p in new.players]:
-        was, now = (", ".join(p.name for p in league.players) for league in (old, new))
+    if [p.name for p in old.members] != [p.name for p in new.members]:
+        was, now = (", ".join(p.name for p in league.members) for league in (old, new))
         return [f"league.players = {now}: expected the players of the run, {was}"]
-    for k, (player, other) in enumerate(zip(old.players, new.players, strict=True)):
+    for k, (player, other) in enumerate(zip(old.members, new.members, strict=True)):
         found += [
-            f"league.players.{k}.{field.encode_name} differs: expected what the run began with"
+            f"league.players.{new.entry_of(k)}.{field.encode_name} differs: expected what the run began with"
             for field in msgspec.structs.fields(cfg.PlayerConfig)
             if getattr(player, field.name) != getattr(other, field.name)
         ]
+    found = list(dict.fromkeys(found))
     found += [
         f"league.{field.encode_name} differs: expected what the run began with"
         for field in msgspec.structs.fields(cfg.LeagueConfig)

@@ -17,11 +17,16 @@ has its own fields only. A choice that is left out comes from the player's role 
     low = 1e-5
     high = 1e-2
 
+    [[league.players]]
+    names = ["exploiter-a", "exploiter-b"]
+    role = "league_exploiter"
+
 ``checks.problems`` says what is wrong with such settings beyond the types of their values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import msgspec
@@ -33,6 +38,8 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+MAX_COPIES = 256  # members that one entry stands for
 
 Weighting = Literal["squared", "linear", "linear_capped", "variance", "variance_floor"]
 
@@ -325,15 +332,19 @@ AnyPopulation = NoPopulation | SampleFactory | Ftw | TLeague | Diversity
 
 
 class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"origin": "from"}):
-    """One member. What is left out comes from its role.
+    """One member, or several with the same settings. What is left out comes from the role.
 
-    ``share``: of all decisions that are learned from, relative to the other members. ``seed``: a weights file
-    or ``RUN@VERSION`` to begin with, empty = a new network. ``value_only_updates``: after it went on from
-    other weights, so many updates move only what the value alone depends on (TLeague's burn-in).
+    ``count``: that many members, called ``name`` with a number behind it: ``p0``, ``p1``, ... ``names``:
+    one member for each of these names, in place of ``name``. ``share``: of all decisions that are learned
+    from, relative to the other members. ``seed``: a weights file or ``RUN@VERSION`` to begin with, empty = a
+    new network. ``value_only_updates``: after it went on from other weights, so many updates move only what
+    the value alone depends on (TLeague's burn-in).
     """
 
-    name: Name
+    name: Annotated[str, msgspec.Meta(max_length=64)] = ""
     role: str = "main"
+    count: Annotated[int, msgspec.Meta(ge=1, le=MAX_COPIES)] | None = None
+    names: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_COPIES)] = ()
     share: Positive = 1.0
     meet: tuple[AnyMeet, ...] = ()
     freeze: AnyFreeze = FreezeOfRole()
@@ -341,6 +352,13 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     tune: dict[str, Tune] = {}
     seed: str = ""
     value_only_updates: Natural = 0
+
+    @property
+    def member_names(self) -> tuple[str, ...]:
+        """Names of the members that the entry stands for: ``names``, or ``name`` with a number behind it."""
+        if self.names or self.count is None:
+            return self.names or (self.name,)
+        return tuple(f"{self.name}{number}" for number in range(self.count))
 
 
 class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -362,3 +380,20 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     score: Literal["outcome", "return"] = "outcome"
     score_range: NonNegative = 0.0
     freeze_first: bool = True  # the first weights of members that are no exploiters
+
+    @property
+    def members(self) -> tuple[PlayerConfig, ...]:
+        """The players with one entry for each member, in the order of the preset."""
+        return tuple(
+            msgspec.structs.replace(self.players[entry], name=name, count=None, names=())
+            for entry, name in self._entries()
+        )
+
+    def entry_of(self, member: int) -> int:
+        """Return the index in ``players`` of the entry that the ``member``-th of ``members`` is from."""
+        return [entry for entry, _ in self._entries()][member]
+
+    def _entries(self) -> Iterator[tuple[int, str]]:
+        for entry, player in enumerate(self.players):
+            for name in player.member_names:
+                yield entry, name

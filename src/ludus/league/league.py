@@ -76,7 +76,7 @@ class League:
         ] = {}  #: wins, draws, losses by pair, seat, tag
         self._seed = seed
         self._defaults = dict(defaults or {})
-        self._players = {p.name: p for p in config.players}
+        self._players = {p.name: p for p in config.members}
         self._drawer = Drawer(self.standings, seed, config.rating_share)
         self._metas = _meta_strategies(config)
 
@@ -84,7 +84,7 @@ class League:
         """The events that a new league begins with: its members, then the game's bots."""
         members: list[AnyEvent] = []
         placed: dict[str, int] = {}
-        for player in self.config.players:
+        for player in self.config.members:
             order = placed.setdefault(player.role, 0)
             placed[player.role] += 1
             hyper = populations.starting(player.tune, self._defaults_of(player), order)

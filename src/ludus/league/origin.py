@@ -39,14 +39,14 @@ def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Stan
 def members_gone_on_from(config: cfg.LeagueConfig) -> frozenset[str]:
     """Members whose frozen players some member may go on from, besides its own first weights."""
     found: set[str] = set()
-    for player in config.players:
+    for player in config.members:
         rule = choices_of(player).origin
         if isinstance(rule, (cfg.Best, cfg.Nearest)):
-            found |= {p.name for p in config.players if p.role == player.role}
+            found |= {p.name for p in config.members if p.role == player.role}
         elif isinstance(rule, cfg.Cycle):
             found.add(player.name)
         elif isinstance(rule, cfg.Meta):
-            found |= {p.name for p in config.players}
+            found |= {p.name for p in config.members}
     return frozenset(found)
 
 

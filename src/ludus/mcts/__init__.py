@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ludus.mcts.config import SearchConfig, SelfPlayConfig
-    from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator, UniformEvaluator
-    from ludus.mcts.planner import Plan, Planner, PlannerConfig, parse_plan
+    from ludus.mcts.evaluator import CORE_EVALUATORS, Evaluator, LeafBatch, UniformEvaluator
+    from ludus.mcts.planner import Planner, PlannerConfig, PlanResult, parse_plan
     from ludus.mcts.player import SearchPlayer
-    from ludus.mcts.self_play import NEVER_RESIGN, Matches, SelfPlay
+    from ludus.mcts.self_play import NEVER_RESIGN, Matches, MatchNumbers, SelfPlay
     from ludus.mcts.text import SearchText, parse_search
     from ludus.mcts.trees import RootStatistics, Trees
     from ludus.native import SearchError
@@ -22,12 +22,12 @@ else:
         "SearchError": "ludus.native",
         **dict.fromkeys(("SearchConfig", "SelfPlayConfig"), "ludus.mcts.config"),
         **dict.fromkeys(
-            ("CORE_EVALUATORS", "Batch", "Evaluator", "UniformEvaluator"), "ludus.mcts.evaluator"
+            ("CORE_EVALUATORS", "LeafBatch", "Evaluator", "UniformEvaluator"), "ludus.mcts.evaluator"
         ),
-        **dict.fromkeys(("Plan", "Planner", "PlannerConfig", "parse_plan"), "ludus.mcts.planner"),
+        **dict.fromkeys(("PlanResult", "Planner", "PlannerConfig", "parse_plan"), "ludus.mcts.planner"),
         "SearchPlayer": "ludus.mcts.player",
         **dict.fromkeys(("SearchText", "parse_search"), "ludus.mcts.text"),
-        **dict.fromkeys(("NEVER_RESIGN", "Matches", "SelfPlay"), "ludus.mcts.self_play"),
+        **dict.fromkeys(("NEVER_RESIGN", "MatchNumbers", "Matches", "SelfPlay"), "ludus.mcts.self_play"),
         **dict.fromkeys(("RootStatistics", "Trees"), "ludus.mcts.trees"),
     }
 
@@ -42,10 +42,11 @@ else:
 __all__ = [
     "CORE_EVALUATORS",
     "NEVER_RESIGN",
-    "Batch",
     "Evaluator",
+    "LeafBatch",
+    "MatchNumbers",
     "Matches",
-    "Plan",
+    "PlanResult",
     "Planner",
     "PlannerConfig",
     "RootStatistics",

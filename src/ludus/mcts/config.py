@@ -25,7 +25,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             zero, or a loss.
         virtual_loss: Visits lost that a pending leaf adds along its path, where ``leaves`` > 1.
         leaves: Leaves of one tree in a batch; for single matches.
-        reuse: Keeps the subtree of the move that was played.
+        reuse: Keep the subtree of the played move.
         noise_share: Share of Dirichlet noise in the root's prior; only in self-play.
         noise_alpha: Parameter of the Dirichlet noise; 0 = 10.83 / number of legal moves.
         gumbel_moves: Moves that sequential halving considers at the root (Danihelka et al. 2022); 0 = PUCT.
@@ -34,7 +34,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         gumbel_value: c_scale of the value transformation.
         forced_playouts: k of forced playouts with policy target pruning (KataGo, section 3.2; 2 there), in
             searches with noise; 0 = off.
-        solver: Backs up proven outcomes. A search whose root is proven ends.
+        solver: Back up proven outcomes. A search ends once its root is proven.
         endgame_plies: Leaves with at most this many plies to the game's limit are solved exactly; 0 = off.
         endgame_nodes: Node limit of one such alpha-beta search.
         endgame_root_nodes: Node limit for the root's own moves; 0 = ``endgame_nodes``.
@@ -66,7 +66,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: Natural = 0
 
     def settings(self) -> dict[str, float]:
-        """Settings in the form that the core reads."""
+        """Return the settings in the form that the core reads."""
         plain = msgspec.to_builtins(self)
         plain["fpu"] = _FPU[self.fpu]
         del plain["cache"]
@@ -88,7 +88,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         resign_errors: Highest share of resigned matches that would not have been lost; the threshold follows.
         resign_plies: Plies before the first resignation.
         never_resign_share: Share of matches that are played to the end, to measure ``resign_errors``.
-        random_share: Share of matches that begin with random moves, which are not learned.
+        random_share: Share of matches that start with random moves, which are not learned.
         random_plies: Highest number of such moves.
         proven_share: Share of matches that end, with the proven outcome, once a search proves its root
             (needs ``solver``).
@@ -109,7 +109,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proven_share: Share = 0.0
 
     def settings(self) -> dict[str, float]:
-        """Settings in the form that the core reads, without the resignation threshold."""
+        """Return the settings in the form that the core reads, without the resignation threshold."""
         plain = msgspec.to_builtins(self)
         del plain["resign"], plain["resign_errors"]
         return {name: float(value) for name, value in plain.items()}

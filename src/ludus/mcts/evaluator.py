@@ -1,6 +1,6 @@
 """Evaluators of positions: a network, or any other object that answers batches.
 
-A search writes packed observations into the arrays of a :class:`Batch`. An :class:`Evaluator`
+A search writes packed observations into the arrays of a :class:`LeafBatch`. An :class:`Evaluator`
 reads them and returns, for each row, a number per move (any positive scale) and a value in [-1, 1] for the
 seat to move. Uniform answers and random rollouts are part of the core and need no batch.
 """
@@ -22,10 +22,11 @@ Floats = npt.NDArray[np.float32]
 CORE_EVALUATORS = ("uniform", "null", "rollout")
 
 
-class Batch:
+class LeafBatch:
     """Rows for the observations of leaves. The core borrows the arrays, which are allocated once."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
+        """Allocate ``rows`` rows, at least 1, for the observations of ``spec``."""
         if rows < 1:
             raise ValueError(f"a batch needs rows >= 1, got rows={rows}")
         self.rows = rows
@@ -35,15 +36,15 @@ class Batch:
         }
 
     def arrays(self) -> list[Array]:
-        """The arrays in the order of the spec."""
+        """Return the arrays in the order of the spec."""
         return list(self.obs.values())
 
 
 class Evaluator(Protocol):
-    """Evaluates positions in batches. Called by one thread at a time."""
+    """Evaluator of positions in batches. Called by one thread at a time."""
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """Evaluates the first ``count`` rows of ``batch``.
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
+        """Evaluate the first ``count`` rows of ``batch``.
 
         Returns:
             ``policy: float32[count, A]`` (not negative, any scale) and ``value: float32[count]`` in [-1, 1].
@@ -52,11 +53,12 @@ class Evaluator(Protocol):
 
 
 class UniformEvaluator:
-    """All moves equal, value 0."""
+    """Evaluator that gives all moves the same number, and value 0."""
 
     def __init__(self, spec: GameSpec) -> None:
+        """Evaluate positions of the game of ``spec``."""
         self._choices = spec.mask_size
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """See :class:`Evaluator`."""
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
+        """Return ones and zeros, as :class:`Evaluator`."""
         return np.ones((count, self._choices), np.float32), np.zeros(count, np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.mcts.evaluator import Batch, Floats
+from ludus.mcts.evaluator import Floats, LeafBatch
 from ludus.mcts.text import Seen
 from ludus.policies.outputs import gives_q_values
 from ludus.policies.protocol import Network
@@ -14,17 +14,9 @@ from ludus.policies.symmetry import Symmetries
 
 
 class NetworkEvaluator:
-    """Evaluates positions by a network's probabilities and value.
+    """Evaluator of positions by a network's probabilities and value.
 
     Networks with memory are refused, because a leaf has no history.
-
-    Args:
-        precision: ``float32`` or ``bfloat16``.
-        symmetries: ``one``: positions as they are; ``random``: under one symmetry of the board, drawn for
-            each batch (AlphaGo Zero's random symmetry); ``all``: under each symmetry, probabilities and
-            values averaged, which costs one evaluation per symmetry.
-        seed: Seed of random symmetries.
-        rows: The usual batch size, if known; see :class:`ludus.policies.inference.Inference`.
     """
 
     def __init__(
@@ -36,6 +28,20 @@ class NetworkEvaluator:
         seed: int = 0,
         rows: int = 0,
     ) -> None:
+        """Prepare a network.
+
+        Args:
+            network: The network; its later weights are not seen.
+            precision: ``float32`` or ``bfloat16``.
+            symmetries: ``one``: positions as they are; ``random``: under one symmetry of the board, drawn for
+                each batch (AlphaGo Zero's random symmetry); ``all``: under each symmetry, probabilities and
+                values averaged, which costs one evaluation per symmetry.
+            seed: Seed of random symmetries.
+            rows: The usual batch size, if known; see :class:`ludus.policies.inference.Inference`.
+
+        Raises:
+            ValueError: The network has a memory, gives Q-values, or does not read a board.
+        """
         if network.memory_shape is not None:
             raise ValueError("search does not support policies with memory, because leaves have no history")
         if gives_q_values(network.config):
@@ -51,7 +57,7 @@ class NetworkEvaluator:
         self._random = np.random.Generator(np.random.Philox(key=seed))
 
     def sibling(self, seed: int) -> NetworkEvaluator:
-        """Another evaluator with the same graph, for another thread."""
+        """Return another evaluator with the same graph, for another thread."""
         other = object.__new__(NetworkEvaluator)
         other.network, other._board, other._inference = self.network, self._board, self._inference
         other._symmetries, other._seen = self._symmetries, self._seen
@@ -59,8 +65,8 @@ class NetworkEvaluator:
         return other
 
     @torch.no_grad()
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """See :class:`ludus.mcts.evaluator.Evaluator`."""
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
+        """Evaluate a batch, as :class:`ludus.mcts.evaluator.Evaluator`."""
         obs = {t.name: torch.from_numpy(batch.obs[t.name][:count]) for t in self.network.inputs}
         if self.network.device.type != "cpu":
             obs = {name: x.to(self.network.device, non_blocking=True) for name, x in obs.items()}
@@ -79,7 +85,7 @@ class NetworkEvaluator:
         return int(self._random.integers(self._symmetries.count))
 
     def _under(self, planes: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Evaluates positions under symmetry ``k``."""
+        """Evaluate positions under symmetry ``k``."""
         assert self._inference is not None
         if k == 0 or self._symmetries is None:
             return self._inference(planes)

@@ -68,7 +68,7 @@ def is_plan(text: str) -> bool:
 
 
 def parse_plan(text: str) -> PlannerConfig:
-    """``plan:8x100,opponent=simple``. Raises ``ValueError`` naming the mistake."""
+    """Return the settings of ``plan:8x100,opponent=simple``. Raise ``ValueError`` naming the mistake."""
     size, *options = text.removeprefix(PREFIX).split(",")
     trees, cross, rollouts = size.partition("x")
     if not cross:
@@ -88,8 +88,15 @@ def parse_plan(text: str) -> PlannerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A decision. ``mean``: win rate of a choice's rollouts, 0 without rollouts (1 for a kept win)."""
+class PlanResult:
+    """A decision of the planner.
+
+    Attributes:
+        choice: The chosen number.
+        visits: Rollouts of each choice.
+        mean: Win rate of each choice's rollouts, 0 without rollouts (1 for a kept win).
+        ticks: Simulated ticks.
+    """
 
     choice: int
     visits: npt.NDArray[np.int32]  # [A]
@@ -98,11 +105,10 @@ class Plan:
 
 
 class Planner:
-    """Plans for any seat of ``game``, one decision at a time. One thread calls it.
+    """Planner for any seat of ``game``, one decision at a time. One thread calls it.
 
-    ``frame_skip``: ticks between two of its decisions (0 = the game's). ``slowest_s``: the longest decision
-    so far, in seconds on the wall. Raises ``SearchError`` (a ``ValueError``) for games without bots, with
-    several heads, or whose matches may never end.
+    Attributes:
+        slowest_s: Wall time of the longest decision so far, in seconds.
     """
 
     def __init__(
@@ -114,6 +120,19 @@ class Planner:
         frame_skip: int = 0,
         native: NativeGames | None = None,
     ) -> None:
+        """Prepare the core's planner.
+
+        Args:
+            game: Name of the game.
+            params: Its parameters.
+            config: Settings of the planner.
+            frame_skip: Ticks between two of its decisions; 0 = the game's.
+            native: Compiled module of the game; default: the package's own.
+
+        Raises:
+            SearchError: A ``ValueError``: a game without bots, with several heads, or whose matches may never
+                end.
+        """
         module = native or cast(NativeGames, core)
         self.spec: GameSpec = decode_spec(module.spec_json(game, dict(params)))
         bots = [b.name for b in self.spec.bots]
@@ -143,9 +162,9 @@ class Planner:
             },
         )
 
-    def plan(self, state: bytes, seat: int, seed: int) -> Plan:
-        """Decides for ``seat`` at ``state``, which must come from a pool of the same game and parameters."""
-        begin = time.perf_counter()
-        plan = Plan(*self._core.plan(state, seat, seed))
-        self.slowest_s = max(self.slowest_s, time.perf_counter() - begin)
+    def plan(self, state: bytes, seat: int, seed: int) -> PlanResult:
+        """Decide for ``seat`` at ``state``, which must come from a pool of the same game and parameters."""
+        started = time.perf_counter()
+        plan = PlanResult(*self._core.plan(state, seat, seed))
+        self.slowest_s = max(self.slowest_s, time.perf_counter() - started)
         return plan

@@ -1,4 +1,4 @@
-"""A player that searches: from a state to a move with the statistics of the search."""
+"""Player that searches: from a state to a move with the statistics of the search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from ludus.native import SearchableGames
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The result of a search. ``line`` is the principal variation and begins with ``move``."""
+class SearchResult:
+    """Result of a search.
+
+    Attributes:
+        move: The chosen move.
+        value: Value for the seat to move, in [-1, 1].
+        root: Statistics of the legal moves.
+        line: Principal variation, ``move`` first.
+    """
 
     move: int
     value: float  # for the seat to move, in [-1, 1]
@@ -22,10 +29,9 @@ class Found:
 
 
 class SearchPlayer:
-    """Searches any number of matches of one game in parallel, each with its own tree.
+    """Player that searches any number of matches of one game in parallel, each with its own tree.
 
-    ``evaluator``: an :class:`Evaluator`, or ``"rollout"``. Pass states of the core
-    (``NativePool.slot_state``), or play moves with :meth:`play`.
+    Pass states of the core (``NativePool.slot_state``), or play moves with :meth:`play`.
     """
 
     def __init__(
@@ -39,6 +45,17 @@ class SearchPlayer:
         seed: int = 0,
         native: SearchableGames | None = None,
     ) -> None:
+        """Make a tree for each slot.
+
+        Args:
+            game: Name of the game.
+            params: Its parameters.
+            text: Settings of the search.
+            evaluator: An :class:`Evaluator`, or ``"rollout"``.
+            slots: Number of matches.
+            seed: Seed of the search.
+            native: Compiled module of the game; default: the package's own.
+        """
         self.text = text
 
         def trees(seed: int) -> Trees:
@@ -64,8 +81,8 @@ class SearchPlayer:
         plies: Sequence[int] | None = None,
         visits: int = 0,
         seconds: float = 0.0,
-    ) -> list[Found]:
-        """Searches the matches of ``slots`` and chooses a move for each, without playing it.
+    ) -> list[SearchResult]:
+        """Search the matches of ``slots`` and choose a move for each, without playing it.
 
         Args:
             slots: Slot numbers.
@@ -89,14 +106,14 @@ class SearchPlayer:
             early = plies is not None and plies[index] < self.text.plies
             move = self.trees.choose(slot, self.text.temperature if early else 0.0)
             root = self.trees.root(slot)
-            found.append(Found(move, root.value, root, self.trees.line(slot, move)))
+            found.append(SearchResult(move, root.value, root, self.trees.line(slot, move)))
         return found
 
-    def forget(self, decisions: int) -> None:
-        """Begins anew, with draws that depend on the seed and ``decisions`` alone."""
+    def restart(self, decisions: int) -> None:
+        """Restart with empty trees; later draws depend on the seed and ``decisions`` alone."""
         self._decisions = decisions
         self.trees = self._make((self._seed + decisions) % 2**63)
 
     def play(self, slot: int, move: int) -> None:
-        """Plays a move of either seat."""
+        """Play a move of either seat."""
         self.trees.play(slot, move)

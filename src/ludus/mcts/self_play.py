@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, decode_spec
 from ludus.flow.slab import Array
 from ludus.mcts.config import SearchConfig, SelfPlayConfig
-from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator
+from ludus.mcts.evaluator import CORE_EVALUATORS, Evaluator, LeafBatch
 from ludus.native import SearchableGames, core
 
 NEVER_RESIGN = -1.0
@@ -41,31 +41,41 @@ class Matches:
     target_share: npt.NDArray[np.uint16]  # [K], of 65535
 
     def __len__(self) -> int:
+        """Return ``M``."""
         return len(self.match)
 
     def columns(self) -> dict[str, Array]:
-        """Every array by name."""
+        """Return every array by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> Matches:
-        """From valid arrays; see :meth:`check`."""
+        """Return matches of valid arrays; see :meth:`check`."""
         return cls(**{name: columns[name] for name in DTYPES})
 
     @classmethod
     def empty(cls) -> Matches:
+        """Return no matches."""
         return cls.of({name: np.zeros(0, dtype) for name, dtype in DTYPES.items()})
 
     @classmethod
     def join(cls, parts: list[Matches]) -> Matches:
-        """Concatenates ``parts`` in their order."""
+        """Concatenate ``parts`` in their order."""
         if not parts:
             return cls.empty()
         return cls.of({f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
 
     @classmethod
     def check(cls, columns: Mapping[str, Array], choices: int) -> Matches:
-        """From a file's arrays. Raises ``ValueError`` that names the column and the mistake."""
+        """Return matches of a file's arrays.
+
+        Args:
+            columns: Arrays by name.
+            choices: Number of choices of the game.
+
+        Raises:
+            ValueError: A column is wrong; the message names it and the mistake.
+        """
         for name, dtype in DTYPES.items():
             if name not in columns:
                 raise ValueError(f"no column {name}")
@@ -116,11 +126,18 @@ DTYPES: dict[str, type[np.generic]] = {
 }
 
 
-class SelfPlay:
-    """Plays ``config.slots`` matches in parallel, each followed by the next. One thread at a time.
+class MatchNumbers(NamedTuple):
+    """Numbers of a sequence of matches: ``first``, ``first + stride``, and so on."""
 
-    Match numbers are ``first``, ``first + stride``, ...: several threads share a run's numbers that way.
-    """
+    first: int = 0
+    stride: int = 1
+
+
+EVERY_NUMBER = MatchNumbers()
+
+
+class SelfPlay:
+    """Self-play of ``config.slots`` matches in parallel, each followed by the next. One thread at a time."""
 
     def __init__(
         self,
@@ -131,25 +148,36 @@ class SelfPlay:
         *,
         evaluator: Evaluator | str,
         seed: int,
-        first: int = 0,
-        stride: int = 1,
-        rollouts: int = 1,
+        numbers: MatchNumbers = EVERY_NUMBER,
         native: SearchableGames | None = None,
     ) -> None:
+        """Start the first matches.
+
+        Args:
+            game: Name of the game.
+            params: Its parameters.
+            search: Settings of the search.
+            config: Settings of self-play.
+            evaluator: One of :data:`CORE_EVALUATORS`, or an :class:`Evaluator`.
+            seed: Seed of the matches.
+            numbers: Numbers of the matches. Threads of a run share its numbers by different streams.
+            native: Compiled module of the game; default: the package's own.
+        """
         module = native or cast(SearchableGames, core)
         self.spec: GameSpec = decode_spec(module.spec_json(game, dict(params)))
         kind = evaluator if isinstance(evaluator, str) else "batch"
         if kind not in (*CORE_EVALUATORS, "batch"):
             raise ValueError(f"evaluator {kind!r}, expected one of {', '.join(CORE_EVALUATORS)}")
         self.evaluator = None if isinstance(evaluator, str) else evaluator
-        settings = search.settings() | config.settings() | {"first": float(first), "stride": float(stride)}
-        self._core = module.make_self_play(game, dict(params), settings, seed, kind, rollouts, search.cache)
-        self.batch = Batch(self.spec, config.slots)
+        settings = search.settings() | config.settings()
+        settings |= {"first": float(numbers.first), "stride": float(numbers.stride)}
+        self._core = module.make_self_play(game, dict(params), settings, seed, kind, 1, search.cache)
+        self.batch = LeafBatch(self.spec, config.slots)
         if self.evaluator is not None:
             self._core.attach(self.batch.arrays())
 
     def step(self, rounds: int = 64) -> int:
-        """One batch: selects a leaf of every match, evaluates the leaves, backs the results up.
+        """Run one batch: select a leaf of every match, evaluate the leaves, back the results up.
 
         Returns:
             Rows of the batch; 0 with an evaluator of the core, which does ``rounds`` simulations per match.
@@ -161,31 +189,33 @@ class SelfPlay:
         return count
 
     def collect(self) -> int:
-        """Writes leaves to :attr:`batch`: the first half of :meth:`step`."""
+        """Write leaves to :attr:`batch`: the first half of :meth:`step`. Return the number of rows."""
         return self._core.collect(1)
 
     def deliver(self, policy: Array, value: Array) -> None:
-        """Backs up the evaluations: the second half of :meth:`step`."""
+        """Back up the evaluations: the second half of :meth:`step`."""
         self._core.deliver(policy, value)
 
     def take_matches(self) -> Matches:
-        """Returns the matches that ended since the last call."""
+        """Return the matches that ended since the last call."""
         return Matches.of(self._core.take_matches())
 
     def set_version(self, version: int) -> None:
-        """Sets the version that is recorded with evaluations from now on."""
+        """Set the version that is recorded with evaluations from now on."""
         self._core.set_version(version)
 
     def set_resign(self, below: float) -> None:
-        """Sets the value below which a seat resigns; :data:`NEVER_RESIGN` = never."""
+        """Set the value below which a seat resigns; :data:`NEVER_RESIGN` = never."""
         self._core.set_resign(below)
 
     @property
     def simulations(self) -> int:
+        """Number of simulations so far."""
         return int(self._core.simulations())
 
     @property
     def moves(self) -> int:
+        """Number of moves played so far."""
         return int(self._core.moves())
 
     @property

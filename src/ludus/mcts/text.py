@@ -45,9 +45,10 @@ def is_search(text: str) -> bool:
 
 
 def parse_search(text: str) -> tuple[str, SearchText]:
-    """``RUN@best+search:400,c_puct=1`` -> ``RUN@best`` and the rest; weights are ``""`` for ``mcts``.
+    """Split ``RUN@best+search:400,c_puct=1`` into ``RUN@best`` and settings; weights are ``""`` for ``mcts``.
 
-    Raises ``ValueError`` naming the mistake and the nearest valid key.
+    Raises:
+        ValueError: The text has a mistake; the message names it and the nearest valid key.
     """
     if SUFFIX in text:
         weights, _, rest = text.rpartition(SUFFIX)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
 from ludus.mcts.config import SearchConfig
-from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator
+from ludus.mcts.evaluator import CORE_EVALUATORS, Evaluator, LeafBatch
 from ludus.native import SearchableGames, core
 
 Ints = npt.NDArray[np.int32]
@@ -23,8 +23,15 @@ Floats = npt.NDArray[np.float32]
 class RootStatistics:
     """Statistics of the legal moves at the root, in the order of their numbers.
 
-    ``value`` is for ``seat``, the seat to move. ``mean`` is the value of each move for that seat (0 without
-    visits), ``policy`` the policy target.
+    Attributes:
+        seat: The seat to move.
+        visits: Visits of the root.
+        value: Value for ``seat``, in [-1, 1].
+        moves: Numbers of the legal moves.
+        move_visits: Visits of each move.
+        prior: Prior probability of each move.
+        mean: Value of each move for ``seat``; 0 without visits.
+        policy: Policy target.
     """
 
     seat: int
@@ -38,12 +45,7 @@ class RootStatistics:
 
 
 class Trees:
-    """``slots`` matches of ``game`` and their trees. One thread at a time.
-
-    ``evaluator``: one of :data:`CORE_EVALUATORS`, or an :class:`Evaluator`. ``native``: the compiled module
-    of the game (default: the package's own). Raises ``SearchError`` (a ``ValueError``) for games with chance,
-    hidden information or simultaneous moves, and for settings out of range.
-    """
+    """``slots`` matches of ``game`` and their trees. One thread at a time."""
 
     def __init__(
         self,
@@ -57,6 +59,22 @@ class Trees:
         seed: int = 0,
         native: SearchableGames | None = None,
     ) -> None:
+        """Make the trees.
+
+        Args:
+            game: Name of the game.
+            params: Its parameters.
+            config: Settings of the search.
+            evaluator: One of :data:`CORE_EVALUATORS`, or an :class:`Evaluator`.
+            slots: Number of matches.
+            rollouts: Random rollouts per leaf, with the evaluator ``rollout``.
+            seed: Seed of the evaluator.
+            native: Compiled module of the game; default: the package's own.
+
+        Raises:
+            SearchError: A ``ValueError``: a game with chance, hidden information or simultaneous moves, or
+                settings out of range.
+        """
         self.config = config or SearchConfig()
         module = native or cast(SearchableGames, core)
         params = dict(params or {})
@@ -68,22 +86,24 @@ class Trees:
         self._core = module.make_search(
             game, params, self.config.settings(), slots, kind, rollouts, seed, self.config.cache
         )
-        self._batch = Batch(self.spec, slots * self.config.leaves)
+        self._batch = LeafBatch(self.spec, slots * self.config.leaves)
         if self._evaluator is not None:
             self._core.attach(self._batch.arrays())
 
     @property
     def slots(self) -> int:
+        """Number of matches."""
         return int(self._core.slots)
 
     def reset(self, slot: int, seed: int, match: int = 0) -> None:
-        """Starts the match ``(seed, match)`` in the slot."""
+        """Start the match ``(seed, match)`` in the slot."""
         self._core.reset(slot, seed, match)
 
     def set_state(self, slot: int, state: bytes) -> bool:
-        """Sets the slot to ``state``.
+        """Set a slot's match to a state.
 
         Args:
+            slot: Slot number.
             state: From :meth:`state`, or from a pool of the same game and parameters.
 
         Returns:
@@ -92,11 +112,11 @@ class Trees:
         return bool(self._core.set_state(slot, state))
 
     def state(self, slot: int) -> bytes:
-        """The slot's state as the core keeps it."""
+        """Return the slot's state as the core keeps it."""
         return self._core.state(slot)
 
     def play(self, slot: int, move: int) -> None:
-        """Plays a move and keeps the tree below it. Raises ``GameError`` for an illegal move."""
+        """Play a move and keep the tree below it. Raise ``GameError`` for an illegal move."""
         self._core.play(slot, move)
 
     def over(self, slot: int) -> bool:
@@ -104,7 +124,7 @@ class Trees:
         return bool(self._core.over(slot))
 
     def outcome(self, slot: int) -> tuple[float, ...]:
-        """Outcome of a finished match, one number per seat: +1 won, 0 drawn, -1 lost."""
+        """Return the outcome of a finished match, one number per seat: +1 won, 0 drawn, -1 lost."""
         return tuple(self._core.outcome(slot))
 
     def run(
@@ -116,13 +136,13 @@ class Trees:
         noise: bool = False,
         seed: int = 0,
     ) -> None:
-        """Searches the matches of ``slots`` in parallel, with at least one visit each.
+        """Search the matches of ``slots`` in parallel, with at least one visit each.
 
         Args:
             slots: Slot numbers.
             visits: Visits of each root; 0 = the configuration's.
             seconds: Time limit in seconds; 0 = none.
-            noise: Adds Dirichlet noise to the roots' priors.
+            noise: Add Dirichlet noise to the roots' priors.
             seed: Seed of noise and rollouts.
         """
         core_, end = self._core, time.perf_counter() + seconds
@@ -141,25 +161,29 @@ class Trees:
                     core_.stop(slot)
 
     def choose(self, slot: int, temperature: float = 0.0) -> int:
-        """Chooses a move: in proportion to visits ** (1 / ``temperature``); 0 = the most visited."""
+        """Choose a move: in proportion to visits ** (1 / ``temperature``); 0 = the most visited."""
         return int(self._core.choose(slot, temperature))
 
     def root(self, slot: int) -> RootStatistics:
-        """Statistics of the slot's root; after ``play`` or ``set_state`` those of the kept tree."""
+        """Return statistics of the slot's root; after ``play`` or ``set_state`` those of the kept tree."""
         return RootStatistics(*self._core.report(slot))
 
     def line(self, slot: int, move: int = -1, most: int = 16) -> list[int]:
-        """The most visited continuation from ``move`` on (-1: from the root), ``move`` included."""
+        """Return the most visited continuation, at most ``most`` moves.
+
+        It starts with ``move``; -1: from the root.
+        """
         return [m for m, _ in self._core.line(slot, move, most)]
 
     def line_visits(self, slot: int, move: int = -1, most: int = 16) -> list[tuple[int, int]]:
-        """:meth:`line`, each move with its visits."""
+        """Return :meth:`line`, each move with its visits."""
         return [(m, visits) for m, visits in self._core.line(slot, move, most)]
 
     def restrict(self, slot: int, seat: int, barred: Sequence[int], depth: int) -> None:
-        """Excludes moves from the slot's searches. A change empties the tree.
+        """Exclude moves from the slot's searches. A change empties the tree.
 
         Args:
+            slot: Slot number.
             seat: The seat whose moves are excluded.
             barred: Move numbers. They stay if no other move is legal.
             depth: The restriction holds at fewer than ``depth`` moves below the root; 0 lifts it.
@@ -181,6 +205,6 @@ class Trees:
         """Number of simulations since the trees were made."""
         return int(self._core.simulations())
 
-    def forget(self) -> None:
-        """Empties the evaluation cache: call it when the evaluator's answers change."""
+    def clear_cache(self) -> None:
+        """Empty the evaluation cache: call it when the evaluator's answers change."""
         self._core.forget()

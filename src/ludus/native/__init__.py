@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 try:
     from ludus.native import _core as core
@@ -18,6 +18,11 @@ except ImportError as error:
         f"the compiled core of ludus is missing or does not fit this Python ({error}); "
         "install the package (pip install .) or build it: cmake -S . -B build -G Ninja && ninja -C build"
     ) from error
+
+if TYPE_CHECKING:
+    from ludus.flow.pool_options import PoolOptions
+    from ludus.flow.positions import EndArrays, MatchMoves, PositionQuery
+    from ludus.flow.slab import Array
 
 #: Loaded before an engine's own libraries it lets others run where the engine finds nothing to receive
 #: (cpp/preload/yield.cpp). Linux alone has it.
@@ -30,10 +35,15 @@ SearchError = core.SearchError
 
 
 class SearchableGames(Protocol):
-    """What a search asks of whoever plays its game: a compiled module, or a game written in Python
-    (:mod:`ludus.games.searchable`)."""
+    """Interface through which a search plays its game: a compiled module, or a game written in Python.
 
-    def spec_json(self, game: str, params: Mapping[str, str] = ...) -> str: ...
+    :mod:`ludus.games.searchable` implements it for Python games. Seeds are those of a pool; ``params`` are
+    parameters of the rules as strings.
+    """
+
+    def spec_json(self, game: str, params: Mapping[str, str] = ...) -> str:
+        """Return the game's spec under these parameters as JSON. Raises ``ParamError``."""
+        ...
 
     def make_search(
         self,
@@ -45,7 +55,9 @@ class SearchableGames(Protocol):
         rollouts: int = ...,
         seed: int = ...,
         cache: int = ...,
-    ) -> core.SearchHandle: ...
+    ) -> core.SearchHandle:
+        """Make ``slots`` trees. Raises ``ParamError`` or ``SearchError``."""
+        ...
 
     def make_self_play(
         self,
@@ -56,48 +68,54 @@ class SearchableGames(Protocol):
         evaluator: str,
         rollouts: int = ...,
         cache: int = ...,
-    ) -> core.SelfPlayHandle: ...
+    ) -> core.SelfPlayHandle:
+        """Make matches of a search against itself. Raises ``ParamError`` or ``SearchError``."""
+        ...
 
     def read_positions(
         self,
         game: str,
         params: Mapping[str, str],
         seed: int,
-        match: object,
-        actions: object,
-        offset: object,
-        first: object,
-        wanted: object,
-        rows: object,
-        obs: list[object],
-        mask: object,
-    ) -> None: ...
+        query: PositionQuery,
+        obs: list[Array],
+        mask: Array,
+    ) -> None:
+        """Write the positions of a query into ``obs`` (``packed[Q, ...]`` a tensor) and ``mask: uint8[Q, A]``.
+
+        Raises:
+            SearchError: Arrays that do not fit, or matches that the game does not allow.
+        """
+        ...
 
     def read_ends(
-        self,
-        game: str,
-        params: Mapping[str, str],
-        seed: int,
-        match: object,
-        actions: object,
-        offset: object,
-        ownership: object,
-        score: object,
-        counted: object,
-    ) -> None: ...
+        self, game: str, params: Mapping[str, str], seed: int, moves: MatchMoves, ends: EndArrays
+    ) -> None:
+        """Write how recorded matches ended for seat 0 into ``ends``.
+
+        Raises:
+            SearchError: Arrays that do not fit, or matches that the game does not allow.
+        """
+        ...
 
 
 class NativeGames(SearchableGames, Protocol):
     """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.
 
-    Texts are JSON where the function's docstring in ``_core.pyi`` says so.
+    Strings are JSON where the function's docstring in ``_core.pyi`` says JSON.
     """
 
-    def game_names(self) -> list[str]: ...
+    def game_names(self) -> list[str]:
+        """Return the names of the module's games, in their fixed order."""
+        ...
 
-    def replay_verify(self, data: bytes) -> str: ...
+    def replay_verify(self, data: bytes) -> str:
+        """Play a replay again and compare every recorded hash (JSON). Raises ``ReplayError``."""
+        ...
 
-    def replay_frames(self, data: bytes, every: int = ...) -> list[str]: ...
+    def replay_frames(self, data: bytes, every: int = ...) -> list[str]:
+        """Return the game's view (JSON) at the start, after every ``every`` ticks and at the end."""
+        ...
 
     def replay_record(
         self,
@@ -108,11 +126,15 @@ class NativeGames(SearchableGames, Protocol):
         bots: Sequence[str],
         frame_skip: Sequence[int] = ...,
         hash_every: int = ...,
-    ) -> bytes: ...
+    ) -> bytes:
+        """Play one match of bots and return its replay."""
+        ...
 
     def perft(
         self, game: str, params: Mapping[str, str], seed: int, match: int, frame_skip: int, depth: int
-    ) -> int: ...
+    ) -> int:
+        """Return the number of decision paths of exactly ``depth`` decision points."""
+        ...
 
     def playthrough(
         self,
@@ -123,15 +145,23 @@ class NativeGames(SearchableGames, Protocol):
         bots: Sequence[str] = ...,
         frame_skip: Sequence[int] = ...,
         steps: int = ...,
-    ) -> str: ...
+    ) -> str:
+        """Return a match with everything observable in it, as text."""
+        ...
 
-    def signature(self) -> str: ...
+    def signature(self) -> str:
+        """Return 16 hex digits: the behaviour of all games of the module."""
+        ...
 
-    def game_signature(self, game: str) -> str: ...
+    def game_signature(self, game: str) -> str:
+        """Return 16 hex digits: the behaviour of one game."""
+        ...
 
     def conformance(
         self, game: str, params: Mapping[str, str], seed: int, matches: int, max_ticks: int = ...
-    ) -> str: ...
+    ) -> str:
+        """Return the list of checks of the game's contract (JSON); ``max_ticks`` 0 = whole matches."""
+        ...
 
     def bench_sim(
         self,
@@ -143,13 +173,19 @@ class NativeGames(SearchableGames, Protocol):
         matches: int,
         ticks: int,
         seed: int = ...,
-    ) -> str: ...
+    ) -> str:
+        """Play bots against bots, ``matches`` slots and ``ticks`` ticks a thread, and return rates (JSON)."""
+        ...
 
-    def bench_rollouts(self, game: str, params: Mapping[str, str], rollouts: int, seed: int = ...) -> str: ...
+    def bench_rollouts(self, game: str, params: Mapping[str, str], rollouts: int, seed: int = ...) -> str:
+        """Play random matches from start to end on this thread and return rates (JSON)."""
+        ...
 
     def make_match(
         self, game: str, params: Mapping[str, str], seed: int = ..., match: int = ...
-    ) -> core.Match: ...
+    ) -> core.Match:
+        """Return a match at its start. Raises ``ParamError``."""
+        ...
 
     def make_pool(
         self,
@@ -157,27 +193,28 @@ class NativeGames(SearchableGames, Protocol):
         params: Mapping[str, str],
         plans: Sequence[tuple[Sequence[tuple[int, int, float, str]], int, int, int]],
         rotate: bool,
-        slots: int,
-        groups: int,
-        threads: int,
-        seed: int,
-        num_matches: int | None,
-        autoreset: str,
-        truncate_ticks: int,
-        raise_errors: bool,
-        record_all: bool,
-        record_matches: Sequence[int],
-        hash_every: int,
+        options: PoolOptions,
         inputs: int = ...,
-    ) -> core.PoolHandle: ...
+    ) -> core.PoolHandle:
+        """Make a pool; ``plans`` as in :mod:`ludus.pool.core_arguments`, bit i of ``inputs``: tensor i is in use.
+
+        ``options.inputs`` is not read.
+
+        Raises:
+            ParamError: An unknown game, or a wrong parameter.
+            PoolError: Options or plans that do not fit the game.
+        """
+        ...
 
     def make_planner(
         self, game: str, params: Mapping[str, str], settings: Mapping[str, float]
-    ) -> core.PlannerHandle: ...
+    ) -> core.PlannerHandle:
+        """Make a planner for one seat among bots. Raises ``ParamError`` or ``SearchError``."""
+        ...
 
 
 def cmake_dir() -> Path:
-    """Folder of ``ludus-config.cmake``, for games that are built outside this package."""
+    """Return the folder of ``ludus-config.cmake``, for games that are built outside this package."""
     installed = Path(__file__).resolve().parent / "cmake"
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / "cmake"
 

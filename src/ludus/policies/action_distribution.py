@@ -15,14 +15,14 @@ from torch import Tensor
 from ludus.policies.distribution import Heads
 
 
-class Sampled(NamedTuple):
-    """Decisions and their log-probabilities."""
+class ActionSample(NamedTuple):
+    """Sampled decisions and their log-probabilities."""
 
     actions: Tensor  # int64[N, K]
     log_prob: Tensor  # float32[N], of whole decisions
 
 
-class Evaluated(NamedTuple):
+class ActionEvaluation(NamedTuple):
     """Log-probability and entropy of given decisions. ``entropy`` is in nats, summed over heads."""
 
     log_prob: Tensor  # float32[N]
@@ -33,8 +33,8 @@ class ActionDistribution(ABC):
     """Distributions over the decisions of ``N`` time steps."""
 
     @abstractmethod
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
-        """Samples decisions; never an illegal choice, no gradients.
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
+        """Sample decisions; never an illegal choice, no gradients.
 
         Args:
             mask: ``uint8[N, A]``, 1 = legal.
@@ -42,45 +42,49 @@ class ActionDistribution(ABC):
         """
 
     @abstractmethod
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
-        """Evaluates ``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
+        """Evaluate ``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
 
     @abstractmethod
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
-        """KL(self || other) in nats, summed over heads: ``float32[N]``; carries both gradients.
+        """Return KL(self || other) in nats, summed over heads: ``float32[N]``; carries both gradients.
 
         Exact for independent heads. Heads that depend on others are compared given the choices before them in
         ``actions: int[N, K]`` (chain rule). The mean over actions that ``self`` sampled is then the
         divergence of whole decisions.
 
         Args:
-            other: distributions over the same decisions, of the same kind; else ``TypeError``.
+            other: Distributions over the same decisions, of the same kind; else ``TypeError``.
             mask: ``uint8[N, A]``, 1 = legal.
-            actions: read by heads that depend on others alone.
+            actions: Read only by heads that depend on others.
         """
 
     @abstractmethod
     def select(self, index: Tensor) -> ActionDistribution:
-        """The distributions of some time steps: ``index: int64[M]`` in ascending order, or ``bool[N]``."""
+        """Return the distributions of the time steps ``index: int64[M]``, ascending, or ``bool[N]``."""
 
 
 class Independent(ActionDistribution):
-    """Independent heads: ``logits: float32[N, A]``."""
+    """Distributions of independent heads: ``logits: float32[N, A]``."""
 
     def __init__(self, heads: Heads, logits: Tensor) -> None:
+        """Take the heads of a game and their logits."""
         self.heads, self.logits = heads, logits
 
     @torch.no_grad()
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
+        """Sample decisions, as :class:`ActionDistribution`."""
         log_probs = self.heads.log_probs(self.logits, mask)
         actions = self.heads.greedy(log_probs) if uniform is None else self.heads.sample(log_probs, uniform)
-        return Sampled(actions, self.heads.log_prob_of(log_probs, actions))
+        return ActionSample(actions, self.heads.log_prob_of(log_probs, actions))
 
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
+        """Evaluate decisions, as :class:`ActionDistribution`."""
         log_probs = self.heads.log_probs(self.logits, mask)
-        return Evaluated(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
+        return ActionEvaluation(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
+        """Return the exact divergence of ``other``, also independent."""
         if not isinstance(other, Independent):
             raise TypeError(f"expected independent heads, got {type(other).__name__}")
         return self.heads.kl(
@@ -88,4 +92,5 @@ class Independent(ActionDistribution):
         )
 
     def select(self, index: Tensor) -> Independent:
+        """Return the distributions of some time steps, as :class:`ActionDistribution`."""
         return Independent(self.heads, self.logits[index])

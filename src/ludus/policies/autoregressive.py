@@ -2,9 +2,9 @@
 
 The k-th head sees the features of the time step and all choices before it (Vinyals et al. 2019, AlphaStar,
 "auto-regressive" heads): a context of width C starts from the features, and each choice adds its embedding:
-a row of a table, or a projection of the entity that was pointed at. A pointer's logit is the scaled dot
-product of a query made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015).
-With the cells of a map as entities that is a 1x1 convolution with a kernel computed from the context.
+a row of a table, or a projection of the chosen entity. A pointer's logit is the scaled dot product of a query
+made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015). With the cells of a
+map as entities that is a 1x1 convolution with a kernel computed from the context.
 
 Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 """
@@ -19,24 +19,25 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
-from ludus.policies.action_distribution import ActionDistribution, Evaluated, Sampled
+from ludus.policies.action_distribution import ActionDistribution, ActionEvaluation, ActionSample
 from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
 from ludus.policies.heads import heads_of
-from ludus.policies.pointed import Pointed
+from ludus.policies.pointed import PointerTargets
 
 
 class LinearKey:
-    """``weight: float32[C, E]`` as a :class:`ludus.policies.pointed.Key`."""
+    """A :class:`ludus.policies.pointed.Key` with ``weight: float32[C, E]``."""
 
     def __init__(self, weight: Tensor) -> None:
+        """Take the weight ``float32[C, E]``."""
         self.weight = weight
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return keys of entities, as :class:`ludus.policies.pointed.Key`."""
         return features @ self.weight.T
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return factors for the raw features of cells, as :class:`ludus.policies.pointed.Key`."""
         return query @ self.weight
 
 
@@ -44,6 +45,14 @@ class Head(nn.Module):
     """One head: plain choices by a linear layer, entities and cells by a query and keys."""
 
     def __init__(self, head: HeadSpec, context: int, entity: int, last: bool) -> None:
+        """Make the layers of a head.
+
+        Args:
+            head: Declaration of the head.
+            context: Width of the context.
+            entity: Features of an entity or cell that the head points at; 0 without pointer.
+            last: Whether no head follows, so that choices need no embedding.
+        """
         super().__init__()
         self.spec, self.plain_choices = head, head.size - head.rows
         self.hidden = nn.Linear(context, context)
@@ -51,13 +60,16 @@ class Head(nn.Module):
         self.query = nn.Linear(context, context) if head.rows else None
         self.key = nn.Linear(entity, context, bias=False) if head.rows else None
         # Embeddings of the choices, for the heads after this one.
-        self.told = (
+        self.embedding = (
             None if last or not self.plain_choices else nn.Parameter(torch.zeros(self.plain_choices, context))
         )
-        self.told_entity = nn.Linear(entity, context, bias=False) if head.rows and not last else None
+        self.entity_embedding = nn.Linear(entity, context, bias=False) if head.rows and not last else None
 
-    def logits(self, context: Tensor, pointed: Pointed | None) -> Tensor:
-        """``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
+    def logits(self, context: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return logits ``[N, size]`` of the context ``[N, C]``.
+
+        They are zero for absent entities, which no mask allows.
+        """
         hidden = functional.leaky_relu(self.hidden(context), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
@@ -68,61 +80,64 @@ class Head(nn.Module):
             parts.append(self.plain(hidden))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def tell(self, choice: Tensor, pointed: Pointed | None) -> Tensor:
-        """Embeddings ``[N, C]`` of the choices ``int64[N]``."""
-        if self.told_entity is None:
-            assert self.told is not None
-            return functional.embedding(choice, self.told)
+    def embed(self, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return the embeddings ``[N, C]`` of the choices ``int64[N]``."""
+        if self.entity_embedding is None:
+            assert self.embedding is not None
+            return functional.embedding(choice, self.embedding)
         assert pointed is not None
-        told: Tensor = self.told_entity(pointed.chosen(choice, self.spec))
-        if self.told is not None:
-            plain = functional.embedding((choice - self.spec.rows).clamp(min=0), self.told)
-            told = told + plain * (choice >= self.spec.rows).unsqueeze(1)
-        return told
+        embedding: Tensor = self.entity_embedding(pointed.chosen(choice, self.spec))
+        if self.embedding is not None:
+            plain = functional.embedding((choice - self.spec.rows).clamp(min=0), self.embedding)
+            embedding = embedding + plain * (choice >= self.spec.rows).unsqueeze(1)
+        return embedding
 
 
-class HeadsInTurn(ABC):
-    """Decides the heads of a game in order; subclasses hold the weights."""
+class SequentialHeads(ABC):
+    """Heads of a game, decided in order; subclasses hold the weights."""
 
     heads: Heads
     specs: tuple[HeadSpec, ...]
 
     @abstractmethod
-    def begin(self, features: Tensor) -> Tensor:
-        """``float32[N, F]`` -> the context ``[N, C]`` before the first choice."""
+    def initial_context(self, features: Tensor) -> Tensor:
+        """Return the context ``[N, C]`` before the first choice, of features ``float32[N, F]``."""
 
     @abstractmethod
-    def among(self, rows: Tensor) -> HeadsInTurn:
-        """These heads for the samples ``rows: int64[n]``, ascending."""
+    def among(self, rows: Tensor) -> SequentialHeads:
+        """Return these heads for the samples ``rows: int64[n]``, ascending."""
 
     @abstractmethod
-    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
-        """Logits of head k: ``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
+    def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return the logits ``[N, size]`` of head k, given the context ``[N, C]``.
+
+        They are zero for absent entities, which no mask allows.
+        """
 
     @abstractmethod
-    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
-        """Embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return the embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
 
     def run(
         self,
         features: Tensor,
-        pointed: Mapping[str, Pointed],
+        pointed: Mapping[str, PointerTargets],
         mask: Tensor,
         *,
         actions: Tensor | None = None,
         uniform: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions ``int64[N, K]``, their log-probability and entropy ``float32[N]``.
+        """Return actions ``int64[N, K]``, their log-probability and entropy ``float32[N]``.
 
-        Given ``actions: int[N, K]`` are judged; otherwise they are drawn by ``uniform: float32[N, K]``, or
-        the likeliest are taken without it. Without gradients the entropy is left at zero.
+        Given ``actions: int[N, K]`` are evaluated; otherwise they are drawn by ``uniform: float32[N, K]``, or
+        the most probable are taken without it. Without gradients the entropy is left at zero.
         """
         chosen = mask.new_zeros((mask.shape[0], len(self.specs)), dtype=torch.int64)
         if actions is not None:
             chosen.copy_(actions)
         log_prob = features.new_zeros(mask.shape[0], dtype=torch.float32)
         entropy = torch.zeros_like(log_prob)
-        for k, rows, log_probs in self.given(features, pointed, mask, chosen):
+        for k, rows, log_probs in self.conditionals(features, pointed, mask, chosen):
             if actions is not None:
                 choice = chosen[:, k].index_select(0, rows)
             else:
@@ -134,22 +149,30 @@ class HeadsInTurn(ABC):
                 entropy = entropy.index_add(0, rows, entropy_of(log_probs))
         return chosen, log_prob, entropy
 
-    def given(
-        self, features: Tensor, pointed: Mapping[str, Pointed], mask: Tensor, chosen: Tensor
+    def conditionals(
+        self, features: Tensor, pointed: Mapping[str, PointerTargets], mask: Tensor, chosen: Tensor
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """The heads in order: k, the samples ``int64[n]`` where head k has a legal choice, and its
-        log-probabilities ``float32[n, size]`` given the choices before it.
+        """Yield the conditional distributions of the heads in order.
 
-        Head k's choices are read from ``chosen: int64[N, K]`` when the next head is asked for. A head without
-        a legal choice is irrelevant: choice 0, no cost, no embedding.
+        A head without a legal choice is irrelevant: choice 0, no cost, no embedding.
+
+        Args:
+            features: ``float32[N, F]``.
+            pointed: Targets of pointers by the name of the tensor.
+            mask: ``uint8[N, A]``, 1 = legal.
+            chosen: ``int64[N, K]``; head k's choices are read when the next head is requested.
+
+        Yields:
+            k, the samples ``int64[n]`` where head k has a legal choice, and its log-probabilities
+            ``float32[n, size]`` given the choices before it.
         """
-        context = self.begin(features)
+        context = self.initial_context(features)
         for k, head in enumerate(self.specs):
             legal = self.heads.legal(mask, k, chosen)
             rows = legal.any(dim=1).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue
-            here: HeadsInTurn = self
+            here: SequentialHeads = self
             some, near = context, pointed[head.points_at] if head.rows else None
             if rows.numel() < legal.shape[0]:
                 some, legal = context.index_select(0, rows), legal.index_select(0, rows)
@@ -158,16 +181,21 @@ class HeadsInTurn(ABC):
             yield k, rows, log_probs_of(here.logits(k, some, near), legal)
             if k + 1 < len(self.specs):
                 choice = chosen[:, k].index_select(0, rows)
-                context = context.index_add(0, rows, here.tell(k, choice, near))
+                context = context.index_add(0, rows, here.embed(k, choice, near))
 
 
-class AutoregressiveHeads(nn.Module, HeadsInTurn):
-    """All heads of a game whose heads depend on each other or point at entities or cells.
-
-    ``entity[name]``: number of features of each entity or cell of the tensor ``name``.
-    """
+class AutoregressiveHeads(nn.Module, SequentialHeads):
+    """All heads of a game whose heads depend on each other or point at entities or cells."""
 
     def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
+        """Make the layers.
+
+        Args:
+            spec: Spec of the game.
+            features: Width of the features.
+            entity: Number of features of each entity or cell, by the name of the tensor.
+            context: Width of the context.
+        """
         super().__init__()
         self.heads, self.specs = heads_of(spec), spec.heads
         self.start = nn.Linear(features, context)
@@ -177,69 +205,79 @@ class AutoregressiveHeads(nn.Module, HeadsInTurn):
         )
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Call after the orthogonal initialisation: nearly uniform choices, embeddings of size 1."""
+        """Make choices nearly uniform, and embeddings of size 1.
+
+        Call it after the orthogonal initialisation.
+        """
         for head in self.each:
             assert isinstance(head, Head)
             for layer in (head.plain, head.query):
                 if layer is not None:
                     layer.weight.mul_(0.01)
-            if head.told is not None:
-                head.told.normal_(generator=generator)
-                head.told.mul_(head.told.shape[1] ** -0.5)
+            if head.embedding is not None:
+                head.embedding.normal_(generator=generator)
+                head.embedding.mul_(head.embedding.shape[1] ** -0.5)
 
-    def begin(self, features: Tensor) -> Tensor:
-        """See :class:`HeadsInTurn`."""
+    def initial_context(self, features: Tensor) -> Tensor:
+        """Return the context before the first choice, as :class:`SequentialHeads`."""
         context: Tensor = self.start(features)
         return context
 
     def among(self, rows: Tensor) -> AutoregressiveHeads:
-        """See :class:`HeadsInTurn`."""
+        """Return these heads: the same weights serve all samples."""
         return self
 
-    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
-        """See :class:`HeadsInTurn`."""
+    def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return the logits of head k, as :class:`SequentialHeads`."""
         head = self.each[k]
         assert isinstance(head, Head)
         return head.logits(context, pointed)
 
-    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
-        """See :class:`HeadsInTurn`."""
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+        """Return the embeddings of choices of head k, as :class:`SequentialHeads`."""
         head = self.each[k]
         assert isinstance(head, Head)
-        return head.tell(choice, pointed)
+        return head.embed(choice, pointed)
 
 
-class Pointing(ActionDistribution):
-    """Distributions of :class:`HeadsInTurn`.
+class AutoregressiveDistribution(ActionDistribution):
+    """Distributions of :class:`SequentialHeads`.
 
     The entropy is the sum of each head's entropy given the sampled choices before it. Its mean over sampled
     decisions is the entropy of the whole decision.
     """
 
-    def __init__(self, heads: HeadsInTurn, features: Tensor, pointed: Mapping[str, Pointed]) -> None:
+    def __init__(
+        self, heads: SequentialHeads, features: Tensor, pointed: Mapping[str, PointerTargets]
+    ) -> None:
+        """Take the heads, features ``float32[N, F]``, and the targets of pointers by name of the tensor."""
         self.heads, self.features, self.pointed = heads, features, pointed
 
     @torch.no_grad()
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
+        """Sample decisions, as :class:`ActionDistribution`."""
         actions, log_prob, _ = self.heads.run(self.features, self.pointed, mask, uniform=uniform)
-        return Sampled(actions, log_prob)
+        return ActionSample(actions, log_prob)
 
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
+        """Evaluate decisions, as :class:`ActionDistribution`."""
         _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
-        return Evaluated(log_prob, entropy)
+        return ActionEvaluation(log_prob, entropy)
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
-        if not isinstance(other, Pointing):
+        """Return the divergence by the chain rule, as :class:`ActionDistribution`."""
+        if not isinstance(other, AutoregressiveDistribution):
             raise TypeError(f"expected heads in turn, got {type(other).__name__}")
         chosen = actions.long()
         total = self.features.new_zeros(mask.shape[0], dtype=torch.float32)
-        ours = self.heads.given(self.features, self.pointed, mask, chosen)
-        theirs = other.heads.given(other.features, other.pointed, mask, chosen)
+        ours = self.heads.conditionals(self.features, self.pointed, mask, chosen)
+        theirs = other.heads.conditionals(other.features, other.pointed, mask, chosen)
         for (_, rows, log_p), (_, _, log_q) in zip(ours, theirs, strict=True):
             total = total.index_add(0, rows, Heads((log_p.shape[1],)).kl(log_p, log_q))
         return total
 
-    def select(self, index: Tensor) -> Pointing:
+    def select(self, index: Tensor) -> AutoregressiveDistribution:
+        """Return the distributions of some time steps, as :class:`ActionDistribution`."""
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index
         pointed = {name: some.select(index) for name, some in self.pointed.items()}
-        return Pointing(self.heads, self.features.index_select(0, index), pointed)
+        return AutoregressiveDistribution(self.heads, self.features.index_select(0, index), pointed)

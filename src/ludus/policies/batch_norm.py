@@ -20,38 +20,40 @@ import torch
 from torch import Tensor, nn
 
 EPS = 1e-5
-DECAY = 0.9  # of stored statistics an update
+DECAY = 0.9  # factor of stored statistics per update
 
 
 class BatchNorm(nn.Module):
-    """One layer's norm. Statistics begin as those of a layer that changes nothing."""
+    """Norm of one layer. Its statistics start as those of a layer that changes nothing."""
 
     mean: Tensor
     variance: Tensor
     weight: Tensor
 
     def __init__(self, size: int) -> None:
+        """Make the norm of ``size`` channels."""
         super().__init__()
         self.bias = nn.Parameter(torch.zeros(size))
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("variance", torch.ones(size))
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))  # of past updates
-        #: sums of z, of its squares and their number, of each pass; None where nobody wants them
+        #: sums of z, of its squares and their number, of each pass; None outside observing()
         self.seen: list[Tensor] | None = None
 
     def affine(self) -> tuple[Tensor, Tensor]:
-        """``y = x * scale + shift``: ``[C]`` each."""
+        """Return scale and shift, ``[C]`` each, of ``y = x * scale + shift``."""
         scale = torch.rsqrt(self.variance + EPS)
         return scale, self.bias - self.mean * scale
 
     def forward(self, x: Tensor) -> Tensor:
+        """Normalise ``[N, C]`` or ``[N, C, H, W]``."""
         scale, shift = self.affine()
         if x.dim() == 4:
             scale, shift = scale[:, None, None], shift[:, None, None]
         return self.observed(torch.addcmul(shift, x, scale))
 
     def folded(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights of a convolution that gives ``y`` where ``weight: [C, ...], bias: [C]`` give ``x``.
+        """Return weights of a convolution that gives ``y`` where ``weight: [C, ...], bias: [C]`` give ``x``.
 
         Weights are fewer than outputs, so this is much cheaper. Pass the outputs to :meth:`observed`.
         """
@@ -59,7 +61,7 @@ class BatchNorm(nn.Module):
         return weight * scale.reshape(-1, *([1] * (weight.dim() - 1))), torch.addcmul(shift, bias, scale)
 
     def observed(self, y: Tensor) -> Tensor:
-        """``y`` itself; its moments are noted where a learner wants them (:func:`observing`)."""
+        """Return ``y`` itself; its moments are recorded inside :func:`observing`."""
         if self.seen is not None and y.numel():
             with torch.no_grad():
                 flat = y.detach().float()
@@ -75,7 +77,7 @@ class BatchNorm(nn.Module):
 
     @torch.no_grad()
     def absorb(self, sums: Tensor) -> None:
-        """Refreshes the statistics by ``float64[3, C]``, see ``seen``.
+        """Refresh the statistics by ``float64[3, C]``, see ``seen``.
 
         A decaying average over updates without the bias of its start; the first call replaces everything.
         """
@@ -91,13 +93,13 @@ class BatchNorm(nn.Module):
 
 
 def batch_norms(network: nn.Module) -> list[BatchNorm]:
-    """All of a network, in the order of its modules."""
+    """Return the norms of a network, in the order of its modules."""
     return [module for module in network.modules() if isinstance(module, BatchNorm)]
 
 
 @contextmanager
 def observing(norms: Sequence[BatchNorm]) -> Iterator[list[list[Tensor]]]:
-    """Notes what passes through ``norms`` meanwhile: for each of them, sums ``float64[3, C]``."""
+    """Record the moments of the inputs of ``norms`` meanwhile: for each of them, sums ``float64[3, C]``."""
     seen: list[list[Tensor]] = [[] for _ in norms]
     for norm, sums in zip(norms, seen, strict=True):
         norm.seen = sums
@@ -109,18 +111,19 @@ def observing(norms: Sequence[BatchNorm]) -> Iterator[list[list[Tensor]]]:
 
 
 class NormSums:
-    """What the norms of a network saw during an update, added in the order of the calls."""
+    """Sums of the norms of a network over an update, added in the order of the calls."""
 
     def __init__(self, network: nn.Module) -> None:
+        """Start without sums."""
         self.norms = batch_norms(network)
         self._sums: list[Tensor | None] = [None] * len(self.norms)
 
     def clear(self) -> None:
-        """Before an update."""
+        """Drop all sums, before an update."""
         self._sums = [None] * len(self.norms)
 
     def add(self, seen: Sequence[Sequence[Tensor]]) -> None:
-        """Adds what :func:`observing` gave."""
+        """Add the sums of :func:`observing`."""
         for k, some in enumerate(seen):
             for sums in some:
                 before = self._sums[k]
@@ -128,11 +131,11 @@ class NormSums:
 
     @property
     def complete(self) -> bool:
-        """Whether every norm has seen something."""
+        """Whether every norm has sums."""
         return all(sums is not None for sums in self._sums)
 
     def absorb(self) -> None:
-        """Refreshes the statistics of the norms that have seen something."""
+        """Refresh the statistics of the norms that have sums."""
         for norm, sums in zip(self.norms, self._sums, strict=True):
             if sums is not None:
                 norm.absorb(sums)

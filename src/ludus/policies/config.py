@@ -25,14 +25,14 @@ class EncoderConfig(
 ):
     """Encoder, memory and heads of a policy network (``network.py``).
 
-    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to planes go
+    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to planes pass
     through the convolutions, the others through the dense encoder; the two are joined. ``context`` is the
-    width of what each head passes to the heads after it, where a game's heads depend on each other
+    width of each head's embedding for the heads after it, in games whose heads depend on each other
     (``autoregressive.py``).
     """
 
     inputs: tuple[str, ...] = ()
-    # the name of a torch module of one's own in place of the torsos and their join (encoders.py); "" = none
+    # name of a user's torch module that replaces the torsos and their join (encoders.py); "" = none
     encoder: EncoderName = ""
     channels: Counts = (32, 64)  # of each convolution
     strides: Counts = (2, 2)  # one per convolution
@@ -45,7 +45,7 @@ class EncoderConfig(
     leaky_slope: Slope = 0.01  # of leaky_relu below 0
     # of dense layers and convolutions; batch: by stored statistics (batch_norm.py)
     norm: Literal["none", "layer", "group", "batch"] = "layer"
-    # recall: what the vector inputs were, without weights; gru, lstm: learned (memory.py)
+    # recall: maximum and average of the vector inputs, without weights; gru, lstm: learned (memory.py)
     memory: Literal["none", "recall", "gru", "lstm"] = "none"
     memory_size: Count = 128  # of gru and lstm
     context: Count = 64  # of heads that are decided one after the other
@@ -53,18 +53,18 @@ class EncoderConfig(
     deviation: Literal["state", "free"] = "state"
     # the value reads the policy's features, or those of an encoder of its own
     critic: Literal["shared", "own"] = "shared"
-    # of an own critic: whose observations the value sees; more than its own seat's is for the learner alone
+    # observations that an own critic sees: of its own seat, or of others for the learner alone
     critic_sees: Literal["own", "team", "all"] = "own"
-    # discounted each by its own (algorithm.value_discounts); more than one are for the learner alone
+    # each with its own discount (algorithm.value_discounts); several are for the learner alone
     value_heads: ValueHeads = 1
-    # what the heads say of a choice: its log-odds, or its value under epsilon-greedy play (q_values.py)
+    # output of a choice: its log-odds, or its value under epsilon-greedy play (q_values.py)
     output: Literal["logits", "q"] = "logits"
     duelling: bool = False  # Q = V + advantage - mean advantage; with output = "q"
     normalise_observations: bool = True
     normalise_values: bool = True
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Settings that contradict each other: the key, and the rest of the error message."""
+        """Yield settings that contradict each other: the key, and the rest of the error message."""
         for name, given in (("strides", self.strides), ("kernels", self.kernels)):
             optional = name == "kernels"
             if len(given) != len(self.channels) and (given or not optional):
@@ -117,7 +117,7 @@ class EncoderConfig(
             yield "critic", '= "own" with policy.output = "q": expected policy.duelling = true'
 
     def widths(self) -> tuple[int, ...]:
-        """Every size that tensors are made of, for bounds."""
+        """Return every size that tensors are made of, for bounds."""
         return (
             *self.channels,
             *self.strides,
@@ -149,11 +149,11 @@ class ResnetConfig(
     score: bool = False
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """No settings exclude each other."""
+        """Return no problems: no settings exclude each other."""
         return iter(())
 
     def widths(self) -> tuple[int, ...]:
-        """Every size that tensors are made of, for bounds."""
+        """Return every size that tensors are made of, for bounds."""
         return (self.blocks, self.filters, self.policy_planes, self.value_planes, self.value_hidden)
 
 
@@ -161,7 +161,7 @@ PolicyConfig = EncoderConfig | ResnetConfig
 
 
 def encode_config(config: PolicyConfig) -> str:
-    """The configuration as JSON, as a weights file carries it."""
+    """Return the configuration as JSON, as in a weights file."""
     return msgspec.json.encode(config).decode()
 
 

@@ -28,25 +28,25 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 def to_bits(u: Tensor) -> Tensor:
-    """``float32`` -> ``int64`` with the bits of an int32."""
+    """Return the bits of ``float32`` as an int32, in ``int64``."""
     return u.float().contiguous().view(torch.int32).long()
 
 
 def from_bits(bits: Tensor) -> Tensor:
-    """The inverse of :func:`to_bits`."""
+    """Invert :func:`to_bits`."""
     return bits.to(torch.int32).contiguous().view(torch.float32)
 
 
 def gaussian_log_prob(mean: Tensor, log_deviation: Tensor, u: Tensor) -> Tensor:
-    """Of ``u``, elementwise, in nats."""
+    """Return the log-probability of ``u``, elementwise, in nats."""
     z = (u - mean) * torch.exp(-log_deviation)
     return -0.5 * z.square() - log_deviation - _HALF_LOG_2PI
 
 
 def squashed_entropy(mean: Tensor, log_deviation: Tensor, bounded: bool) -> Tensor:
-    """Of ``u``, or of ``tanh(u)``: H(u) + E[log(1 - tanh(u)^2)] by Gauss-Hermite quadrature.
+    """Return the entropy of ``u``, or of ``tanh(u)``, elementwise, in nats.
 
-    Elementwise, in nats.
+    The latter is H(u) + E[log(1 - tanh(u)^2)] by Gauss-Hermite quadrature.
     """
     entropy = log_deviation + 0.5 + _HALF_LOG_2PI
     if not bounded:
@@ -76,7 +76,7 @@ class MixedHeads(Heads):
         return Heads((span.stop - span.start,))
 
     def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
-        """See :meth:`Heads.log_probs`."""
+        """Return ``float32[N, A]``, as :meth:`Heads.log_probs`; mean and log-deviation if continuous."""
         parts = []
         for _, span, continuous, _ in self._spans():
             if continuous:
@@ -87,7 +87,7 @@ class MixedHeads(Heads):
         return torch.cat(parts, dim=1)
 
     def log_prob_of(self, log_probs: Tensor, actions: Tensor) -> Tensor:
-        """See :meth:`Heads.log_prob_of`."""
+        """Return the log-probability of decisions, as :meth:`Heads.log_prob_of`."""
         total = log_probs.new_zeros(log_probs.shape[0])
         for k, span, continuous, _ in self._spans():
             part = log_probs[:, span]
@@ -98,7 +98,7 @@ class MixedHeads(Heads):
         return total
 
     def entropy(self, log_probs: Tensor) -> Tensor:
-        """See :meth:`Heads.entropy`."""
+        """Return the entropy, as :meth:`Heads.entropy`."""
         total = log_probs.new_zeros(log_probs.shape[0])
         for _, span, continuous, bounded in self._spans():
             part = log_probs[:, span]
@@ -109,7 +109,7 @@ class MixedHeads(Heads):
         return total
 
     def kl(self, log_p: Tensor, log_q: Tensor) -> Tensor:
-        """See :meth:`Heads.kl`."""
+        """Return the divergence, as :meth:`Heads.kl`."""
         total = log_p.new_zeros(log_p.shape[0])
         for _, span, continuous, _ in self._spans():
             p, q = log_p[:, span], log_q[:, span]
@@ -122,7 +122,7 @@ class MixedHeads(Heads):
         return total
 
     def sample(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
-        """See :meth:`Heads.sample`; continuous heads by inversion too."""
+        """Sample decisions, as :meth:`Heads.sample`; continuous heads by inversion too."""
         chosen = []
         for k, span, continuous, _ in self._spans():
             part = log_probs[:, span]
@@ -135,7 +135,7 @@ class MixedHeads(Heads):
         return torch.stack(chosen, dim=1)
 
     def greedy(self, log_probs: Tensor) -> Tensor:
-        """See :meth:`Heads.greedy`; the mean of continuous heads."""
+        """Return the most probable decisions, as :meth:`Heads.greedy`; the mean of continuous heads."""
         chosen = []
         for _, span, continuous, _ in self._spans():
             part = log_probs[:, span]
@@ -147,10 +147,11 @@ class FreeDeviation(nn.Module):
     """Outputs ``[N, A]`` of heads whose log-deviations are parameters, the same in every state.
 
     ``linear`` makes the means and the logits of the other heads; ``log_deviation: float32[C]`` is that of
-    each continuous head, in the spec's order, and begins at 0.
+    each continuous head, in the spec's order, and starts at 0.
     """
 
     def __init__(self, features: int, heads: Heads) -> None:
+        """Make the layer. Raise ``ValueError`` for a game without continuous heads."""
         super().__init__()
         if not isinstance(heads, MixedHeads):
             raise ValueError('policy.deviation = "free": the game has no continuous heads; expected "state"')
@@ -165,10 +166,11 @@ class FreeDeviation(nn.Module):
         self.order = order
 
     def forward(self, features: Tensor) -> Tensor:
+        """Return the outputs ``[N, A]`` of features ``[N, F]``."""
         return self._ordered(self.linear(features), self.log_deviation.expand(features.shape[0], -1), 1)
 
     def as_linear(self) -> nn.Linear:
-        """A copy as one linear layer, whose weights are 0 at the deviations."""
+        """Return a copy as one linear layer, whose weights are 0 at the deviations."""
         weight, bias = self.linear.weight.detach(), self.linear.bias.detach()
         free = self.log_deviation.detach()
         layer = nn.Linear(weight.shape[1], len(self.order), device=weight.device)

@@ -1,8 +1,8 @@
-"""A critic of its own, which may see more of a match than the seat that decides.
+"""Separate critic, which may see more of a match than the seat that decides.
 
 ``policy.critic_sees = "team"`` or ``"all"`` makes it a centralised one (Lowe et al. 2017, MADDPG; Vinyals
 et al. 2019, AlphaStar): the features of the other seats' observations join those of the seat's own. Other
-seats stand in the order of play after the seat; one that has not observed anything in the match is zero. Only
+seats follow the seat in the order of play; one that has not observed anything in the match is zero. Only
 the learner evaluates it, so that acting needs no observation but the seat's own.
 
 Shapes: ``N`` decisions, ``K`` other seats that are seen, ``M`` of the ``N * K`` that are present.
@@ -23,14 +23,14 @@ from ludus.policies.torso import Dense
 
 
 class Others(NamedTuple):
-    """What other seats observed at ``N`` decisions."""
+    """Observations of other seats at ``N`` decisions."""
 
     obs: Observation  # name -> [M, *packed]
     place: Tensor  # int64[M], ascending: decision * K + number of the other seat
 
 
 def seen_seats(config: EncoderConfig, spec: GameSpec, seat: int) -> list[int]:
-    """The other seats whose observations the value of ``seat`` sees, in the order of play."""
+    """Return the other seats that the value of ``seat`` sees, in the order of play."""
     if config.critic_sees == "own":
         return []
     others = [(seat + k) % spec.seats for k in range(1, spec.seats)]
@@ -38,18 +38,24 @@ def seen_seats(config: EncoderConfig, spec: GameSpec, seat: int) -> list[int]:
 
 
 def seats_seen(config: EncoderConfig, spec: GameSpec) -> int:
-    """``K``: the most other seats that are seen from any."""
+    """Return ``K``: the maximum number of other seats that are seen from any."""
     return max(len(seen_seats(config, spec, seat)) for seat in range(spec.seats))
 
 
 class Critic(Encoder):
-    """Features of the value head, ``[N, size]``. Its parameters are nobody else's.
-
-    Raises:
-        ValueError: ``config.critic_sees`` names seats that the game does not have.
-    """
+    """Encoder of the value head, ``[N, size]``. It shares no parameters with the policy."""
 
     def __init__(self, config: EncoderConfig, spec: GameSpec, seed: int | None = None) -> None:
+        """Make the encoder.
+
+        Args:
+            config: Configuration of the network.
+            spec: Spec of the game.
+            seed: Seed of the network's initial weights; None if they are loaded.
+
+        Raises:
+            ValueError: ``config.critic_sees`` names seats that the game does not have.
+        """
         super().__init__(config, spec, points=False, seed=None if seed is None else seed + 1)
         self.seats = seats_seen(config, spec)
         if config.critic_sees != "own" and not self.seats:
@@ -60,7 +66,7 @@ class Critic(Encoder):
         self.together = Dense(config, (1 + self.seats) * size, (size,)) if self.seats else None
 
     def joined(self, own: Tensor, others: Tensor, place: Tensor) -> Tensor:
-        """Features of a seat ``[N, size]`` and of the present others ``[M, size]`` as one: ``[N, size]``."""
+        """Join features of a seat ``[N, size]`` and of the present others ``[M, size]``: ``[N, size]``."""
         assert self.together is not None
         rows, size = own.shape
         seen = others.new_zeros((rows * self.seats, size)).index_copy(0, place, others)

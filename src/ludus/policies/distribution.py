@@ -24,12 +24,15 @@ from ludus.flow.seeds import GAMMA, splitmix64
 def uniforms(
     seed: int | npt.NDArray[np.uint64], step: int, rows: npt.NDArray[np.integer], heads: int
 ) -> npt.NDArray[np.float32]:
-    """``float32[N, K]`` in [0, 1), a pure function of (seed, step, row number, head).
+    """Return ``float32[N, K]`` in [0, 1), a pure function of (seed, step, row number, head).
 
-    ``seed``: one for all rows, or one per row.
+    The result does not depend on the other rows of the batch or on threads.
 
-    ``step`` counts decisions of the whole run, so a row never gets the same number twice. The
-    result does not depend on the other rows of the batch or on threads.
+    Args:
+        seed: One for all rows, or one per row.
+        step: Number of the decision in the whole run, so that a row never gets the same number twice.
+        rows: ``int[N]``, numbers of the rows.
+        heads: Number of heads.
     """
     with np.errstate(over="ignore"):
         seeds = seed if isinstance(seed, np.ndarray) else np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64)
@@ -43,20 +46,20 @@ def uniforms(
 
 
 def log_probs_of(logits: Tensor, legal: Tensor) -> Tensor:
-    """Of one head: ``logits, legal: bool[N, size]`` -> ``float32[N, size]``, -inf where illegal."""
+    """Return log-probabilities ``float32[N, size]`` of one head, -inf where not ``legal: bool[N, size]``."""
     none = ~legal.any(dim=1, keepdim=True)
     legal = torch.cat([legal[:, :1] | none, legal[:, 1:]], dim=1)
     return torch.log_softmax(logits.float().masked_fill(~legal, -torch.inf), dim=1)
 
 
 def entropy_of(log_probs: Tensor) -> Tensor:
-    """``float32[N]`` in nats, of one head or summed over heads."""
+    """Return the entropy ``float32[N]`` in nats, of one head or summed over heads."""
     finite = log_probs.clamp(min=-1e9)  # 0 * log 0 = 0, also in the gradient
     return -(finite.exp() * finite).sum(dim=1)
 
 
 def sample_of(log_probs: Tensor, uniform: Tensor) -> Tensor:
-    """``int64[N]`` by inversion of ``uniform: float32[N]``, of one head."""
+    """Return choices ``int64[N]`` of one head by inversion of ``uniform: float32[N]``."""
     cdf = log_probs.double().exp().cumsum(dim=1)
     # u < 1 in steps of 2^-24 and the sum is in double, so u * total < total: some choice of positive
     # probability is the first whose cumulative sum lies above.
@@ -77,11 +80,11 @@ class Heads:
 
     @property
     def dependent(self) -> bool:
-        """True when some head's mask depends on an earlier choice."""
+        """Whether some head's mask depends on an earlier choice."""
         return any(self.depends_on)
 
     def legal(self, mask: Tensor, head: int, actions: Tensor) -> Tensor:
-        """``bool[N, size]``: legal in ``head`` after the choices before it in ``actions: int[N, K]``."""
+        """Return the legal choices ``bool[N, size]`` of ``head``, given ``actions: int[N, K]`` before it."""
         size = self.sizes[head]
         at, tables = self._tables[head]
         if not tables:
@@ -115,11 +118,11 @@ class Heads:
 
     @functools.cached_property
     def _size(self) -> int:
-        """The size that all heads have in common, so that they can be handled as rows of one head; else 0."""
+        """Common size of all heads, so that they can be handled as rows of one head; 0 if sizes differ."""
         return self.sizes[0] if len(set(self.sizes)) == 1 else 0
 
     def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
-        """``float32[N, A]``: log-probabilities within each head; -inf where illegal."""
+        """Return ``float32[N, A]``: log-probabilities within each head; -inf where illegal."""
         if size := self._size:
             return log_probs_of(logits.reshape(-1, size), mask.reshape(-1, size).bool()).reshape(logits.shape)
         parts = []
@@ -131,28 +134,31 @@ class Heads:
         return torch.cat(parts, dim=1)
 
     def _indices(self, actions: Tensor) -> Tensor:
-        """Positions of ``actions: int[N, K]`` among the ``A`` concatenated choices."""
+        """Return the positions of ``actions: int[N, K]`` among the ``A`` concatenated choices."""
         offsets = np.cumsum((0, *self.sizes[:-1]))
         if len(self.sizes) == 1:
             return actions.long()
         return actions.long() + torch.as_tensor(offsets, device=actions.device)
 
     def log_prob_of(self, log_probs: Tensor, actions: Tensor) -> Tensor:
-        """``float32[N]``: log-probability of whole decisions ``actions: int[N, K]``."""
+        """Return ``float32[N]``: log-probability of whole decisions ``actions: int[N, K]``."""
         return log_probs.gather(1, self._indices(actions)).sum(dim=1)
 
     def entropy(self, log_probs: Tensor) -> Tensor:
-        """``float32[N]`` in nats, summed over heads."""
+        """Return the entropy ``float32[N]`` in nats, summed over heads."""
         return entropy_of(log_probs)
 
     def kl(self, log_p: Tensor, log_q: Tensor) -> Tensor:
-        """``float32[N]``: KL(p || q) in nats, summed over heads, of log-probabilities under one mask."""
+        """Return ``float32[N]``: KL(p || q) in nats, summed over heads.
+
+        Both are log-probabilities under one mask.
+        """
         legal = log_p > -torch.inf
         difference = torch.where(legal, log_p - log_q, torch.zeros_like(log_p))
         return (log_p.exp() * difference).sum(dim=1)
 
     def sample(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
-        """``int64[N, K]`` by inversion of ``uniform: float32[N, K]``; never an illegal choice."""
+        """Return decisions ``int64[N, K]`` by inversion of ``uniform: float32[N, K]``; all are legal."""
         if size := self._size:
             return sample_of(log_probs.reshape(-1, size), uniform.reshape(-1)).reshape(uniform.shape)
         chosen = []
@@ -163,7 +169,7 @@ class Heads:
         return torch.stack(chosen, dim=1)
 
     def greedy(self, log_probs: Tensor) -> Tensor:
-        """``int64[N, K]``: the most probable choice of each head, the first among equals."""
+        """Return ``int64[N, K]``: the most probable choice of each head, the first among equals."""
         if size := self._size:
             return log_probs.reshape(len(log_probs), -1, size).argmax(dim=2)
         ends = np.cumsum(self.sizes).tolist()

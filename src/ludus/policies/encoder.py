@@ -1,6 +1,6 @@
-"""The encoder: packed observations to one feature vector for each row.
+"""Encoder: packed observations to one feature vector for each row.
 
-A policy network is one (its torsos are its own); a critic of its own has another.
+A policy network is one (with torsos of its own); a separate critic has another.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import make_encoder
-from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.pointed import Cells, Entities, PointerTargets
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 
 
-class Passed(nn.Module):
-    """Joins nothing: features of the width ``size`` pass."""
+class Passthrough(nn.Module):
+    """Module that returns its input, features of the width ``size``."""
 
     def __init__(self, size: int) -> None:
+        """Pass features of the width ``size``."""
         super().__init__()
         self.size = size
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return ``x``."""
         return x
 
 
 class Encoder(nn.Module):
-    """Torsos for planes, entity rows and vectors, joined: ``obs[name]: [N, *packed]`` -> ``[N, size]``.
-
-    Args:
-        config: shapes of the torsos, and which tensors they read.
-        spec: the game's declaration.
-        points: whether heads point at entities and cells of the inputs, whose features are kept then.
-        seed: of the initial weights of an encoder of the user's; None where they are loaded.
-
-    Raises:
-        ValueError: configuration and spec do not match.
-    """
+    """Torsos for planes, entity rows and vectors, joined: ``obs[name]: [N, *packed]`` -> ``[N, size]``."""
 
     def __init__(
         self, config: EncoderConfig, spec: GameSpec, *, points: bool = True, seed: int | None = None
     ) -> None:
+        """Make the torsos.
+
+        Args:
+            config: Shapes of the torsos, and the tensors that they read.
+            spec: Spec of the game.
+            points: Whether heads point at entities and cells of the inputs, whose features are kept then.
+            seed: Seed of the initial weights of the user's encoder; None if they are loaded.
+
+        Raises:
+            ValueError: Configuration and spec do not match.
+        """
         super().__init__()
         self.config = config
         self.inputs = inputs_of(config, spec)
@@ -75,9 +78,9 @@ class Encoder(nn.Module):
         width = self.vector_size * (3 if config.memory == "recall" else 1)
         self.dense = Dense(config, width, config.dense) if width and self.own is None else None
         joined += self.dense.size if self.dense is not None else 0
-        self.join: Dense | Passed
+        self.join: Dense | Passthrough
         if self.own is not None:
-            self.join = Passed(self.own_size + joined)
+            self.join = Passthrough(self.own_size + joined)
         else:
             self.join = Dense(config, joined, config.hidden)
 
@@ -89,7 +92,7 @@ class Encoder(nn.Module):
         return size
 
     def vectors(self, obs: Observation) -> Tensor | None:
-        """All vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
+        """Return all vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
         parts = [
             decoded(t, layout, obs[t.name])
             for t in self.inputs
@@ -99,13 +102,15 @@ class Encoder(nn.Module):
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, Pointed]]:
-        """Features ``[N, size]``, and the entities that heads point at.
+    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, PointerTargets]]:
+        """Return features ``[N, size]``, and the entities that heads point at.
 
-        ``vector``: what the dense torso reads, ``[N, D]`` or ``[N, 3 D]`` with recalled inputs, normalised.
+        Args:
+            obs: Packed observations.
+            vector: Input of the dense torso, ``[N, D]`` or ``[N, 3 D]`` with recalled inputs, normalised.
         """
         parts: list[Tensor] = []
-        pointed: dict[str, Pointed] = {}
+        pointed: dict[str, PointerTargets] = {}
         if self.own is not None:
             parts.append(self._own_features(self.own, obs, vector))
         for tensor in self.inputs:
@@ -132,7 +137,7 @@ class Encoder(nn.Module):
         return joined, pointed
 
     def _own_features(self, own: nn.Module, obs: Observation, vector: Tensor | None) -> Tensor:
-        """Features of the user's encoder, which sees vectors as the dense torso would, one by one."""
+        """Return features of the user's encoder, which receives vectors one by one, normalised."""
         seen: dict[str, Tensor] = {}
         at = 0
         for tensor in self.inputs:
@@ -153,7 +158,7 @@ class Encoder(nn.Module):
         return features
 
     def encode_planes(self, tensor: TensorSpec, packed: Tensor) -> tuple[Tensor, Cells | None]:
-        """``[N, *packed]`` -> the torso's features ``[N, size]``, and the cells if heads point at them."""
+        """Return the torso's features ``[N, size]``, and the cells if heads point at them."""
         layout, torso = self.layouts[tensor.name], self.planes[tensor.name]
         assert isinstance(torso, Planes | Residual)
         if tensor.name in self.points_at:
@@ -165,15 +170,16 @@ class Encoder(nn.Module):
         return torso(decoded(tensor, layout, packed) if planes is None else planes), None
 
     def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
-        """Planes of bytes as numbers 0..255, which bfloat16 represents exactly; the torso scales its weights.
+        """Return planes of bytes as numbers 0..255, which bfloat16 represents exactly.
 
-        Images are a network's largest input, so each avoided pass over them is measurable.
+        The torso scales its weights instead. Images are a network's largest input, so each avoided pass over
+        them is measurable.
         """
         dtype = torch.bfloat16 if torch.is_autocast_enabled(packed.device.type) else torch.float32
         return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
 
     def store_as_used(self, dtype: torch.dtype) -> None:
-        """Stores weights in ``dtype``, in which they are used. The encoder cannot be trained afterwards."""
+        """Store weights in ``dtype``, in which they are used. The encoder cannot be trained afterwards."""
         scaled = {
             id(convolution)
             for planes in self.planes.values()

@@ -1,15 +1,15 @@
-"""Encoders of users: torch modules that take the place of a network's torsos, by name.
+"""Encoders of users: torch modules that replace a network's torsos, by name.
 
-A preset says ``policy.encoder = "mine"``, a program registers the class:
+A preset sets ``policy.encoder = "mine"``, a program registers the class:
 
     ludus.register_encoder("mine", Mine)
 
-An installed package declares its encoders instead, so that every command knows them:
+An installed package declares its encoders instead, so that every command finds them:
 
     [project.entry-points."ludus.encoders"]
     mine = "my_package.encoders:Mine"
 
-Names also come from weights files: a name selects among these and never imports what it names. torch is
+Names also come from weights files: a name selects among these and never imports anything. torch is
 imported with the first encoder that is made, not by this module.
 """
 
@@ -39,12 +39,12 @@ _ENCODERS: Extensions[EncoderFactory] = Extensions("ludus.encoders", "encoder", 
 
 
 def register_encoder(name: str, encoder: EncoderFactory | str) -> None:
-    """Makes ``encoder`` the one that ``policy.encoder = name`` means, in this process.
+    """Make ``encoder`` the one for ``policy.encoder = name``, in this process.
 
     Registering a name again replaces its encoder.
 
     Args:
-        name: As presets and weights have it: letters, digits and ``_ - . /``.
+        name: As in presets and weights: letters, digits and ``_ - . /``.
         encoder: A ``torch.nn.Module`` class, or a function that makes one, called with the layouts of the
             observations by name (``kind``: planes, rows or vector; ``shape``). The module has ``size``, and
             its ``forward`` takes the observations by name, ``float32[N, *shape]``, and gives
@@ -57,7 +57,11 @@ def register_encoder(name: str, encoder: EncoderFactory | str) -> None:
 
 
 def encoder_problem(name: str) -> str:
-    """Why no encoder has this name; empty if one has. Raises ``ExtensionError`` for a broken package."""
+    """Return the reason why no encoder has this name; "" if one has.
+
+    Raises:
+        ExtensionError: The package of the encoder is broken.
+    """
     if not name or _ENCODERS.find(name) is not None:
         return ""
     known = _ENCODERS.names()
@@ -66,9 +70,10 @@ def encoder_problem(name: str) -> str:
 
 
 def make_encoder(name: str, layouts: Mapping[str, TensorLayout], seed: int | None) -> nn.Module:
-    """The module of an encoder for these observations, its initial weights drawn with ``seed``.
+    """Return the module of an encoder for these observations, its initial weights drawn with ``seed``.
 
-    Raises ``ValueError`` for an unknown name, and for a module that breaks the contract.
+    Raises:
+        ValueError: The name is unknown, or the module breaks the contract.
     """
     import torch
     from torch import nn

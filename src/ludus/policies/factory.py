@@ -1,4 +1,4 @@
-"""Builds the network of a configuration. Each kind of network is one line of the table."""
+"""Construction of the network of a configuration. Each kind of network is one line of the table."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ _NETWORKS: Mapping[type[PolicyConfig], Callable[[Any, GameSpec, int | None, str]
 def build_network(
     config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
 ) -> Network:
-    """A network with initial weights. Raises ``ValueError`` if configuration and spec do not match."""
+    """Return a network with initial weights. Raise ``ValueError`` if configuration and spec do not match."""
     return _NETWORKS[type(config)](config, spec, seed, precision)

@@ -1,4 +1,4 @@
-"""The action distributions that fit a game."""
+"""Action distributions that fit a game."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from ludus.policies.distribution import Heads
 
 
 def heads_of(spec: GameSpec) -> Heads:
-    """The heads of a game. Raises ``ValueError`` for continuous heads together with dependent ones."""
+    """Return the heads of a game.
+
+    Raises:
+        ValueError: The game has continuous heads together with dependent ones.
+    """
     sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
     continuous = tuple(h.kind == "continuous" for h in spec.heads)
     if not any(continuous):

@@ -29,11 +29,12 @@ class Tower(Protocol):
     value_head: nn.Linear
 
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device:
+        """Device of the weights."""
 
 
 class _Folded(nn.Module):
-    """The same function as a residual network in eval mode, with half its operations."""
+    """The function of a residual network in eval mode, with half its operations."""
 
     def __init__(self, network: Tower) -> None:
         super().__init__()
@@ -50,6 +51,7 @@ class _Folded(nn.Module):
             getattr(self, name).load_state_dict(getattr(network, name).state_dict())
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return probabilities and values of planes."""
         x = functional.relu(self.stem(planes))
         for first, second in zip(self.first, self.second, strict=True):
             x = functional.relu(x + second(functional.relu(first(x))))
@@ -64,14 +66,17 @@ class Inference:
 
     It holds a copy of the network's weights and does not change when the network learns. Several threads may
     call it at once.
-
-    Args:
-        precision: ``float32`` or ``bfloat16`` (inputs, weights and intermediate sums).
-        rows: The usual batch size. On a CPU such batches use a graph compiled for that size, with
-            convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
     """
 
     def __init__(self, network: Tower, precision: str = "float32", rows: int = 0) -> None:
+        """Compile a network.
+
+        Args:
+            network: The network to copy.
+            precision: ``float32`` or ``bfloat16`` (inputs, weights and intermediate sums).
+            rows: The usual batch size. On a CPU such batches use a graph compiled for that size, with
+                convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
+        """
         self.device, self.rows = network.device, rows
         shape = (network.height, network.width)
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
@@ -102,6 +107,7 @@ class Inference:
         return planes.to(self.device, self.dtype).contiguous(memory_format=torch.channels_last)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return probabilities and values of planes."""
         with torch.inference_mode():
             fused = self._fused if len(planes) == self.rows else None
             graph = self._graph if fused is None else fused
@@ -114,7 +120,7 @@ _fusing = threading.Lock()
 
 @contextmanager
 def _fusion() -> Iterator[None]:
-    """Fuses graphs whose first calls happen in this context. The switch is global to the process."""
+    """Fuse graphs whose first calls happen in this context. The switch is global to the process."""
     with _fusing:
         before = torch.jit.onednn_fusion_enabled()  # type: ignore[no-untyped-call]
         torch.jit.enable_onednn_fusion(True)

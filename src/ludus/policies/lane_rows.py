@@ -2,7 +2,7 @@
 
 A *lane* is one network. Rows lie lane by lane: all rows of lane 0 come first.
 
-Shapes: ``L`` lanes, ``N`` rows of all lanes, ``M`` most rows of a lane.
+Shapes: ``L`` lanes, ``N`` rows of all lanes, ``M`` maximum rows of a lane.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from ludus.policies.torso import Dense
 
 
 class LaneRows:
-    """Which lane each of ``N`` rows belongs to. ``lane: int64[N]`` rises; ``counts``: rows of each lane."""
+    """Lanes of ``N`` rows."""
 
     def __init__(self, lane: Tensor, counts: Sequence[int]) -> None:
+        """Take the lane of each row, ``int64[N]``, ascending, and the number of rows of each lane."""
         self.lane, self.counts = lane, tuple(counts)
         self.size = max(self.counts)
         self.even = min(self.counts) == self.size
@@ -31,12 +32,12 @@ class LaneRows:
     @classmethod
     @functools.lru_cache(maxsize=64)  # short matches have the same counts for many time steps
     def of_counts(cls, counts: tuple[int, ...], device: torch.device) -> LaneRows:
-        """``counts[lane]`` rows of each lane."""
+        """Return ``counts[lane]`` rows of each lane."""
         lane = np.repeat(np.arange(len(counts)), counts)
         return cls(torch.from_numpy(lane).to(device), counts)
 
     def select(self, index: Tensor) -> LaneRows:
-        """Rows that belong to the rows ``index: int64[n]``, which do not fall."""
+        """Return rows that belong to the rows ``index: int64[n]``, ascending."""
         lane = self.lane.index_select(0, index)
         return LaneRows(lane, torch.bincount(lane, minlength=len(self.counts)).tolist())
 
@@ -51,12 +52,12 @@ class LaneRows:
         return torch.from_numpy(row.reshape(-1)).to(device), torch.from_numpy(place).to(device)
 
     def padded(self, x: Tensor) -> Tensor:
-        """``[N, ...]`` -> ``[L, M, ...]``; some row of another lane where a lane has fewer rows."""
+        """Return ``[N, ...]`` as ``[L, M, ...]``; short lanes are padded with some row of another lane."""
         x = x if self.even else x.index_select(0, self._places[0])
         return x.reshape(len(self.counts), self.size, *x.shape[1:])
 
     def flat(self, x: Tensor) -> Tensor:
-        """The inverse of :meth:`padded`."""
+        """Invert :meth:`padded`."""
         x = x.flatten(0, 1)
         return x if self.even else x.index_select(0, self._places[1])
 
@@ -65,18 +66,19 @@ class StackedLinear:
     """``linear`` of each lane: one batched matrix product."""
 
     def __init__(self, linear: Sequence[nn.Linear]) -> None:
+        """Copy the weights of ``linear``, one layer per lane."""
         self.weight = torch.stack([one.weight.detach() for one in linear])  # [L, out, in]
         self.bias: Tensor | None = None  # [L, 1, out]
         if cast(Tensor | None, linear[0].bias) is not None:
             self.bias = torch.stack([one.bias.detach() for one in linear]).unsqueeze(1)
 
     def padded(self, x: Tensor) -> Tensor:
-        """``[L, M, in]`` -> ``[L, M, out]``."""
+        """Return ``[L, M, out]`` of ``[L, M, in]``."""
         weight = self.weight.transpose(1, 2)
         return torch.bmm(x, weight) if self.bias is None else torch.baddbmm(self.bias, x, weight)
 
     def __call__(self, x: Tensor, rows: LaneRows) -> Tensor:
-        """``[N, in]`` -> ``[N, out]``."""
+        """Return ``[N, out]`` of ``[N, in]``."""
         return rows.flat(self.padded(rows.padded(x)))
 
 
@@ -84,6 +86,7 @@ class StackedNorm:
     """A layer's norm of each lane: ``[L, M, D]`` -> the same shape."""
 
     def __init__(self, norms: Sequence[nn.Module]) -> None:
+        """Copy the statistics and weights of ``norms``, one per lane."""
         pairs: list[tuple[Tensor, Tensor]] = []
         self._eps: float | None = None  # of layer norms
         for norm in norms:
@@ -97,6 +100,7 @@ class StackedNorm:
         self._shift = torch.stack([shift.detach() for _, shift in pairs]).unsqueeze(1)
 
     def __call__(self, x: Tensor) -> Tensor:
+        """Normalise ``[L, M, D]``."""
         if self._eps is not None:
             x = functional.layer_norm(x, x.shape[-1:], eps=self._eps)
         return torch.addcmul(self._shift, x, self._scale)
@@ -106,6 +110,7 @@ class StackedDense:
     """:class:`Dense` of each lane."""
 
     def __init__(self, dense: Sequence[Dense]) -> None:
+        """Copy the weights of ``dense``, one per lane."""
         first = dense[0]
         self.layers = [
             StackedLinear([d.layers[i] for d in dense])  # type: ignore[misc]
@@ -118,7 +123,7 @@ class StackedDense:
         self.activation = first.activation
 
     def padded(self, x: Tensor) -> Tensor:
-        """``[L, M, D]`` -> ``[L, M, size]``."""
+        """Return ``[L, M, size]`` of ``[L, M, D]``."""
         for i, layer in enumerate(self.layers):
             x = layer.padded(x)
             if self.norms:
@@ -127,5 +132,5 @@ class StackedDense:
         return x
 
     def __call__(self, x: Tensor, rows: LaneRows) -> Tensor:
-        """``[N, D]`` -> ``[N, size]``."""
+        """Return ``[N, size]`` of ``[N, D]``."""
         return rows.flat(self.padded(rows.padded(x)))

@@ -16,6 +16,7 @@ class Recurrent(nn.Module):
     """One GRU or LSTM layer whose rows can be reset and skipped at any step."""
 
     def __init__(self, kind: str, inputs: int, size: int) -> None:
+        """Make a layer of ``kind`` ``gru`` or ``lstm`` with ``inputs`` inputs and ``size`` outputs."""
         super().__init__()
         self.kind, self.size = kind, size
         gates = 4 if kind == "lstm" else 3
@@ -24,24 +25,24 @@ class Recurrent(nn.Module):
         self.shape: tuple[int, ...] = (2, size) if kind == "lstm" else (size,)
 
     def initial(self, rows: int, device: torch.device) -> Tensor:
-        """Zeros ``[rows, *shape]``."""
+        """Return zeros ``[rows, *shape]``."""
         return torch.zeros((rows, *self.shape), device=device)
 
     def output(self, memory: Tensor) -> Tensor:
-        """The part of ``[..., *shape]`` that the heads read: ``[..., M]``."""
+        """Return the part of ``[..., *shape]`` that the heads read: ``[..., M]``."""
         return memory[..., 0, :] if self.kind == "lstm" else memory
 
     def step(self, features: Tensor, memory: Tensor, first: Tensor) -> Tensor:
-        """New memory after one decision of each row. ``first: bool[N]`` rows start from zero."""
-        memory = self.begun(memory, first)
+        """Return the memory after one decision of each row. ``first: bool[N]`` rows start from zero."""
+        memory = self.reset(memory, first)
         return self.cell(self.read(features), self.recur(self.output(memory)), memory)
 
-    def begun(self, memory: Tensor, first: Tensor) -> Tensor:
-        """``memory``, zero for the rows that are ``first: bool[N]`` in their match."""
+    def reset(self, memory: Tensor, first: Tensor) -> Tensor:
+        """Return ``memory`` with zeros for the rows that are ``first: bool[N]`` in their match."""
         return memory * (~first).to(memory.dtype).reshape(-1, *([1] * len(self.shape)))
 
     def cell(self, read: Tensor, recur: Tensor, memory: Tensor) -> Tensor:
-        """New memory of projected features and projected output: ``read, recur: [N, gates * M]``."""
+        """Return the next memory, of projected features and projected output ``[N, gates * M]``."""
         if self.kind == "lstm":
             output, cell, _, _ = lstm_cell(read, recur, memory[:, 1])
             return torch.stack([output, cell], dim=1)
@@ -50,10 +51,12 @@ class Recurrent(nn.Module):
     def sequence(
         self, features: Tensor, memory: Tensor, first: Tensor, active: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Runs ``features[T, B, D]`` through time.
+        """Run ``features[T, B, D]`` through time.
 
-        ``first, active: bool[T, B]``; a row that is not active keeps its memory. Returns outputs
-        ``[T, B, M]`` and the last memory.
+        ``first, active: bool[T, B]``; a row that is not active keeps its memory.
+
+        Returns:
+            Outputs ``[T, B, M]`` and the last memory.
         """
         keep = (~(first & active)).to(features.dtype).unsqueeze(2)
         busy = active.to(features.dtype).unsqueeze(2)
@@ -62,7 +65,7 @@ class Recurrent(nn.Module):
 
 
 class Recall(nn.Module):
-    """The highest and the recent average value of each vector input in this match: memory without weights.
+    """Maximum and recent average of each vector input in this match: memory without weights.
 
     The maximum keeps a single sighting (an enemy's barracks); the average fades by a tenth per decision. Both
     start from zero. Nothing in it is learned, so a learner computes it once for a slab and then trains on
@@ -72,22 +75,23 @@ class Recall(nn.Module):
     FADE = 0.1
 
     def __init__(self, inputs: int) -> None:
+        """Recall ``inputs`` vector inputs."""
         super().__init__()
         self.shape: tuple[int, ...] = (2, inputs)
 
     def initial(self, rows: int, device: torch.device) -> Tensor:
-        """Zeros ``[rows, 2, D]``."""
+        """Return zeros ``[rows, 2, D]``."""
         return torch.zeros((rows, *self.shape), device=device)
 
     def step(self, vector: Tensor, memory: Tensor, first: Tensor) -> Tensor:
-        """``vector: float32[N, D]`` joins ``memory``; rows with ``first: bool[N]`` start from zero."""
+        """Return ``memory`` after ``vector: float32[N, D]``; rows with ``first: bool[N]`` start from zero."""
         memory = memory * (~first).to(memory.dtype).reshape(-1, 1, 1)
         highest = torch.maximum(memory[:, 0], vector)
         recent = torch.lerp(memory[:, 1], vector, self.FADE)
         return torch.stack([highest, recent], dim=1)
 
     def sequence(self, vectors: Tensor, memory: Tensor, first: Tensor, active: Tensor) -> Tensor:
-        """After every step of ``vectors: float32[T, B, D]``: ``[T, B, 2, D]``.
+        """Return the memory after every step of ``vectors: float32[T, B, D]``: ``[T, B, 2, D]``.
 
         ``first, active: bool[T, B]``; a row that is not active keeps its memory.
         """

@@ -1,4 +1,4 @@
-"""The policy network: packed observations in, distributions, value and memory out.
+"""Policy network: packed observations in, distributions, value and memory out.
 
 Shapes: ``N`` rows, ``T`` steps, ``B`` rows of a sequence, ``A`` choices of all heads. Observations are
 given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
+from ludus.policies.autoregressive import AutoregressiveDistribution, AutoregressiveHeads
 from ludus.policies.config import EncoderConfig, encode_config
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.critic import Critic, Others
@@ -22,7 +22,7 @@ from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
 from ludus.policies.outputs import check_output
-from ludus.policies.pointed import Pointed, check_pointer
+from ludus.policies.pointed import PointerTargets, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
 from ludus.policies.q_values import QValues
 from ludus.policies.torso import Planes, Residual, Rows
@@ -41,26 +41,24 @@ class Sequence(NamedTuple):
         return logits_of(self.distribution).reshape(*self.value.shape[:2], -1)
 
 
-class Encoded(NamedTuple):
-    """What the heads read of ``N`` rows."""
+class Encoding(NamedTuple):
+    """Inputs of the heads for ``N`` rows."""
 
     features: Tensor  # [N, hidden], of the policy's heads
     #: [N, hidden], of the value head; ``features`` themselves with a shared critic, None if it is not asked
     critic: Tensor | None
-    pointed: dict[str, Pointed]  # entities and cells that heads point at
+    pointed: dict[str, PointerTargets]  # entities and cells that heads point at
 
 
 class PolicyNetwork(Encoder):
     """An encoder; optional memory; masked heads and a value.
 
-    The value head reads the same features as the policy's heads, or those of ``critic``, an encoder of its
-    own (``config.critic = "own"``). The value then depends on no parameter of the policy. It may see other
-    seats' observations (``critic.py``); then it is evaluated by :meth:`flat` alone.
+    The value head reads the same features as the policy's heads, or those of ``critic``, a separate encoder
+    (``config.critic = "own"``). The value then depends on no parameter of the policy. It may see other seats'
+    observations (``critic.py``); then it is evaluated by :meth:`flat` alone.
     With ``config.output = "q"`` the policy's heads give Q-values, and the value is that of the best decision
     if every choice were legal: the mask is not known here.
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
-    ``seed`` fixes the initial weights without touching torch's global generator; with None the caller
-    loads them. Raises ``ValueError`` if configuration and spec do not match.
     """
 
     epsilon: Tensor | None
@@ -68,6 +66,17 @@ class PolicyNetwork(Encoder):
     def __init__(
         self, config: EncoderConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
+        """Make a network with initial weights.
+
+        Args:
+            config: Configuration of the network.
+            spec: Spec of the game.
+            seed: Seed of the initial weights, without torch's global generator; None: the caller loads them.
+            precision: ``float32`` or ``bfloat16``, of the encoders.
+
+        Raises:
+            ValueError: Configuration and spec do not match.
+        """
         super().__init__(config, spec, seed=seed)
         for key, text in config.problems():
             if key.startswith("critic"):
@@ -81,7 +90,7 @@ class PolicyNetwork(Encoder):
         self.recall: Recall | None = None
         if config.memory == "recall":
             if not vector:
-                raise ValueError("policy.memory = recall remembers vector inputs; policy.inputs names none")
+                raise ValueError("policy.memory = recall reads vector inputs; policy.inputs names none")
             self.recall = Recall(vector)
         self.recurrent = (
             Recurrent(config.memory, self.join.size, config.memory_size)
@@ -123,7 +132,7 @@ class PolicyNetwork(Encoder):
         return rows.each.size
 
     def _initialise(self, seed: int) -> None:
-        """Orthogonal matrices (Saxe et al. 2014), zero biases; nearly uniform policy at the start."""
+        """Draw orthogonal matrices (Saxe et al. 2014) and zero biases, for a nearly uniform policy."""
         generator = torch.Generator().manual_seed(seed)
         near_zero = (
             self.policy_head.linear if isinstance(self.policy_head, FreeDeviation) else self.policy_head
@@ -148,11 +157,15 @@ class PolicyNetwork(Encoder):
                 self.policy_head.initialise(generator)
 
     def critic_parameters(self) -> dict[str, nn.Parameter]:
-        """The parameters that only the value depends on, by name: the value head, and an own critic's."""
+        """Return the parameters that only the value depends on, by name.
+
+        These are the value head's and a separate critic's.
+        """
         return {n: p for n, p in self.named_parameters() if n.startswith(("value_head.", "critic."))}
 
     @property
     def device(self) -> torch.device:
+        """Device of the weights."""
         return self.value_head.weight.device
 
     @property
@@ -163,7 +176,7 @@ class PolicyNetwork(Encoder):
 
     @property
     def architecture(self) -> str:
-        """The configuration as JSON text, as a weights file carries it."""
+        """The configuration as JSON text, as in a weights file."""
         return encode_config(self.config)
 
     @property
@@ -172,12 +185,12 @@ class PolicyNetwork(Encoder):
         return None
 
     def initial_memory(self, rows: int) -> Tensor | None:
-        """Zeros ``[rows, *memory_shape]``, or None."""
+        """Return zeros ``[rows, *memory_shape]``, or None."""
         memory = self.recurrent or self.recall
         return memory.initial(rows, self.device) if memory is not None else None
 
     def recalled(self, obs: Observation, first: Tensor, active: Tensor, memory: Tensor | None) -> Tensor:
-        """The state of :class:`Recall` after each time step: ``[T, B, 2, D]``. Takes no gradient."""
+        """Return the state of :class:`Recall` after each time step: ``[T, B, 2, D]``. Takes no gradient."""
         if self.recall is None or memory is None:
             raise ValueError("a policy with memory needs the memory at the start of a sequence")
         steps, rows = first.shape
@@ -188,7 +201,7 @@ class PolicyNetwork(Encoder):
 
     @property
     def centralised(self) -> bool:
-        """Whether the value depends on other seats' observations, so that the learner alone knows it."""
+        """Whether the value depends on other seats' observations, so that only the learner computes it."""
         return self.critic is not None and self.critic.seats > 0
 
     @property
@@ -198,13 +211,13 @@ class PolicyNetwork(Encoder):
 
     def encode(
         self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
-    ) -> Encoded:
-        """``obs[name]: [N, *packed]`` -> what the heads read.
+    ) -> Encoding:
+        """Encode ``obs[name]: [N, *packed]`` for the heads.
 
         Args:
-            obs: of the seats that decide.
+            obs: Observations of the seats that decide.
             recalled: ``[N, 2, D]``, the state of :class:`Recall` after these observations.
-            others: of the seats that a centralised critic sees; without them it is not asked.
+            others: Observations of the seats that a centralised critic sees; None: do not evaluate it.
         """
         vector = self._vector(obs, recalled)
         features, pointed = self.features(obs, vector)
@@ -216,10 +229,10 @@ class PolicyNetwork(Encoder):
             if critic is not None and others is not None:
                 seen = self.critic.features(others.obs, self._vector(others.obs))[0]
                 critic = self.critic.joined(critic, seen, others.place)
-        return Encoded(features, critic, pointed)
+        return Encoding(features, critic, pointed)
 
     def _vector(self, obs: Observation, recalled: Tensor | None = None) -> Tensor | None:
-        """What dense torsos read."""
+        """Return the input of dense torsos."""
         vector = self.vectors(obs)
         if vector is None:
             return None
@@ -229,14 +242,14 @@ class PolicyNetwork(Encoder):
             vector = self.normaliser(vector)
         return vector.flatten(1)
 
-    def _heads(self, encoded: Encoded) -> tuple[ActionDistribution, Tensor | None]:
+    def _heads(self, encoded: Encoding) -> tuple[ActionDistribution, Tensor | None]:
         features = encoded.features.float()
         value: Tensor | None = None
         if encoded.critic is not None:
             critic = features if encoded.critic is encoded.features else encoded.critic.float()
             value = self.value_head(critic).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
-            return Pointing(self.policy_head, features, encoded.pointed), value
+            return AutoregressiveDistribution(self.policy_head, features, encoded.pointed), value
         scores = self.policy_head(features)
         if self.epsilon is not None:
             q = QValues(self.heads, scores, value if self.config.duelling else None, self.epsilon)
@@ -244,7 +257,7 @@ class PolicyNetwork(Encoder):
         return Independent(self.heads, scores), value
 
     def for_acting(self) -> PolicyNetwork:
-        """This network with the weights of its torsos stored in the precision of their use.
+        """Store the weights of the torsos in the precision of their use, and return the network itself.
 
         Outputs stay the same, and no decision converts weights. The network cannot be trained afterwards.
         """
@@ -255,16 +268,16 @@ class PolicyNetwork(Encoder):
         return self
 
     def denormalise(self, value: Tensor) -> Tensor:
-        """Predictions of the value head -> the game's own units."""
+        """Return predictions of the value head in the game's own units."""
         return self.values.denormalise(value) if self.values is not None else value
 
     def normalise(self, returns: Tensor) -> Tensor:
-        """Returns in the game's own units -> targets of the value head."""
+        """Return targets of the value head for returns in the game's own units."""
         return self.values.normalise(returns) if self.values is not None else returns
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
-        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory.
+        """Decide once for ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory.
 
         Values that acting does not give (:attr:`values_in_acting`) are 0.
         """
@@ -283,7 +296,7 @@ class PolicyNetwork(Encoder):
             assert first is not None
             memory = self.recurrent.step(encoded.features.float(), memory, first.bool())
             output = self.recurrent.output(memory)
-            encoded = Encoded(output, output, encoded.pointed)
+            encoded = Encoding(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
         if value is None or not self.values_in_acting:
             return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
@@ -292,17 +305,17 @@ class PolicyNetwork(Encoder):
     def flat(
         self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
     ) -> tuple[ActionDistribution, Tensor]:
-        """Action distributions and normalised values of any time steps, without learned memory.
+        """Return action distributions and normalised values of any time steps, without learned memory.
 
         Values are ``[N]``, or ``[N, K]`` with K > 1 value heads.
 
         Args:
             obs: ``obs[name]: [N, *packed]``.
             recalled: ``[N, 2, D]`` of these time steps (:meth:`recalled`), for policies with ``Recall``.
-            others: of these time steps, for a centralised critic.
+            others: Observations of other seats at these time steps, for a centralised critic.
 
         Raises:
-            ValueError: a centralised critic without ``others``.
+            ValueError: A centralised critic without ``others``.
         """
         with autocast(self.device, self.precision):
             encoded = self.encode(obs, recalled, others)
@@ -314,16 +327,16 @@ class PolicyNetwork(Encoder):
     def sequence(
         self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
     ) -> Sequence:
-        """Runs the network over rows of time steps. Without memory this is one flat batch.
+        """Run the network over rows of time steps. Without memory this is one flat batch.
+
+        Values of a centralised critic are 0: it is not evaluated.
 
         Args:
             obs: ``obs[name]: [T, B, *packed]``.
             memory: ``[B, ...]`` at the start, or None for a policy without memory.
-            first: ``bool[T, B]``, the row's match begins here.
+            first: ``bool[T, B]``, whether the row's match starts here.
             active: ``bool[T, B]``. Inactive time steps are not encoded and do not change memory; their
                 outputs are undefined.
-
-        Values of a centralised critic are 0: it is not asked.
         """
         steps, rows = first.shape
         if active is None:
@@ -350,15 +363,15 @@ class PolicyNetwork(Encoder):
                 encoded.features.float().reshape(steps, rows, -1), memory, first.bool(), active
             )
             output = outputs.flatten(0, 1)
-            encoded = Encoded(output, output, encoded.pointed)
+            encoded = Encoding(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
         return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)
 
 
-def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:
-    """``encoded`` of the rows ``index: int64[n]`` among ``rows``; zeros for the others."""
+def _spread(encoded: Encoding, index: Tensor, rows: int) -> Encoding:
+    """Return ``encoded`` at the rows ``index: int64[n]`` among ``rows``; zeros for the others."""
 
     def placed(x: Tensor) -> Tensor:
         return x.new_zeros((rows, x.shape[1])).index_copy(0, index, x)
@@ -367,4 +380,4 @@ def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:
     critic: Tensor | None = features
     if encoded.critic is not encoded.features:
         critic = None if encoded.critic is None else placed(encoded.critic)
-    return Encoded(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})
+    return Encoding(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class ObservationNormaliser(nn.Module):
-    """``(x - mean) / deviation`` a column, clipped to ``[-limit, limit]``.
+    """``(x - mean) / deviation`` of a column, clipped to ``[-limit, limit]``.
 
     Mean and variance of everything seen so far (Chan, Golub, LeVeque 1983: pairwise update).
     """
@@ -21,6 +21,7 @@ class ObservationNormaliser(nn.Module):
     count: Tensor
 
     def __init__(self, size: int, limit: float = 8.0) -> None:
+        """Start with mean 0 and deviation 1 for ``size`` columns."""
         super().__init__()
         self.limit = limit
         self.register_buffer("mean", torch.zeros(size))
@@ -28,13 +29,13 @@ class ObservationNormaliser(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``float32[N, D]`` -> the same shape."""
+        """Normalise ``float32[N, D]``."""
         scaled = (x - self.mean) * torch.rsqrt(self.variance + 1e-5)
         return scaled.clamp(-self.limit, self.limit)
 
     @torch.no_grad()
     def absorb(self, x: Tensor) -> None:
-        """Adds ``float32[N, D]`` to the statistics."""
+        """Add ``float32[N, D]`` to the statistics."""
         if x.shape[0] == 0:
             return
         data = x.double()
@@ -63,6 +64,12 @@ class ValueNormaliser(nn.Module):
     weight: Tensor
 
     def __init__(self, decay: float = 0.99, floor: float = 1e-2) -> None:
+        """Start with mean 0 and deviation 1.
+
+        Args:
+            decay: Factor of both moments per update of the learner.
+            floor: Smallest deviation, so that constant returns are not amplified.
+        """
         super().__init__()
         self.decay = decay  # of both moments, per update of the learner
         self.floor = floor  # smallest deviation, so that constant returns are not amplified
@@ -71,24 +78,24 @@ class ValueNormaliser(nn.Module):
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of returns."""
+        """Return mean and standard deviation of returns."""
         mean = float(self.mean)
         variance = max(float(self.square) - mean * mean, 0.0)
         return mean, max(variance**0.5, self.floor)
 
     def denormalise(self, value: Tensor) -> Tensor:
-        """Predictions of the head -> returns in the game's own units."""
+        """Return predictions of the head in the game's own units."""
         mean, deviation = self.moments()
         return value * deviation + mean
 
     def normalise(self, returns: Tensor) -> Tensor:
-        """Returns -> targets of the head."""
+        """Return targets of the head for returns."""
         mean, deviation = self.moments()
         return (returns - mean) / deviation
 
     @torch.no_grad()
     def absorb(self, returns: Tensor, head: nn.Linear) -> None:
-        """Adds ``float32[N]`` returns and rescales ``head`` (one output) to keep its predictions."""
+        """Add ``float32[N]`` returns and rescale ``head`` (one output) to keep its predictions."""
         if returns.numel() == 0:
             return
         old_mean, old_deviation = self.moments()
@@ -105,7 +112,7 @@ class ValueNormaliser(nn.Module):
 
     @torch.no_grad()
     def rescale(self, head: nn.Linear, old_mean: float, old_deviation: float) -> None:
-        """``head`` keeps the predictions that it made under the moments ``old_mean, old_deviation``."""
+        """Rescale ``head`` to keep the predictions that it made under ``old_mean`` and ``old_deviation``."""
         mean, deviation = self.moments()
         head.weight.mul_(old_deviation / deviation)
         head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)
@@ -115,32 +122,33 @@ class HeadsNormaliser(ValueNormaliser):
     """A :class:`ValueNormaliser` for ``K`` value heads; values and returns are ``[..., K]``."""
 
     def __init__(self, heads: int, decay: float = 0.99, floor: float = 1e-2) -> None:
+        """Start with mean 0 and deviation 1 for each of ``heads``."""
         super().__init__(decay, floor)
         self.register_buffer("mean", torch.zeros(heads, dtype=torch.float64))
         self.register_buffer("square", torch.ones(heads, dtype=torch.float64))
 
     def moments(self) -> tuple[float, float]:
-        """Raises ``TypeError``: each head has its own."""
+        """Raise ``TypeError``: each head has moments of its own."""
         raise TypeError("several value heads have no common moments")
 
     def of_heads(self) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of returns, ``float64[K]`` each."""
+        """Return mean and standard deviation of returns, ``float64[K]`` each."""
         variance = (self.square - self.mean.square()).clamp(min=0.0)
         return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
 
     def denormalise(self, value: Tensor) -> Tensor:
-        """Predictions of the heads -> returns in the game's own units."""
+        """Return predictions of the heads in the game's own units."""
         mean, deviation = self.of_heads()
         return value * deviation.to(value.dtype) + mean.to(value.dtype)
 
     def normalise(self, returns: Tensor) -> Tensor:
-        """Returns -> targets of the heads."""
+        """Return targets of the heads for returns."""
         mean, deviation = self.of_heads()
         return (returns - mean.to(returns.dtype)) / deviation.to(returns.dtype)
 
     @torch.no_grad()
     def absorb(self, returns: Tensor, head: nn.Linear) -> None:
-        """Adds ``float32[N, K]`` returns and rescales ``head`` (K outputs) to keep its predictions."""
+        """Add ``float32[N, K]`` returns and rescale ``head`` (K outputs) to keep its predictions."""
         if returns.numel() == 0:
             return
         old_mean, old_deviation = self.of_heads()

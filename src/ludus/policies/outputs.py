@@ -1,4 +1,4 @@
-"""What the heads of a network give (``policy.output``), and what that fits. Without torch."""
+"""Outputs of a network's heads (``policy.output``), and the games that they fit. Without torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ludus.policies.config import EncoderConfig
 
 
 def unfit_heads(spec: GameSpec) -> str:
-    """Why Q-values cannot be given to the heads of a game; empty where they can."""
+    """Return the reason why a game's heads cannot have Q-values; "" if they can."""
     for head in spec.heads:
         what = ""
         if head.kind == "continuous":
@@ -24,7 +24,7 @@ def unfit_heads(spec: GameSpec) -> str:
 
 
 def check_output(config: EncoderConfig, spec: GameSpec) -> None:
-    """Raises ``ValueError`` where ``config.output`` does not fit the game or the rest of ``config``."""
+    """Raise ``ValueError`` if ``config.output`` does not fit the game or the rest of ``config``."""
     if config.output == "q" and (unfit := unfit_heads(spec)):
         raise ValueError(f'policy.output = "q": {unfit}')
     for key, text in config.problems():

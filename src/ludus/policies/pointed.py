@@ -19,40 +19,43 @@ from ludus.flow import HeadSpec
 
 
 class Key(Protocol):
-    """The projection of entities that queries are multiplied by."""
+    """Projection of entities that queries are multiplied by."""
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """Keys ``[n, C]`` of ``features: float32[n, E]``; ``owner: int64[n]``: the sample of each."""
+        """Return keys ``[n, C]`` of ``features: float32[n, E]``; ``owner: int64[n]``: the sample of each."""
         ...
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """``float32[N, C]`` -> ``[N, E]``: the factors for the raw features of cells."""
+        """Return the factors ``[N, E]`` for the raw features of cells, of queries ``float32[N, C]``."""
         ...
 
 
-class Pointed(ABC):
-    """A pointer's logit is ``query . (key @ entity)``; a choice's embedding is a projection of its entity."""
+class PointerTargets(ABC):
+    """Targets of a pointer: entities or cells.
+
+    A pointer's logit is ``query . (key @ entity)``; a choice's embedding is a projection of its entity.
+    """
 
     @abstractmethod
-    def select(self, index: Tensor) -> Pointed:
-        """The targets of the samples ``index: int64[M]``, ascending."""
+    def select(self, index: Tensor) -> PointerTargets:
+        """Return the targets of the samples ``index: int64[M]``, ascending."""
 
     @abstractmethod
-    def spread(self, index: Tensor, samples: int) -> Pointed:
-        """Places these samples at ``index: int64[N]``, ascending, among ``samples``; the others are empty."""
+    def spread(self, index: Tensor, samples: int) -> PointerTargets:
+        """Place these samples at ``index: int64[N]``, ascending, among ``samples``; the others are empty."""
 
     @abstractmethod
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
-        """``float32[N, head.rows]`` of ``query: float32[N, C]``; 0 where none is."""
+        """Return ``float32[N, head.rows]`` of ``query: float32[N, C]``; 0 for absent targets."""
 
     @abstractmethod
     def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
-        """Features ``float32[N, E]`` of ``choice: int64[N]``; zeros where it is ``head.rows`` or above."""
+        """Return features ``float32[N, E]`` of ``choice: int64[N]``; zeros for ``head.rows`` and above."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entities(Pointed):
-    """The entity rows of ``samples`` time steps, absent ones left out."""
+class Entities(PointerTargets):
+    """Entity rows of ``samples`` time steps, absent ones left out."""
 
     owner: Tensor  # int64[n], ascending: the sample of each entity
     slot: Tensor  # int64[n], ascending within an owner: row of the observation tensor
@@ -60,6 +63,7 @@ class Entities(Pointed):
     samples: int
 
     def select(self, index: Tensor) -> Entities:
+        """Return the entities of some samples, as :class:`PointerTargets`."""
         place = index.new_full((self.samples,), -1)
         place[index] = torch.arange(index.numel(), device=index.device)
         owner = place.index_select(0, self.owner)
@@ -72,9 +76,11 @@ class Entities(Pointed):
         )
 
     def spread(self, index: Tensor, samples: int) -> Entities:
+        """Place the samples among ``samples``, as :class:`PointerTargets`."""
         return Entities(index.index_select(0, self.owner), self.slot, self.features, samples)
 
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
+        """Return the score of each row, as :class:`PointerTargets`."""
         rows, owner, slot, features = head.rows, self.owner, self.slot, self.features
         if bool((slot >= rows).any()):
             inside = (slot < rows).nonzero().squeeze(1)
@@ -85,6 +91,7 @@ class Entities(Pointed):
         return flat.index_copy(0, owner * rows + slot, scores).view(-1, rows)
 
     def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
+        """Return the features of chosen rows, as :class:`PointerTargets`."""
         rows, count = head.rows, self.features.shape[0]
         # Index of each row of each sample among the entities; absent rows point at the zeros at the end.
         where = choice.new_full((choice.numel() * rows,), count)
@@ -97,19 +104,22 @@ class Entities(Pointed):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells(Pointed):
-    """The cells of planes, as a torso outputs them."""
+class Cells(PointerTargets):
+    """Cells of planes, as a torso outputs them."""
 
     planes: Tensor  # float32[N, E, H, W]
 
     def select(self, index: Tensor) -> Cells:
+        """Return the cells of some samples, as :class:`PointerTargets`."""
         return Cells(self.planes.index_select(0, index))
 
     def spread(self, index: Tensor, samples: int) -> Cells:
+        """Place the samples among ``samples``, as :class:`PointerTargets`."""
         planes = self.planes.new_zeros((samples, *self.planes.shape[1:]))
         return Cells(planes.index_copy(0, index, self.planes))
 
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
+        """Return the score of each cell, as :class:`PointerTargets`."""
         # A 1x1 convolution to one plane with a kernel per sample. The product with the key comes first,
         # because there are many cells.
         kernel = key.of_queries(query).unsqueeze(1)
@@ -117,6 +127,7 @@ class Cells(Pointed):
         return (scores.transpose(1, 2) if head.by_columns else scores).flatten(1)
 
     def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
+        """Return the features of chosen cells, as :class:`PointerTargets`."""
         features, height, width = self.planes.shape[1:]
         at = choice.clamp(max=head.rows - 1)
         if head.by_columns:
@@ -126,7 +137,7 @@ class Cells(Pointed):
 
 
 def check_pointer(game: str, head: HeadSpec, layouts: Mapping[str, TensorLayout]) -> TensorLayout:
-    """The layout of the tensor that ``head`` points at. Raises ``ValueError`` if they do not match."""
+    """Return the layout of the tensor that ``head`` points at. Raise ``ValueError`` if they do not match."""
     layout = layouts.get(head.points_at)
     if layout is None or layout.kind == "vector":
         raise ValueError(f"the heads of {game} point at {head.points_at!r}; policy.inputs must name it")

@@ -1,4 +1,4 @@
-"""The interface of every policy network.
+"""Interface of every policy network.
 
 Shapes: ``N`` rows, ``A`` choices of all heads. Observations are given packed, as they lie in a slab:
 ``obs[name]: [N, *packed_shape]``.
@@ -22,7 +22,7 @@ Observation = Mapping[str, Tensor]
 
 
 def logits_of(distribution: ActionDistribution) -> Tensor:
-    """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
+    """Return ``float32[N, A]`` of independent heads. Raise ``TypeError`` for others."""
     if not isinstance(distribution, Independent):
         raise TypeError("expected logits; heads that depend on each other, and Q-values, have none")
     return distribution.logits
@@ -47,13 +47,16 @@ class Network(Protocol):
     precision: str
 
     @property
-    def config(self) -> PolicyConfig: ...
+    def config(self) -> PolicyConfig:
+        """Configuration of the network."""
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """Spec of the game."""
 
     @property
-    def heads(self) -> Heads: ...
+    def heads(self) -> Heads:
+        """Heads of the game."""
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -61,7 +64,8 @@ class Network(Protocol):
         ...
 
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device:
+        """Device of the weights."""
 
     @property
     def memory_shape(self) -> tuple[int, ...] | None:
@@ -70,7 +74,7 @@ class Network(Protocol):
 
     @property
     def architecture(self) -> str:
-        """The configuration as JSON, as a weights file carries it."""
+        """The configuration as JSON, as in a weights file."""
         ...
 
     @property
@@ -79,26 +83,32 @@ class Network(Protocol):
         ...
 
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
-        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
+        """Decide once for ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
         ...
 
     def for_acting(self) -> Network:
-        """This network prepared for acting; it cannot be trained afterwards."""
+        """Prepare the network for acting and return it; it cannot be trained afterwards."""
         ...
 
-    def to(self, device: str | torch.device) -> object: ...
+    def to(self, device: str | torch.device) -> object:
+        """Move the weights to a device, as :class:`torch.nn.Module`."""
 
-    def eval(self) -> object: ...
+    def eval(self) -> object:
+        """Leave training mode, as :class:`torch.nn.Module`."""
 
-    def parameters(self) -> Iterator[nn.Parameter]: ...
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return the parameters, as :class:`torch.nn.Module`."""
 
-    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Return the parameters by name, as :class:`torch.nn.Module`."""
 
-    def state_dict(self) -> Mapping[str, Any]: ...
+    def state_dict(self) -> Mapping[str, Any]:
+        """Return parameters and buffers by name, as :class:`torch.nn.Module`."""
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = ..., assign: bool = ...
-    ) -> object: ...
+    ) -> object:
+        """Replace parameters and buffers, as :class:`torch.nn.Module`."""
 
 
 class BoardOutputs(NamedTuple):
@@ -113,7 +123,8 @@ class BoardOutputs(NamedTuple):
 class BoardInference(Protocol):
     """Board planes ``float32[N, C, H, W]`` -> probabilities ``[N, A]`` and values ``[N]``. Thread-safe."""
 
-    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]: ...
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return probabilities and values of planes."""
 
 
 class BoardNetwork(Network, Protocol):
@@ -125,20 +136,24 @@ class BoardNetwork(Network, Protocol):
         ...
 
     def boards(self, obs: Observation) -> Tensor:
-        """``obs[name]: [N, *packed]`` -> planes ``float32[N, C, H, W]``."""
+        """Return planes ``float32[N, C, H, W]`` of ``obs[name]: [N, *packed]``."""
         ...
 
     def learned(self, planes: Tensor) -> BoardOutputs:
-        """The outputs of all heads, those that are only trained included."""
+        """Return the outputs of all heads, those that are only trained included."""
         ...
 
     def inference(self, precision: str, rows: int) -> BoardInference:
-        """A copy of its numbers as one compiled graph (:class:`ludus.policies.inference.Inference`)."""
+        """Return a copy as one compiled graph (:class:`ludus.policies.inference.Inference`)."""
         ...
 
 
 def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
-    """The observation tensors that a network of this configuration reads."""
+    """Return the observation tensors that a network of this configuration reads.
+
+    Raises:
+        ValueError: The configuration names a tensor that the game does not observe.
+    """
     known = {t.name: t for t in spec.observation}
     for name in config.inputs:
         if name not in known:
@@ -149,7 +164,7 @@ def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
 
 
 def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[object]:
-    """The context in which encoders run in ``precision``."""
+    """Return the context in which encoders run in ``precision``."""
     if precision == "bfloat16":
         return torch.autocast(device.type, torch.bfloat16)
     return contextlib.nullcontext()

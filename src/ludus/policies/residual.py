@@ -48,6 +48,17 @@ class ResidualNetwork(nn.Module):
     def __init__(
         self, config: ResnetConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
+        """Make a network with initial weights.
+
+        Args:
+            config: Configuration of the network.
+            spec: Spec of the game.
+            seed: Seed of the initial weights; None: the caller loads them.
+            precision: ``float32`` or ``bfloat16``, of the tower.
+
+        Raises:
+            ValueError: Configuration and spec do not match.
+        """
         super().__init__()
         self.config, self.spec, self.precision = config, spec, precision
         self.heads = heads_of(spec)
@@ -72,7 +83,7 @@ class ResidualNetwork(nn.Module):
         self.value_plane = Convolution(config.filters, config.value_planes, 1)
         self.value_inner = nn.Linear(config.value_planes * cells, config.value_hidden)
         self.value_head = nn.Linear(config.value_hidden, 1)
-        # After all others: with or without them the rest begins with the same numbers.
+        # After all others: with or without them the other layers start with the same numbers.
         self.ownership_plane: nn.Conv2d | None = None
         self.score_head: nn.Linear | None = None
         for key in ("ownership", "score"):
@@ -90,7 +101,7 @@ class ResidualNetwork(nn.Module):
         self.eval()
 
     def _initialise(self, seed: int) -> None:
-        """He et al. 2015 for convolutions; a policy that is nearly uniform and values near 0 at the start."""
+        """Draw weights as He et al. 2015; the policy is nearly uniform and values near 0 at the start."""
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for module in self.modules():
@@ -103,10 +114,11 @@ class ResidualNetwork(nn.Module):
                         module.bias.zero_()
             for block in self.tower:
                 assert isinstance(block, Block)
-                block.second.norm.weight.zero_()  # every block begins as the identity (Goyal et al. 2017)
+                block.second.norm.weight.zero_()  # every block starts as the identity (Goyal et al. 2017)
 
     @property
     def device(self) -> torch.device:
+        """Device of the weights."""
         return self.value_head.weight.device
 
     @property
@@ -116,29 +128,29 @@ class ResidualNetwork(nn.Module):
 
     @property
     def architecture(self) -> str:
-        """The configuration as JSON text, as a weights file carries it."""
+        """The configuration as JSON text, as in a weights file."""
         return encode_config(self.config)
 
     @property
     def board(self) -> BoardNetwork | None:
-        """See :class:`ludus.policies.protocol.Network`."""
+        """The network itself: it reads planes of one board."""
         return self
 
     @property
     def predicts_ends(self) -> bool:
-        """See :class:`ludus.policies.protocol.BoardNetwork`."""
+        """Whether it has auxiliary heads for final ownership and score."""
         return self.ownership_plane is not None and self.score_head is not None
 
     def for_acting(self) -> ResidualNetwork:
-        """Itself: :meth:`inference` makes a fast copy."""
+        """Return the network itself: :meth:`inference` makes a fast copy."""
         return self
 
     def inference(self, precision: str, rows: int) -> Inference:
-        """See :class:`ludus.policies.protocol.BoardNetwork`."""
+        """Return a compiled copy, as :class:`ludus.policies.protocol.BoardNetwork`."""
         return Inference(self, precision, rows)
 
     def boards(self, obs: Observation) -> Tensor:
-        """``obs[name]: [N, *packed]`` -> ``float32[N, C, H, W]``."""
+        """Return planes ``float32[N, C, H, W]`` of ``obs[name]: [N, *packed]``."""
         parts = []
         for tensor in self.inputs:
             layout = self.layouts[tensor.name]
@@ -149,11 +161,11 @@ class ResidualNetwork(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """``float32[N, C, H, W]`` -> logits ``float32[N, A]``, values ``float32[N]``."""
+        """Return logits ``float32[N, A]`` and values ``float32[N]`` of planes ``float32[N, C, H, W]``."""
         return self._acting_heads(self._features(planes))
 
     def learned(self, planes: Tensor) -> BoardOutputs:
-        """:meth:`outputs`, and those of the heads that are only trained."""
+        """Return :meth:`outputs`, and the outputs of the heads that are only trained."""
         x = self._features(planes)
         logits, value = self._acting_heads(x)
         ownership = score = None
@@ -180,13 +192,13 @@ class ResidualNetwork(nn.Module):
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
-        """See :meth:`ludus.policies.protocol.Network.step`."""
+        """Decide once for ``N`` rows, as :meth:`ludus.policies.protocol.Network.step`."""
         logits, value = self.outputs(self.boards(obs))
         return Step(Independent(self.heads, logits), value, None)
 
     @torch.no_grad()
     def measure(self, batches: Iterable[Tensor]) -> None:
-        """Stored statistics become the mean over ``batches`` of planes, for the weights as they are now."""
+        """Set stored statistics to the mean over ``batches`` of planes, for the current weights."""
         norms = [m for m in self.modules() if isinstance(m, nn.BatchNorm2d)]
         for norm in norms:
             norm.track_running_stats = True  # first: without it the line below does nothing

@@ -22,13 +22,18 @@ class Context(Protocol):
     """The part of autograd's context that is used here."""
 
     @property
-    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors of :meth:`save_for_backward`."""
 
-    def save_for_backward(self, *tensors: Tensor) -> None: ...
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        """Keep tensors for the gradient."""
 
 
 def gru_cell(read: Tensor, recur: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """``(new memory, gates r and z [B, 2M], candidate [B, M])``; ``recur``: projected memory with bias."""
+    """Return ``(new memory, gates r and z [B, 2M], candidate [B, M])``.
+
+    ``recur``: projected memory with bias.
+    """
     size = memory.shape[1]
     gates = torch.sigmoid(read[:, : 2 * size] + recur[:, : 2 * size])
     candidate = torch.tanh(read[:, 2 * size :] + gates[:, :size] * recur[:, 2 * size :])
@@ -36,7 +41,7 @@ def gru_cell(read: Tensor, recur: Tensor, memory: Tensor) -> tuple[Tensor, Tenso
 
 
 def lstm_cell(read: Tensor, recur: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``(output, new cell, gates i, f, o [B, 3M], candidate [B, M])``."""
+    """Return ``(output, new cell, gates i, f, o [B, 3M], candidate [B, M])``."""
     size = cell.shape[1]
     total = read + recur
     total[:, size : 2 * size] += 1.0
@@ -47,12 +52,16 @@ def lstm_cell(read: Tensor, recur: Tensor, cell: Tensor) -> tuple[Tensor, Tensor
 
 
 class GruScan(Function):
-    """``read, memory [B, M], keep, busy, weight [3M, M], bias [3M]`` to memories ``[T, B, M]``."""
+    """Function from ``read, memory [B, M], keep, busy, weight, bias`` to memories ``[T, B, M]``.
+
+    ``weight`` is ``[3M, M]``, ``bias [3M]``.
+    """
 
     @staticmethod
     def forward(
         ctx: Context, read: Tensor, memory: Tensor, keep: Tensor, busy: Tensor, weight: Tensor, bias: Tensor
     ) -> Tensor:
+        """Return the memories ``[T, B, M]``."""
         steps, rows, size = read.shape[0], read.shape[1], memory.shape[1]
         before, out = read.new_empty((steps, rows, size)), read.new_empty((steps, rows, size))
         gates, candidates = read.new_empty((steps, rows, 2 * size)), read.new_empty((steps, rows, size))
@@ -70,6 +79,7 @@ class GruScan(Function):
 
     @staticmethod
     def backward(ctx: Context, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the arguments; None for ``keep`` and ``busy``."""
         (d_out,) = grads
         keep, busy, weight, before, gates, candidates, recurred = ctx.saved_tensors
         steps, rows, size = before.shape
@@ -95,15 +105,17 @@ class GruScan(Function):
 
 
 class LstmScan(Function):
-    """``read, memory [B, 2, M], keep, busy, weight [4M, M], bias [4M]`` to memories ``[T, B, 2, M]``.
+    """Function from ``read, memory [B, 2, M], keep, busy, weight, bias`` to memories ``[T, B, 2, M]``.
 
-    Gates lie in the order input, forget, output, candidate; memory is (output, cell).
+    ``weight`` is ``[4M, M]``, ``bias [4M]``. Gates lie in the order input, forget, output, candidate; memory
+    is (output, cell).
     """
 
     @staticmethod
     def forward(
         ctx: Context, read: Tensor, memory: Tensor, keep: Tensor, busy: Tensor, weight: Tensor, bias: Tensor
     ) -> Tensor:
+        """Return the memories ``[T, B, 2, M]``."""
         steps, rows, size = read.shape[0], read.shape[1], memory.shape[2]
         before, out = read.new_empty((steps, rows, 2, size)), read.new_empty((steps, rows, 2, size))
         gates, candidates = read.new_empty((steps, rows, 3 * size)), read.new_empty((steps, rows, size))
@@ -121,6 +133,7 @@ class LstmScan(Function):
 
     @staticmethod
     def backward(ctx: Context, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the arguments; None for ``keep`` and ``busy``."""
         (d_out,) = grads
         keep, busy, weight, before, gates, candidates, squashed = ctx.saved_tensors
         steps, rows, size = candidates.shape

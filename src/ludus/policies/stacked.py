@@ -1,12 +1,12 @@
-"""Several policy networks of one architecture, evaluated in one call.
+"""Evaluation of several policy networks of one architecture in one call.
 
-What has no weights (codecs, recalled memory, masks, sampling) is done once for all rows; dense layers are
-batched matrix products over the networks; convolutions, which gain nothing by that, go network by network.
+Parts without weights (codecs, recalled memory, masks, sampling) run once for all rows; dense layers are
+batched matrix products over the networks; convolutions, which gain nothing by that, run network by network.
 
 Float sums are taken in another order than by a single network: outputs agree to about 1e-5, and a decision
 differs only where a uniform falls between two such sums.
 
-Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` most rows of a lane.
+Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` maximum rows of a lane.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from torch.nn import functional
 from ludus.codecs.forms import entity_rows
 from ludus.flow import TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveHeads, Head, HeadsInTurn, Pointing
+from ludus.policies.autoregressive import (
+    AutoregressiveDistribution,
+    AutoregressiveHeads,
+    Head,
+    SequentialHeads,
+)
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.encoder import Encoder
 from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.pointed import Cells, Entities, PointerTargets
 from ludus.policies.protocol import Network, Observation, Step
 from ludus.policies.q_values import QValues
 from ludus.policies.torso import Dense, Rows
@@ -40,12 +45,17 @@ def stackable(network: Network) -> TypeGuard[PolicyNetwork]:
 
 
 class StackedNetworks:
-    """Copies of the networks' dense weights; convolutions are read from the networks themselves.
-
-    ``networks``: of one architecture and one game, all :func:`stackable`.
-    """
+    """Copies of the networks' dense weights; convolutions are read from the networks themselves."""
 
     def __init__(self, networks: Sequence[PolicyNetwork]) -> None:
+        """Copy the weights.
+
+        Args:
+            networks: Networks of one architecture and one game, all :func:`stackable`.
+
+        Raises:
+            ValueError: They are not.
+        """
         self.networks = tuple(networks)
         first = self.first = self.networks[0]
         odd = [n for n in self.networks if n.architecture != first.architecture or not stackable(n)]
@@ -89,12 +99,12 @@ class StackedNetworks:
             self._logits = StackedLinear([h for h in linear if isinstance(h, nn.Linear)])
 
     def wasted(self, counts: Sequence[int]) -> int:
-        """Multiplications for places that no row needs, if ``counts[lane]`` rows are decided in one call."""
+        """Return the multiplications for padding if ``counts[lane]`` rows are decided in one call."""
         return (max(counts) * len(counts) - sum(counts)) * self._batched
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
-        """See :meth:`PolicyNetwork.step`. Of the ``N`` rows ``counts[lane]`` are each lane's."""
+        """Decide once, as :meth:`PolicyNetwork.step`; ``counts[lane]`` of the ``N`` rows are each lane's."""
         net, rows = self.first, LaneRows.of_counts(tuple(counts), self.first.device)
         if net.memory_shape is not None and memory is None:
             raise ValueError("a policy with memory needs memory at every step")
@@ -108,7 +118,7 @@ class StackedNetworks:
         critic = features if self._critic is None else self._critic.features(obs, padded, rows)[0]
         if net.recurrent is not None:
             assert memory is not None
-            before = net.recurrent.begun(memory, first.bool())
+            before = net.recurrent.reset(memory, first.bool())
             recur = self._recur(net.recurrent.output(before), rows)
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
             features = critic = rows.padded(net.recurrent.output(memory))
@@ -124,7 +134,7 @@ class StackedNetworks:
         return Step(distribution, value, memory)
 
     def _distribution(
-        self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows, value: Tensor
+        self, features: Tensor, pointed: Mapping[str, PointerTargets], rows: LaneRows, value: Tensor
     ) -> ActionDistribution:
         if self._logits is not None:
             scores = rows.flat(self._logits.padded(features))
@@ -135,11 +145,11 @@ class StackedNetworks:
         head = self.first.policy_head
         assert isinstance(head, AutoregressiveHeads)
         assert self._start is not None
-        heads = _StackedHeads(head, self._start, self._heads, rows)
-        return Pointing(heads, rows.flat(features), pointed)
+        heads = _StackedSequentialHeads(head, self._start, self._heads, rows)
+        return AutoregressiveDistribution(heads, rows.flat(features), pointed)
 
     def _vector(self, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows) -> Tensor | None:
-        """What dense torsos read: ``[L, M, D]``, or ``[L, M, 3 D]`` with recalled inputs, normalised."""
+        """Return the normalised input of dense torsos, ``[L, M, D]``, or ``[L, M, 3 D]`` with recall."""
         if vector is None:
             return None
         x = vector.unsqueeze(1)
@@ -164,10 +174,10 @@ class _StackedEncoder:
 
     def features(
         self, obs: Observation, vector: Tensor | None, rows: LaneRows
-    ) -> tuple[Tensor, dict[str, Pointed]]:
-        """See :meth:`Encoder.features`. ``vector: [L, M, D]``; features are padded: ``[L, M, hidden]``."""
+    ) -> tuple[Tensor, dict[str, PointerTargets]]:
+        """Return features ``[L, M, hidden]``, as :meth:`Encoder.features`, of ``vector: [L, M, D]``."""
         first, parts = self.first, list[Tensor]()
-        pointed: dict[str, Pointed] = {}
+        pointed: dict[str, PointerTargets] = {}
         for tensor in first.inputs:
             kind = first.layouts[tensor.name].kind
             if kind == "planes":
@@ -190,7 +200,7 @@ class _StackedEncoder:
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
     def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
-        """Encoder by encoder: a batched convolution is slower than so many single ones."""
+        """Encode planes encoder by encoder: a batched convolution is slower than the single ones."""
         parts = [
             encoder.encode_planes(tensor, part)
             for encoder, part in zip(self.encoders, torch.split(packed, list(rows.counts)), strict=True)
@@ -210,14 +220,16 @@ class _StackedHead:
         self.plain = None if first.plain is None else StackedLinear([_some(h.plain) for h in heads])
         self.query = None if first.query is None else StackedLinear([_some(h.query) for h in heads])
         self.key = None if first.key is None else StackedLinear([_some(h.key) for h in heads])
-        self.told = None if first.told is None else torch.cat([_some(h.told).detach() for h in heads])
-        self.told_entity = (
-            None if first.told_entity is None else StackedLinear([_some(h.told_entity) for h in heads])
-        )
+        self.embedding: Tensor | None = None
+        if first.embedding is not None:
+            self.embedding = torch.cat([_some(h.embedding).detach() for h in heads])
+        self.entity_embedding: StackedLinear | None = None
+        if first.entity_embedding is not None:
+            self.entity_embedding = StackedLinear([_some(h.entity_embedding) for h in heads])
         self.plain_choices = first.plain_choices
 
-    def logits(self, context: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
-        """See :meth:`Head.logits`."""
+    def logits(self, context: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
+        """Return logits, as :meth:`Head.logits`."""
         hidden = functional.leaky_relu(self.hidden(context, rows), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
@@ -228,59 +240,59 @@ class _StackedHead:
             parts.append(self.plain(hidden, rows))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def tell(self, choice: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
-        """See :meth:`Head.tell`."""
-        if self.told_entity is None:
+    def embed(self, choice: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
+        """Return embeddings, as :meth:`Head.embed`."""
+        if self.entity_embedding is None:
             return self._plain(choice, rows)
         assert pointed is not None
-        told = self.told_entity(pointed.chosen(choice, self.spec), rows)
-        if self.told is not None:
+        embedding = self.entity_embedding(pointed.chosen(choice, self.spec), rows)
+        if self.embedding is not None:
             plain = self._plain((choice - self.spec.rows).clamp(min=0), rows)
-            told = told + plain * (choice >= self.spec.rows).unsqueeze(1)
-        return told
+            embedding = embedding + plain * (choice >= self.spec.rows).unsqueeze(1)
+        return embedding
 
     def _plain(self, choice: Tensor, rows: LaneRows) -> Tensor:
-        assert self.told is not None
-        return functional.embedding(rows.lane * self.plain_choices + choice, self.told)
+        assert self.embedding is not None
+        return functional.embedding(rows.lane * self.plain_choices + choice, self.embedding)
 
 
 class _StackedKey:
-    """See :class:`ludus.policies.pointed.Key`."""
+    """A :class:`ludus.policies.pointed.Key` of each lane."""
 
     def __init__(self, key: StackedLinear, rows: LaneRows) -> None:
         self.key, self.rows = key, rows
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return keys of entities, as :class:`ludus.policies.pointed.Key`."""
         if not len(owner):
             return features.new_zeros((0, self.key.weight.shape[1]))
         return self.key(features, self.rows.select(owner))
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return factors for the raw features of cells, as :class:`ludus.policies.pointed.Key`."""
         return self.rows.flat(torch.bmm(self.rows.padded(query), self.key.weight))
 
 
-class _StackedHeads(HeadsInTurn):
+class _StackedSequentialHeads(SequentialHeads):
     """:class:`AutoregressiveHeads` of each lane, for ``rows``."""
 
     def __init__(
-        self, like: HeadsInTurn, start: StackedLinear, each: Sequence[_StackedHead], rows: LaneRows
+        self, like: SequentialHeads, start: StackedLinear, each: Sequence[_StackedHead], rows: LaneRows
     ) -> None:
         self.heads, self.specs = like.heads, like.specs
         self._start, self._each, self._rows = start, each, rows
 
-    def begin(self, features: Tensor) -> Tensor:
+    def initial_context(self, features: Tensor) -> Tensor:
         return self._start(features, self._rows)
 
-    def among(self, rows: Tensor) -> _StackedHeads:
-        return _StackedHeads(self, self._start, self._each, self._rows.select(rows))
+    def among(self, rows: Tensor) -> _StackedSequentialHeads:
+        return _StackedSequentialHeads(self, self._start, self._each, self._rows.select(rows))
 
-    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
+    def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
         return self._each[k].logits(context, pointed, self._rows)
 
-    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
-        return self._each[k].tell(choice, pointed, self._rows)
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+        return self._each[k].embed(choice, pointed, self._rows)
 
 
 def _dense(value: object) -> Dense:
@@ -289,7 +301,7 @@ def _dense(value: object) -> Dense:
 
 
 def _some(value: T | None) -> T:
-    """``value``, not None: networks of one architecture have the same parts."""
+    """Return ``value``, not None: networks of one architecture have the same parts."""
     assert value is not None
     return value
 

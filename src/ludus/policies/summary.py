@@ -1,4 +1,4 @@
-"""What a network is made of: inputs, parts, shapes, numbers of parameters."""
+"""Summary of a network: inputs, parts, shapes, numbers of parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InputSummary(msgspec.Struct, frozen=True):
 
 
 class PartSummary(msgspec.Struct, frozen=True):
-    """A layer. ``shapes``: of its parameters, in their order; ``parameters``: how many numbers these are."""
+    """A layer. ``shapes``: of its parameters, in their order; ``parameters``: their total count."""
 
     name: str
     kind: str
@@ -44,10 +44,10 @@ class NetworkSummary(msgspec.Struct, frozen=True):
 
 
 def summary_of(config: PolicyConfig, spec: GameSpec) -> NetworkSummary:
-    """Of the network that ``config`` makes for a game. Nothing of its size is allocated.
+    """Return the summary of the network that ``config`` makes for a game. Nothing of its size is allocated.
 
     Raises:
-        ValueError: configuration and spec do not match.
+        ValueError: Configuration and spec do not match.
     """
     with torch.device("meta"):
         network = build_network(config, spec, seed=None)
@@ -59,9 +59,9 @@ def summary_of(config: PolicyConfig, spec: GameSpec) -> NetworkSummary:
 
 
 def check_size(config: PolicyConfig, spec: GameSpec) -> None:
-    """Raises ``ValueError`` for a network that no machine is meant for, before anything is allocated.
+    """Raise ``ValueError`` for a network that is far too large, before anything is allocated.
 
-    A network that does not fit the game is the error of who makes it, with the setting's own words.
+    A network that does not fit the game is left to its constructor, whose message names the setting.
     """
     try:
         parameters = summary_of(config, spec).parameters
@@ -84,7 +84,7 @@ def _parts(network: nn.Module) -> Iterator[PartSummary]:
 
 
 def summary_lines(summary: NetworkSummary) -> list[str]:
-    """The summary as lines of aligned columns."""
+    """Return the summary as lines of aligned columns."""
 
     def shape(sizes: tuple[int, ...]) -> str:
         return "x".join(str(n) for n in sizes)

@@ -11,13 +11,17 @@ from ludus.flow import GameSpec
 
 
 class Symmetries:
-    """``count`` transformations; number 0 is the identity.
+    """Transformations of a board; number 0 is the identity.
 
     Transformation k mirrors left to right if ``k & 1``, upside down if ``k & 2``, then swaps rows and columns
     if ``k & 4``.
+
+    Attributes:
+        count: Number of transformations.
     """
 
     def __init__(self, spec: GameSpec) -> None:
+        """Derive the transformations from a game's spec. Raise ``ValueError`` for boards of several sizes."""
         self.count = {"none": 1, "mirror": 2, "dihedral": 8}[spec.symmetry]
         boards = {(t.shape[1], t.shape[2]) for t in spec.observation if len(t.shape) == 3}
         if self.count > 1 and len(boards) != 1:
@@ -39,7 +43,7 @@ class Symmetries:
             self.choice[k, source] = np.arange(height * width)
 
     def planes(self, planes: Tensor, k: int) -> Tensor:
-        """``[N, C, H, W]`` under transformation ``k``."""
+        """Return planes ``[N, C, H, W]`` under transformation ``k``."""
         if k & 1:
             planes = planes.flip(3)
         if k & 2:
@@ -47,14 +51,14 @@ class Symmetries:
         return planes.transpose(2, 3) if k & 4 else planes
 
     def cells(self, cells: Tensor, k: int) -> Tensor:
-        """Numbers per cell, row by row, ``[N, H * W]``, under transformation ``k``."""
+        """Return numbers per cell, row by row, ``[N, H * W]``, under transformation ``k``."""
         if k == 0:
             return cells
         height, width = self.board
         return self.planes(cells.reshape(-1, 1, height, width), k).reshape(len(cells), -1)
 
     def to_turned(self, policy: Tensor, k: int) -> Tensor:
-        """A policy ``[N, A]`` under transformation ``k`` of the board."""
+        """Return a policy ``[N, A]`` under transformation ``k`` of the board."""
         if k == 0:
             return policy
         out = torch.empty_like(policy)
@@ -62,7 +66,7 @@ class Symmetries:
         return out
 
     def from_turned(self, policy: Tensor, k: int) -> Tensor:
-        """The inverse of :meth:`to_turned`."""
+        """Invert :meth:`to_turned`."""
         return policy if k == 0 else policy[:, torch.from_numpy(self.choice[k]).to(policy.device)]
 
 

@@ -25,7 +25,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 def activation_of(config: EncoderConfig) -> Activation:
-    """The non-linearity that a configuration names."""
+    """Return the non-linearity that a configuration names."""
     if config.activation == "leaky_relu":
         return functools.partial(functional.leaky_relu, negative_slope=config.leaky_slope)
     return _ACTIVATIONS[config.activation]
@@ -37,6 +37,7 @@ class Dense(nn.Module):
     def __init__(
         self, config: EncoderConfig, inputs: int, widths: tuple[int, ...], norm: bool = True
     ) -> None:
+        """Make layers from ``inputs`` to each of ``widths`` in turn, with ``config.norm`` if ``norm``."""
         super().__init__()
         sizes = (inputs, *widths)
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
@@ -48,6 +49,7 @@ class Dense(nn.Module):
         self.size = sizes[-1]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return features ``[N, size]`` of ``[N, D]``."""
         for i, layer in enumerate(self.layers):
             x = layer(x)
             if self.norms is not None:
@@ -57,12 +59,12 @@ class Dense(nn.Module):
 
 
 def after_convolution(size: int, kernel: int, stride: int, padding: int) -> int:
-    """Height or width of a convolution's output."""
+    """Return the height or width of a convolution's output."""
     return (size + 2 * padding - kernel) // stride + 1
 
 
 def _norm_of(config: EncoderConfig, channels: int) -> nn.Module:
-    """Of a convolution's outputs."""
+    """Return the norm of a convolution's outputs."""
     if config.norm == "batch":
         return BatchNorm(channels)
     return nn.GroupNorm(channels // 8 if config.norm == "group" and channels % 8 == 0 else 1, channels)
@@ -71,7 +73,7 @@ def _norm_of(config: EncoderConfig, channels: int) -> nn.Module:
 def scaled(
     convolution: nn.Module, scale: float = 1.0, norm: nn.Module | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Weights and biases of ``convolution(x * scale)``, with a :class:`BatchNorm` behind it.
+    """Return weights and biases of ``convolution(x * scale)``, with a :class:`BatchNorm` behind it.
 
     Scaling them is much cheaper than scaling inputs or outputs.
     """
@@ -92,6 +94,7 @@ class Planes(nn.Module):
     """
 
     def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
+        """Make the convolutions for planes of ``shape``: channels, height, width."""
         super().__init__()
         _check_lengths(config)
         channels, height, width = shape
@@ -120,7 +123,7 @@ class Planes(nn.Module):
         self.shape = shape
 
     def forward(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Tensor:
-        """``planes`` are dense, or sparse if there is a convolution.
+        """Return features ``[N, size]`` of dense planes, or of sparse ones if there is a convolution.
 
         ``scale`` multiplies all values of dense planes.
         """
@@ -130,11 +133,11 @@ class Planes(nn.Module):
         return list(self._stages(planes, scale))[-1].flatten(1)
 
     def scaled_convolutions(self) -> Sequence[nn.Module]:
-        """Those whose weights are multiplied by something before they are used."""
+        """Return the convolutions whose weights are scaled before they are used."""
         return list(self.convolutions) if self._folds else list(self.convolutions)[:1]
 
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
+        """Return features, and ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
         return x.flatten(1), cells
 
@@ -157,7 +160,10 @@ class Planes(nn.Module):
 
 
 def _with_cells(planes: Tensor, stages: Iterator[Tensor]) -> tuple[Tensor, Tensor]:
-    """The last stage's output, and features per cell: its planes, and the last stage of full resolution."""
+    """Return the last stage's output, and features per cell.
+
+    These are the cell's planes, and the last stage of full resolution.
+    """
     x = near = planes
     for x in stages:
         near = x if x.shape[2:] == planes.shape[2:] else near
@@ -180,6 +186,7 @@ class Residual(nn.Module):
     """
 
     def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
+        """Make the stages for planes of ``shape``: channels, height, width."""
         super().__init__()
         _check_lengths(config)
         if config.kernels:
@@ -204,15 +211,15 @@ class Residual(nn.Module):
         self.shape = shape
 
     def forward(self, planes: Tensor, scale: float = 1.0) -> Tensor:
-        """Dense planes, to be multiplied by ``scale``."""
+        """Return features ``[N, size]`` of dense planes, multiplied by ``scale``."""
         return self.activation([planes, *self._stages(planes, scale)][-1]).flatten(1)
 
     def scaled_convolutions(self) -> Sequence[nn.Module]:
-        """Those whose weights are multiplied by something before they are used."""
+        """Return the convolutions whose weights are scaled before they are used."""
         return list(self.convolutions)[:1]
 
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
+        """Return features, and ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
         return self.activation(x).flatten(1), cells
 
@@ -230,7 +237,7 @@ class Residual(nn.Module):
 
 
 def make_planes(config: EncoderConfig, shape: tuple[int, int, int]) -> Planes | Residual:
-    """The torso that a configuration names."""
+    """Return the torso that a configuration names."""
     return Residual(config, shape) if config.convolution == "residual" else Planes(config, shape)
 
 
@@ -241,21 +248,22 @@ class Rows(nn.Module):
     """
 
     def __init__(self, config: EncoderConfig, features: int) -> None:
+        """Make the MLP for rows of ``features`` numbers."""
         super().__init__()
         self.each = Dense(config, features, config.dense, norm=False)
         self.size = 2 * self.each.size
 
     def forward(self, owner: Tensor, rows: Tensor, samples: int) -> Tensor:
-        """:meth:`pool` of :meth:`embed`."""
+        """Return :meth:`pool` of :meth:`embed`."""
         return self.pool(owner, self.embed(rows), samples)
 
     def embed(self, rows: Tensor) -> Tensor:
-        """Embeds each of ``rows: float32[n, F]``: ``float32[n, D]``."""
+        """Embed each of ``rows: float32[n, F]``: ``float32[n, D]``."""
         features: Tensor = self.each(rows)
         return features.float()
 
     def pool(self, owner: Tensor, features: Tensor, samples: int) -> Tensor:
-        """Pools ``features: float32[n, D]`` over the rows of each sample.
+        """Pool ``features: float32[n, D]`` over the rows of each sample.
 
         ``owner: int64[n]``, ascending, is the sample of each row.
         """
@@ -266,7 +274,7 @@ class Rows(nn.Module):
 
 
 def _top(rows: Tensor, owner: Tensor, count: Tensor) -> Tensor:
-    """Maximum of each owner's ``count`` rows ``[n, D] -> [samples, D]``, zero without rows.
+    """Return the maximum of each owner's ``count`` rows ``[n, D] -> [samples, D]``, zero without rows.
 
     Two kernels with equal results: one is fast forward, the other has a fast gradient.
     """

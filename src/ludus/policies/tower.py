@@ -1,4 +1,4 @@
-"""The parts of a residual tower: convolutions with batch normalisation, and blocks of two of them."""
+"""Parts of a residual tower: convolutions with batch normalisation, and blocks of two of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from torch.nn import functional
 
 
 class Convolution(nn.Module):
-    """A convolution without bias and its batch normalisation."""
+    """Convolution without bias and its batch normalisation."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        """Make a convolution that keeps height and width."""
         super().__init__()
         self.convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
         # momentum None: while statistics are measured they are plain means (see `measure`)
@@ -18,11 +19,12 @@ class Convolution(nn.Module):
         self.norm.track_running_stats = False
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the normalised output."""
         out: Tensor = self.norm(self.convolution(x))
         return out
 
     def folded(self) -> nn.Conv2d:
-        """One convolution with bias, equal to this one with its stored statistics."""
+        """Return one convolution with bias, equal to this one with its stored statistics."""
         norm, old = self.norm, self.convolution
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -41,9 +43,11 @@ class Block(nn.Module):
     """Two convolutions with a skip connection."""
 
     def __init__(self, filters: int) -> None:
+        """Make two convolutions of ``filters`` channels."""
         super().__init__()
         self.first = Convolution(filters, filters, 3)
         self.second = Convolution(filters, filters, 3)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the block's output, after its ReLU."""
         return functional.relu(x + self.second(functional.relu(self.first(x))))

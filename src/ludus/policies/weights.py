@@ -30,11 +30,11 @@ _KEY = "ludus"
 
 
 class WeightsError(ValueError):
-    """A weights file that cannot be used; the message says which file and why."""
+    """A weights file cannot be used; the message names the file and the reason."""
 
 
 def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
-    """Writes a file that is either complete or absent: temporary name, fsync, rename."""
+    """Write a file that is either complete or absent: temporary name, fsync, rename."""
     target = Path(path)
     tensors = {n: np.asarray(a, order="C") for n, a in weights.tensors.items()}
     data = save(tensors, {_KEY: msgspec.json.encode(weights.meta).decode()})
@@ -58,7 +58,12 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
 
 
 def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Weights:
-    """Reads and checks a file. ``FileNotFoundError``, or :class:`WeightsError` if it is not one of ours."""
+    """Read and check a file.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        WeightsError: It is not a weights file of Ludus, or it is damaged.
+    """
     target = Path(path)
     try:
         with _opened(target, max_bytes) as file:
@@ -88,8 +93,11 @@ def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> We
 
 
 def load_meta(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> WeightsMeta:
-    """What a file says about itself, unchecked: who has to load the weights' game before their network can be
-    made asks for it. Raises as :func:`load_weights`.
+    """Return the header of a file, unchecked, for callers that must load the weights' game first.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        WeightsError: It is not a weights file of Ludus.
     """
     target = Path(path)
     try:
@@ -123,7 +131,11 @@ def _meta(file: safe_open, target: Path) -> WeightsMeta:
 
 
 def build_policy(weights: Weights, device: str = "cpu", precision: str = "float32") -> Network:
-    """The network that the weights describe, ready to act. :class:`WeightsError` if they do not fit."""
+    """Return the network that the weights describe, ready to act.
+
+    Raises:
+        WeightsError: The weights do not fit their configuration.
+    """
     network = _empty_network(weights.meta, "weights")
     network.precision = precision
     state = {n: torch.from_numpy(np.array(a)) for n, a in weights.tensors.items()}
@@ -141,7 +153,10 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def _empty_network(meta: WeightsMeta, where: str) -> Network:
-    """Names and shapes only, on the meta device: nothing of a size that the file claims is allocated."""
+    """Return a network of names and shapes only, on the meta device.
+
+    Nothing of a size that the file claims is allocated.
+    """
     try:
         config = decode_config(meta.architecture)
         spec = decode_spec(meta.spec)

@@ -26,7 +26,7 @@ TICKS, DECISIONS, MATCHES, ERRORS, BUSY_NS, WAIT_NS = range(6)
 # Columns of ``heartbeat``.
 PLAYS, SLOT = range(2)
 # In ``match``: no match is left for the slot; no match of it has begun yet.
-IDLE, UNBEGUN = -1, -2
+IDLE, UNSTARTED = -1, -2
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]

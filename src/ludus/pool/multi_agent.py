@@ -12,8 +12,7 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import flag, over_of, too_large
+from ludus.games.numbers import flag, over_of, too_large, write_rewards
 from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
 from ludus.pool.control_block import (
     DECISIONS,
@@ -23,14 +22,14 @@ from ludus.pool.control_block import (
     ControlBlock,
     Floats,
 )
-from ludus.pool.shard import Bools, Plan, Shard, failure
+from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 
 class MultiAgentShard(Shard):
     """A game object a slot, any number of seats."""
 
     def __init__(
-        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
         super().__init__(plan, control, slots, worker)
         self.games = [make() for _ in slots]
@@ -99,7 +98,7 @@ class MultiAgentShard(Shard):
             try:
                 ended = over_of(game.step(actions[i]))
                 field = "rewards"
-                earned_by(game, earned[i])
+                write_rewards(game, earned[i])
                 if ended:
                     over.append((i, flag("truncated", game.truncated)))
                     continue

@@ -1,41 +1,41 @@
 """Replay recorder of a pool of Python games: the parent records what its matches receive and return.
 
-A recorder reads everything from the slab and the control block when a group is received and
-sent; workers are not involved. It costs time for each tracked slot; a pool that records nothing has no
-recorders.
+It reads everything from the slab and the control block when a group is received and sent; workers are not
+involved. It costs time for each tracked slot; a pool that records nothing has no recorder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow import Slab
 from ludus.games.match_record import MatchRecorder
 from ludus.native import core
 from ludus.pool.control_block import ControlBlock, Floats
+from ludus.pool.shard import PoolPlan
 
 
 class ReplayRecorder:
-    """``record``: numbers of the matches to record. ``follow``: tracks every match, for :meth:`state`."""
+    """Records the matches of a pool while its groups are received and sent."""
 
     def __init__(
         self,
-        spec: GameSpec,
-        lineup: Lineup,
+        plan: PoolPlan,
         params: Mapping[str, str],
-        seed: int,
         control: ControlBlock,
         record: Container[int],
         follow: bool,
     ) -> None:
-        self._spec, self._params, self._seed, self._control = spec, params, seed, control
+        """Record the matches with the numbers ``record``; with ``follow`` track every match for :meth:`state`."""
+        self._spec, self._params, self._seed, self._control = plan.spec, params, plan.seed, control
         self._record, self._follow = record, follow
-        self._names = {c.policy: c.name or f"policy:{c.policy}" for p in lineup.plans for c in p.controllers}
+        controllers = [c for p in plan.lineup.plans for c in p.controllers]
+        self._names = {c.policy: c.name or f"policy:{c.policy}" for c in controllers}
         self._recorders: dict[int, MatchRecorder] = {}
         self._replays: dict[int, bytes] = {}  # by match, until they are taken
 
     def received(self, slab: Slab, t: int, slots: range) -> None:
-        """A group's time step ``t`` was received for the first time."""
+        """Record a group's time step ``t``, received for the first time."""
         control, seats = self._control, self._spec.seats
         for slot in slots:
             recorder = self._recorders.get(slot)
@@ -75,7 +75,7 @@ class ReplayRecorder:
         )
 
     def sent(self, slab: Slab, t: int, slots: range) -> None:
-        """A group's decisions at ``t`` are about to be played."""
+        """Record a group's decisions at ``t``, which are about to be played."""
         seats = self._spec.seats
         for slot in slots:
             recorder = self._recorders.get(slot)
@@ -86,16 +86,16 @@ class ReplayRecorder:
                     recorder.decide(row - slot * seats, slab.actions[t, row].tolist())
 
     def take(self, match: int) -> bytes:
-        """The replay of a finished match; empty if it has none."""
+        """Return and drop the replay of a finished match; empty if it has none."""
         return self._replays.pop(match, b"")
 
     def state(self, slot: int) -> bytes:
-        """The slot's state: seed and moves that lead to it, for a search."""
+        """Return seed and moves that lead to the slot's state, for a search."""
         recorder = self._recorders.get(slot)
         if recorder is None or not self._follow:
             raise ValueError(f"slot {slot}: the pool does not track this match; make it with states=True")
         return core.hosted_state(self._seed, recorder.match, recorder.actions)
 
     def forget(self) -> None:
-        """Forgets the matches in play; they continue elsewhere."""
+        """Drop the matches in play; they continue elsewhere."""
         self._recorders.clear()

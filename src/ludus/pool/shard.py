@@ -7,8 +7,7 @@ match, and the last observation of a match goes to the side buffer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,7 +24,7 @@ from ludus.pool.control_block import (
     MAX_ERROR,
     PLAYS,
     SLOT,
-    UNBEGUN,
+    UNSTARTED,
     ControlBlock,
     Longs,
 )
@@ -44,9 +43,8 @@ def failure(call: str, error: BaseException) -> str:
     return f"{call}: {type(error).__name__}: {error}"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What every shard of a pool receives when it is made."""
+class PoolPlan(msgspec.Struct, frozen=True):
+    """Settings that every shard of a pool receives when it is made, in this process or in a worker."""
 
     spec: GameSpec
     lineup: Lineup
@@ -67,7 +65,7 @@ class Plan:
 class Shard:
     """State shared by single and vectorised matches."""
 
-    def __init__(self, plan: Plan, control: ControlBlock, slots: range, worker: int) -> None:
+    def __init__(self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int) -> None:
         self.plan, self.control, self.slots = plan, control, slots
         self.seats = plan.spec.seats
         self.span = slice(slots.start, slots.stop)
@@ -118,7 +116,7 @@ class Shard:
         match = control.match[slots]
         if first:
             begin = match + plan.slots if control.resumed[0] else slots
-            match = np.where(match == IDLE, IDLE, np.where(match == UNBEGUN, slots, begin))
+            match = np.where(match == IDLE, IDLE, np.where(match == UNSTARTED, slots, begin))
         else:
             match = match + plan.slots
         there = match >= 0

@@ -6,12 +6,12 @@ from ludus.games.contained import close_quietly
 from ludus.games.python_game import GameMaker, VectorGame
 from ludus.pool.control_block import ControlBlock
 from ludus.pool.multi_agent import MultiAgentShard
-from ludus.pool.shard import Plan, Shard
+from ludus.pool.shard import PoolPlan, Shard
 from ludus.pool.single_agent import SingleAgentShard
 from ludus.pool.vector_env import VectorEnvShard
 
 
-def make_shard(maker: GameMaker, plan: Plan, control: ControlBlock, slots: range, worker: int) -> Shard:
+def make_shard(maker: GameMaker, plan: PoolPlan, control: ControlBlock, slots: range, worker: int) -> Shard:
     """Vectorised if the game supports it, else one game object per slot."""
     if plan.spec.seats > 1:
         return MultiAgentShard(plan, control, slots, worker, maker.make)

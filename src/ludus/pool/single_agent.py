@@ -14,11 +14,10 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import flag, over_of, too_large
+from ludus.games.numbers import flag, over_of, too_large, write_rewards
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
-from ludus.pool.shard import Bools, Plan, Shard, failure
+from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 
@@ -27,7 +26,7 @@ class SingleAgentShard(Shard):
     """``games[i]`` plays slot ``slots[i]``, which is row ``slots[i]`` too."""
 
     def __init__(
-        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
         super().__init__(plan, control, slots, worker)
         count = len(slots)
@@ -120,7 +119,7 @@ class SingleAgentShard(Shard):
             try:
                 ended = over_of(game.step(actions[i]))
                 field = "rewards"
-                earned_by(game, earned_of[i])
+                write_rewards(game, earned_of[i])
                 if ended:
                     over[i] = flag("truncated", game.truncated)
                 field = "observe"

@@ -17,7 +17,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Longs,
 )
-from ludus.pool.shard import Bools, Plan, Shard, failure
+from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 _ONE = np.int16(1)
 
@@ -30,7 +30,7 @@ class VectorEnvShard(Shard):
     """
 
     def __init__(
-        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], VectorGame]
+        self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], VectorGame]
     ) -> None:
         super().__init__(plan, control, slots, worker)
         self.make = make

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow import Slab
 from ludus.flow.decode import from_json
 from ludus.flow.interrupts import leave_to_parent
+from ludus.pool.shard import PoolPlan
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
@@ -34,13 +35,7 @@ class Start(msgspec.Struct):
     reference: str
     typed: bool  # the user typed the reference; see ludus.games.names
     params: dict[str, str]
-    spec: GameSpec  # the parent's; the game made here must declare the same
-    lineup: Lineup
-    seed: int
-    slots: int
-    num_matches: int | None
-    truncate_ticks: int
-    alone: bool  # matches are independent of each other
+    plan: PoolPlan  # with the parent's spec; the game made here must declare the same
     groups: list[tuple[int, int]]  # this worker's slots of each group
     worker: int
     workers: int
@@ -106,37 +101,28 @@ class Worker:
         from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
         from ludus.pool.control_block import ControlBlock
-        from ludus.pool.shard import Plan
         from ludus.pool.shards import make_shard
         from ludus.pool.shared import Doorbell, Segment
 
         self.channel = channel
         self.start = start
-        self.spec = start.spec
+        plan = start.plan
+        self.spec = plan.spec
         segment = Segment(start.control_bytes, descriptors[0])
         groups = len(start.groups)
         self.control = ControlBlock.allocate(
-            segment.allocate, start.spec, start.lineup, start.workers, groups, start.slots
+            segment.allocate, plan.spec, plan.lineup, start.workers, groups, plan.slots
         )
         n = start.doorbell_descriptors
         doorbells = [Doorbell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
         self.doorbell, self.group_bells = doorbells[0], doorbells[1:]
         admitted = typed if start.typed else loaded  # checked by the parent, which has made the game
         made = maker(admitted(start.reference), start.params)
-        if made.spec.spec_hash != start.spec.spec_hash:
+        if made.spec.spec_hash != plan.spec.spec_hash:
             raise ValueError(
                 f"{start.reference} declares spec {made.spec.spec_hash} in the worker and "
-                f"{start.spec.spec_hash} in the parent; a game must declare the same everywhere"
+                f"{plan.spec.spec_hash} in the parent; a game must declare the same everywhere"
             )
-        plan = Plan(
-            start.spec,
-            start.lineup,
-            start.seed,
-            start.slots,
-            start.num_matches,
-            start.truncate_ticks,
-            start.alone,
-        )
         self.shards = [
             make_shard(made, plan, self.control, range(*span), start.worker) for span in start.groups
         ]

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ludus.games import typed
-from ludus.games.hosted import placed
+from ludus.games.hosted import absolute_reference
 from ludus.games.names import is_bot_file
 from ludus.presets.config import Preset
 
@@ -50,5 +50,5 @@ def typed_code(text: str, folder: Path = Path()) -> str:
     """A reference that the user gave, with an absolute path; its code may be loaded from now on."""
     file, colon, name = text.rpartition(":")
     if colon and is_bot_file(text) and not text.endswith(".py"):
-        return typed(f"{placed(file, folder)}:{name}")
-    return typed(placed(text, folder))
+        return typed(f"{absolute_reference(file, folder)}:{name}")
+    return typed(absolute_reference(text, folder))

@@ -38,8 +38,8 @@ class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``name`` may be the path of a game, from the preset's folder or from here. ``params.rulebook`` may be the
     path of a TOML file, from here or from the preset's folder.
-    ``randomise``: a key of the rulebook -> [low, high]; every match draws the number anew. Both are
-    resolved as the preset is loaded: a run's configuration holds the lines themselves in ``params``.
+    ``randomise``: a key of the rulebook -> [low, high]; every match draws its own number. Both are
+    resolved when the preset is loaded: a run's configuration holds the lines themselves in ``params``.
     """
 
     name: Name
@@ -53,7 +53,7 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``name``: a bot of the game, ``latest`` (the learner's own weights, whose rows are trained on
     too) or ``past``: weights are frozen every ``past_every`` updates, the last ``past_window`` of them
-    are kept, and ``past_slots`` of these, drawn anew at each freeze, play at any one time.
+    are kept, and ``past_slots`` of these, drawn again at each freeze, play at any one time.
     """
 
     name: Name
@@ -69,8 +69,8 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``slots``: matches that run in parallel. ``rollout_length``: T, the time steps of a slab.
 
-    ``on_error``: what a match that failed means - a game that raised, hung, or gave what its spec does not
-    allow. ``go_on`` reports it and begins the slot's next match; ``stop`` ends the run.
+    ``on_error``: the effect of a failed match: a game that raised, hung, or returned values outside its spec.
+    ``go_on`` reports it and starts the slot's next match; ``stop`` ends the run.
     """
 
     slots: Slots = 256
@@ -83,8 +83,9 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """ELF's curriculum: ``bot`` plays the learner's first k ticks, k ~ U{0..n}; n falls linearly
-    from ``ticks`` to zero over the first ``share`` of the budget.
+    """ELF's curriculum: ``bot`` plays the learner's first k ticks, k ~ U{0..n}.
+
+    n falls linearly from ``ticks`` to zero over the first ``share`` of the budget.
 
     ``advance``: n falls by ``step`` instead each time the win rate reaches it, over about ``matches`` matches
     that ended under the present n; 0 = by the budget.
@@ -101,12 +102,12 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Evaluation matches during training. ``against`` empty = every bot among the opponents.
 
-    ``against`` may also name searches (``mcts:400``). ``visits``: what AlphaZero's weights search with in
-    these matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: matches that are longer end the
-    run with an error; 0 = what the game declares, 20,000 where it declares no limit.
-    ``initial``: the weights that the run begins with play ``floor_matches`` before it trains, and uniform
-    play over the legal choices as many at its end: the floors of its results. ``floor_matches = 0``: as many
-    as ``matches``, none where these are 0.
+    ``against`` may also name searches (``mcts:400``). ``visits``: visits of AlphaZero's search in these
+    matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: longer matches end the run with an
+    error; 0 = the game's limit, 20,000 where it declares none.
+    ``initial``: the initial weights play ``floor_matches`` before the run trains, and uniform play over the
+    legal choices as many at its end: the floors of its results. ``floor_matches = 0``: as many as
+    ``matches``.
     """
 
     every_steps: Natural = 500_000
@@ -126,7 +127,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
     opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
     over ``max_steps`` if that is set, else over ``max_minutes``.
-    ``start``: weights that the run begins with, as ``RUN@best`` or a file; "" = random ones.
+    ``start``: initial weights, as ``RUN@best`` or a file; "" = random ones.
     ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools
     share ``pool.slots``, each has a copy of the weights, and their gradients are applied in turn.
     ``device``: ``auto`` is the processor. ``cuda`` is experimental.
@@ -166,7 +167,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def preset_type(method: str = "") -> mi.StructType:
-    """The type of a preset, with the settings of every method that ``algorithm.name = method`` may mean."""
+    """Return the type of a preset, with the settings of the methods that ``method`` may name."""
     kind = mi.type_info(Preset)
     assert isinstance(kind, mi.StructType)
     algorithm = mi.type_info(_config_type(method))
@@ -177,7 +178,7 @@ def preset_type(method: str = "") -> mi.StructType:
 
 
 def preset_of(document: Mapping[str, object], method: str = "") -> Preset:
-    """The preset of a document that fits :func:`preset_type`."""
+    """Return the preset of a document that fits :func:`preset_type`."""
     preset = msgspec.convert({k: v for k, v in document.items() if k != "algorithm"}, Preset)
     if "algorithm" not in document:
         return preset
@@ -186,5 +187,5 @@ def preset_of(document: Mapping[str, object], method: str = "") -> Preset:
 
 
 def _config_type(method: str) -> type[MethodConfig]:
-    """The union of the methods' settings."""
+    """Return the union of the methods' settings."""
     return reduce(or_, (m.config for m in registry.methods(method)))

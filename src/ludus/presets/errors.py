@@ -19,6 +19,7 @@ class EndlessMatch(RunFailed):
     """Matches of an evaluation exceed their limit of ticks."""
 
     def __init__(self, game: str, max_ticks: int, left: int, matches: int) -> None:
+        """Describe the evaluation: ``left`` of ``matches`` matches were not over."""
         super().__init__(
             f"{game}: matches are longer than {max_ticks:,} ticks ({matches - left} of {matches} were over), "
             "so this evaluation might never end; raise the limit with --max-ticks N (ludus eval, rate) or "
@@ -31,6 +32,7 @@ class Interrupted(Exception):
     """Ctrl-C: the run was saved and can be resumed from ``run``."""
 
     def __init__(self, run: Path, version: int) -> None:
+        """Describe the run directory and the version that was saved."""
         super().__init__(
             f"interrupted after version {version} was saved; resume it: ludus resume {shell(str(run))}"
         )

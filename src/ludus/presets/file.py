@@ -6,18 +6,13 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
-import copy
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.config import AdvantageConfig
-from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
@@ -27,14 +22,15 @@ from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
 from ludus.presets import schema
 from ludus.presets.code import given_code, typed_code
-from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
+from ludus.presets.consistency import setting_problems
+from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import preset_for, run_title
-from ludus.presets.options import full_path, option_of
-from ludus.presets.schema import Problem
+from ludus.presets.options import option_of
+from ludus.presets.overrides import apply_overrides
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 
-Document = dict[str, object]
 Origin = Literal["default", "preset", "command line"]
 MAX_BYTES = 1 << 20
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -44,13 +40,21 @@ class PresetError(ValueError):
     """A preset that cannot be used. ``lines`` has one mistake each, with where it is."""
 
     def __init__(self, lines: Sequence[str]) -> None:
+        """Join the mistakes, one a line."""
         super().__init__("\n".join(lines))
         self.lines = tuple(lines)
 
 
 class LoadedPreset(msgspec.Struct, frozen=True):
-    """``name``: how the run is called; ``source``: the file; ``origins``: path -> where its value is from
-    (paths that are not in it have their default); ``note``: where settings are from that no one named."""
+    """A checked preset with the origin of its values.
+
+    Attributes:
+        preset: The settings.
+        name: Name of a run of this preset.
+        source: The file.
+        origins: Path -> origin of its value; paths that it lacks have their default.
+        note: Origin of settings that the user did not name; empty where there are none.
+    """
 
     preset: Preset
     name: str
@@ -59,12 +63,12 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     note: str = ""
 
     def where(self, path: str) -> str:
-        """What an error about ``path`` starts with: the file, or the option that set it."""
+        """Return the start of an error about ``path``: the file, or the option that set it."""
         return option_of(path) if _from_command_line(path, self.origins) else self.source
 
 
 def shipped_presets() -> dict[str, Path]:
-    """Name -> file of the presets that come with the package (or lie in the checkout it runs from)."""
+    """Return name -> file of the presets of the package, or of the checkout that it runs from."""
     for folder in (_PACKAGE / "data" / "presets", _PACKAGE.parent.parent / "presets"):
         found = {p.stem: p for p in sorted(folder.glob("*.toml"))}
         if found:
@@ -73,9 +77,10 @@ def shipped_presets() -> dict[str, Path]:
 
 
 def find_preset(name: str) -> Path:
-    """The file that ``name`` means: a path, or a shipped preset (``minirts``, ``presets/minirts.toml``).
+    """Return the file that ``name`` means: a path, or a shipped preset (``minirts``).
 
-    Raises :class:`PresetError`, naming the nearest shipped preset.
+    Raises:
+        PresetError: No such file; the message has the nearest name.
     """
     path = Path(name)
     shipped = shipped_presets()
@@ -103,11 +108,17 @@ def find_preset(name: str) -> Path:
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """Reads and checks a preset that a user named.
+    """Read and check a preset that a user named.
 
-    In its place a game may stand, whose settings are those of a shipped preset, or follow from the game.
-    ``overrides``: dotted path -> text, as options give them. Game and teacher that the preset names may load
-    their code (:mod:`ludus.presets.code`). Raises :class:`PresetError` with every mistake that was found.
+    The code of the game and the teacher that it names may be loaded (:mod:`ludus.presets.code`).
+
+    Args:
+        name: A preset file, a shipped preset, or a game, with the settings of a shipped preset of that game
+            or with settings that follow from its spec.
+        overrides: Option without leading dashes -> text.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if is_game(name):
         return _game_preset(name, overrides or {})
@@ -128,7 +139,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
 
 
 def is_game(name: str) -> bool:
-    """Whether what stands in a preset's place names a game."""
+    """Return whether ``name``, given in place of a preset, is a game."""
     if name in shipped_presets() or name.endswith(".toml"):
         return False
     if is_hosted(name) or name in list_games():
@@ -138,7 +149,7 @@ def is_game(name: str) -> bool:
 
 
 def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
-    """Settings for a game that stands in a preset's place; see :mod:`ludus.presets.game_presets`."""
+    """Return settings for a game given in place of a preset; see :mod:`ludus.presets.game_presets`."""
     try:
         declared = spec(typed_code(reference))
     except ValueError as error:
@@ -153,7 +164,7 @@ def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
 def _loaded(
     raw: bytes, source: str, name: str, folder: Path, overrides: Mapping[str, str] | None
 ) -> LoadedPreset:
-    """The preset of a user's file. ``folder``: where relative paths in it begin."""
+    """Return the preset of a user's file; relative paths in it start at ``folder``."""
     loaded = parse_preset(raw, source, name, overrides, params=lambda game: _params(game, folder))
     loaded = _with_rulebook(loaded, folder)
     from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
@@ -162,7 +173,7 @@ def _loaded(
 
 
 def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
-    """A preset of one game that trains on another: name and title are not those of the preset."""
+    """Name a preset after the game that replaces its own: its name and title no longer fit."""
     preset = loaded.preset
     try:
         name = run_title(spec(preset.game.name).name)
@@ -176,7 +187,7 @@ def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
 
 
 def _other_file(raw: bytes, source: str) -> str:
-    """What to do with a file of another kind than a preset; "" for a preset, and for what is no TOML."""
+    """Return advice about a file of another kind; "" for a preset, and for a file that is no TOML."""
     try:
         document = from_toml(text_of(raw))
     except ValueError:
@@ -194,7 +205,7 @@ def _other_file(raw: bytes, source: str) -> str:
 
 
 def _params(game: str, folder: Path) -> list[str]:
-    """Names of the game's parameters; none where it cannot be found, which is another mistake's message."""
+    """Return the names of the game's parameters; none for an unknown game, which is reported elsewhere."""
     try:
         return [p.name for p in spec(typed_code(game, folder)).params] if game else []
     except ValueError:
@@ -202,7 +213,7 @@ def _params(game: str, folder: Path) -> list[str]:
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
-    """Replaces ``rulebook`` and ``randomise`` by the contents that they refer to."""
+    """Replace ``rulebook`` and ``randomise`` by the contents that they refer to."""
     game = loaded.preset.game
     params = dict(game.params)
     given = params.get("rulebook")
@@ -234,9 +245,17 @@ def parse_preset(
     *,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
-    """Checks the bytes of a preset file; see :func:`load_preset`.
+    """Check the bytes of a preset file.
 
-    ``params``: from a game's reference to the names of its parameters.
+    Args:
+        raw: The bytes.
+        source: The file, as errors call it.
+        name: Name of a run of this preset.
+        overrides: Option without leading dashes -> text.
+        params: From a game's reference to the names of its parameters.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
@@ -251,15 +270,11 @@ def parse_preset(
         kind = preset_type(method)
     except ExtensionError as error:
         raise PresetError([f"{source}: algorithm.name: {error}"]) from error
-    overrides, problems = _whole_paths(document, overrides or {}, kind, params)
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
-    for key, value in _names_first(overrides, kind):
-        result = _override(document, key, value, kind)
-        if isinstance(result, Problem):
-            problems.append(result)
-        else:
-            origins = {p: o for p, o in origins.items() if not p.startswith(result + ".")}
-            origins[result] = "command line"
+    paths, problems = apply_overrides(document, overrides or {}, kind, params)
+    for path in paths:
+        origins = {p: o for p, o in origins.items() if not p.startswith(path + ".")}
+        origins[path] = "command line"
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
@@ -268,45 +283,17 @@ def parse_preset(
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
     loaded = LoadedPreset(preset, name, source, origins)
-    lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
+    lines = [f"{loaded.where(p.path)}: {p.text}" for p in setting_problems(preset)]
     if lines:
         raise PresetError(lines)
     return loaded
 
 
-def _whole_paths(
-    document: Document,
-    overrides: Mapping[str, str],
-    kind: mi.StructType,
-    params: Callable[[str], Iterable[str]],
-) -> tuple[dict[str, str], list[Problem]]:
-    """``overrides`` by whole paths, and those that no path is for: an option may be its last part alone."""
-    top = {field.encode_name for field in kind.fields}
-    short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
-    whole = {key: text for key, text in overrides.items() if key not in short}
-    if not short:
-        return whole, []
-    chosen = copy.deepcopy(document)
-    for key, text in whole.items():
-        if key.rpartition(".")[2] in _tag_fields(kind):
-            _override(chosen, key, text, kind)
-    here, every = setting_paths(kind, chosen=chosen), setting_paths(kind)
-    game = chosen.get("game")
-    name = whole.get("game.name", game.get("name", "") if isinstance(game, dict) else "")
-    problems: list[Problem] = []
-    for key in short:
-        path = full_path(key, here, every, lambda: params(str(name)))
-        if isinstance(path, Problem):
-            problems.append(path)
-        elif path in whole or path in (k.replace("-", "_") for k in whole):
-            problems.append(Problem(key, f"is {option_of(path)}, which is given twice"))
-        else:
-            whole[path] = overrides[key]
-    return whole, problems
-
-
 def _named(document: Document, kind: mi.StructType) -> Document:
-    """The document with the name of each table that may be one of several, the first where none is given."""
+    """Return the document with the name of each table that may be one of several.
+
+    A table without a name is the first of them.
+    """
     named = _with_names(document, kind)
     assert isinstance(named, dict)
     return named
@@ -334,191 +321,15 @@ def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
     return any(origins.get(".".join(parts[:n])) == "command line" for n in range(1, len(parts) + 1))
 
 
-def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | Problem:
-    """Puts ``text`` at ``key`` into the document; gives the path in the preset's own spelling."""
-    here: Any = document  # the container that the next part names a place in
-    path: list[str] = []
-    parts = key.split(".")
-    for depth, given in enumerate(parts):
-        last = depth == len(parts) - 1
-        at = ".".join(path)
-        owners: dict[str, str] = {}
-        kind = schema.present(kind)
-        if schema.variants(kind):
-            chosen = schema.variant_of(here, kind)
-            owners = schema.owners_of(kind, chosen) if chosen is not None else {}
-            kind = next(iter(schema.variants(kind).values())) if chosen is None else chosen
-        if isinstance(kind, mi.StructType) and isinstance(here, dict):
-            fields = {f.encode_name: f.type for f in kind.fields}
-            if kind.tag_field:
-                fields[kind.tag_field] = mi.StrType()
-            name = given.replace("-", "_")
-            if name not in fields:
-                return Problem(".".join([*path, name]), schema.unknown_key(at, name, kind, owners))
-            kind = fields[name]
-            slot: str | int = name
-        elif isinstance(kind, mi.DictType) and isinstance(here, dict):
-            kind = kind.value_type
-            parts[depth:] = _with_dotted_key(parts[depth:], table=_has_parts(kind))
-            last = depth == len(parts) - 1
-            slot = name = parts[depth].replace("-", "_")
-        elif isinstance(kind, mi.VarTupleType) and isinstance(here, list):
-            if not given.isdecimal() or int(given) > len(here):
-                return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")
-            kind, name, slot = kind.item_type, given, int(given)
-            if slot == len(here):
-                here.append({} if _has_parts(kind) else None)
-        else:
-            return Problem(key, f"{at} is {schema.expected(kind)}, it has no part {given}")
-        path.append(name)
-        kind = schema.present(kind)
-        if last:
-            if isinstance(kind, (mi.StructType, mi.DictType)) or schema.variants(kind):
-                return Problem(key, f"{'.'.join(path)} is a table; set one of its keys")
-            here[slot] = schema.from_text(text, kind)
-        elif isinstance(here, dict) and _has_parts(kind):
-            here = here.setdefault(slot, [] if isinstance(kind, mi.VarTupleType) else {})
-        else:
-            here = here[slot] if _has_parts(kind) else None
-    return ".".join(path)
-
-
-def _with_dotted_key(parts: list[str], table: bool) -> list[str]:
-    """Parts below a table whose keys may hold dots (``tune.algorithm.learning_rate.low``): the key is one.
-
-    ``table``: its values are tables, so that the last part is a key of one of them.
-    """
-    end = len(parts) - 1 if table and len(parts) > 1 else len(parts)
-    return [".".join(parts[:end]).replace('"', ""), *parts[end:]]
-
-
-def _names_first(overrides: Mapping[str, str], kind: mi.StructType) -> list[tuple[str, str]]:
-    """Overrides in an order in which what chooses a table comes before that table's keys."""
-    tags = _tag_fields(kind)
-    return sorted(overrides.items(), key=lambda entry: entry[0].rpartition(".")[2] not in tags)
-
-
-def _tag_fields(kind: mi.Type) -> set[str]:
-    """Keys that choose which of several tables one is, of the type and all below it."""
-    kind = schema.present(kind)
-    if isinstance(kind, mi.VarTupleType):
-        return _tag_fields(kind.item_type)
-    below = schema.variants(kind).values()
-    if below:
-        return {str(struct.tag_field) for struct in below}
-    fields = kind.fields if isinstance(kind, mi.StructType) else ()
-    return {tag for field in fields for tag in _tag_fields(field.type)}
-
-
 def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
-    """What the preset says that its method is called; "" where it leaves that out."""
+    """Return the method's name in the preset; "" for the default method."""
     table = document.get("algorithm")
     given = table.get("name", "") if isinstance(table, dict) else ""
     name = overrides.get("algorithm.name", given)
     return str(name)
 
 
-def _has_parts(kind: mi.Type) -> bool:
-    """Whether an override may go on below: tables, and lists of tables."""
-    kind = schema.present(kind)
-    if isinstance(kind, mi.VarTupleType):
-        return _has_parts(kind.item_type)
-    return isinstance(kind, (mi.StructType, mi.DictType)) or bool(schema.variants(kind))
-
-
-def _together(preset: Preset) -> Iterator[Problem]:
-    """Settings that do not fit together."""
-    pool, policy = preset.pool, preset.policy
-    if pool.slots % pool.groups:
-        yield Problem(
-            "pool.slots",
-            f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
-        )
-    if pool.slots * pool.rollout_length > MAX_DECISIONS:
-        text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
-        yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")
-    for key, text in policy.problems():
-        yield Problem(f"policy.{key}", f"policy.{key} {text}")
-    for key, text in preset.algorithm.problems():
-        yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    method = method_of(preset.algorithm)
-    network = str(policy.__struct_config__.tag)
-    if network not in method.networks:
-        wanted = " or ".join(f'"{name}"' for name in method.networks)
-        text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.network", text)
-    heads = getattr(policy, "value_heads", 1)
-    if isinstance(preset.algorithm, AdvantageConfig):
-        for key, text in preset.algorithm.head_problems(heads):
-            yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    elif heads > 1:
-        text = f'policy.value_heads = {heads}: algorithm.name = "{method.name}" trains one; expected 1'
-        yield Problem("policy.value_heads", text)
-    if heads > 1 and preset.run.topology == "one_to_one":
-        text = f'policy.value_heads = {heads}: run.topology = "one_to_one" moves one; expected 1'
-        yield Problem("policy.value_heads", text)
-    output = getattr(policy, "output", "logits")
-    if output not in method.outputs:
-        wanted = " or ".join(f'"{name}"' for name in method.outputs)
-        text = f'policy.output = "{output}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.output", text)
-    critic = getattr(policy, "critic", "")
-    if critic and critic not in method.critics:
-        wanted = " or ".join(f'"{name}"' for name in method.critics)
-        text = f'policy.critic = "{critic}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.critic", text)
-    if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
-        yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
-
-
-def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Every value with its dotted path. Lists of tables are entered, lists of plain values are values."""
-    if isinstance(value, msgspec.Struct):
-        value = {name: getattr(value, name) for name in value.__struct_fields__}
-    if isinstance(value, dict) and (value or not path):
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else str(key))
-    elif (
-        isinstance(value, (list, tuple))
-        and value
-        and all(isinstance(v, (dict, msgspec.Struct)) for v in value)
-    ):
-        for i, item in enumerate(value):
-            yield from leaves(item, f"{path}.{i}")
-    else:
-        yield path, value
-
-
-def setting_paths(kind: mi.Type | None = None, path: str = "", chosen: object = None) -> dict[str, mi.Type]:
-    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables.
-
-    ``chosen``: a document; then only settings that go with its method, its network and its tables.
-    """
-    optional = isinstance(kind, mi.UnionType) and any(isinstance(t, mi.NoneType) for t in kind.types)
-    if optional and isinstance(chosen, (dict, list)) and not chosen:
-        return {}
-    kind = schema.present(kind or preset_type())
-    some = chosen is not None
-    if schema.variants(kind):
-        fitting = schema.variant_of(chosen, kind) if some else None
-        every: dict[str, mi.Type] = {}
-        for struct in schema.variants(kind).values() if fitting is None else (fitting,):
-            every = setting_paths(struct, path, chosen) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
-        return every
-    if isinstance(kind, mi.StructType):
-        out: dict[str, mi.Type] = {}
-        for field in kind.fields:
-            name = field.encode_name
-            below = (chosen.get(name, {}) if isinstance(chosen, dict) else {}) if some else None
-            out |= setting_paths(field.type, f"{path}.{name}" if path else name, below)
-        return out
-    if isinstance(kind, mi.VarTupleType) and _has_parts(kind.item_type):
-        first = (chosen[0] if isinstance(chosen, list) and chosen else {}) if some else None
-        return setting_paths(kind.item_type, f"{path}.0", first)
-    return {path: kind}
-
-
-class Explained(msgspec.Struct, frozen=True):
+class EffectiveValue(msgspec.Struct, frozen=True):
     """One value of the effective configuration."""
 
     path: str
@@ -526,66 +337,13 @@ class Explained(msgspec.Struct, frozen=True):
     origin: Origin
 
 
-def explain(loaded: LoadedPreset) -> list[Explained]:
-    """The effective configuration, value by value, in the order of the structs."""
+def explain(loaded: LoadedPreset) -> list[EffectiveValue]:
+    """Return the effective configuration, value by value, in the order of the structs."""
     plain = msgspec.to_builtins(loaded.preset)
     out = []
     for path, value in leaves(plain):
         if value is None:  # a table that is left out
             continue
         entry = {"path": path, "value": value, "origin": loaded.origins.get(path, "default")}
-        out.append(msgspec.convert(entry, Explained))
+        out.append(msgspec.convert(entry, EffectiveValue))
     return out
-
-
-def to_toml(preset: Preset, remarks: Mapping[str, str] | None = None) -> str:
-    """The whole preset, defaults written out, as TOML that :func:`parse_preset` reads back equal.
-
-    ``remarks``: dotted path -> comment behind the value.
-    """
-    plain: Document = msgspec.to_builtins(preset)
-    lines: list[str] = []
-    _write_table(lines, "", "", plain, remarks or {})
-    return "\n".join(lines).strip() + "\n"
-
-
-def _write_table(
-    lines: list[str], name: str, path: str, table: Mapping[str, object], remarks: Mapping[str, str]
-) -> None:
-    """``name`` is the table's in TOML, ``path`` its dotted path with the indices of lists."""
-    nested: list[tuple[str, str, object]] = []
-    for key, value in table.items():
-        if value is None:  # left out
-            continue
-        below = f"{path}.{key}" if path else key
-        is_tables = isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)
-        if isinstance(value, dict) or is_tables:
-            nested.append((f"{name}.{_key(key)}" if name else _key(key), below, value))
-        else:
-            line = f"{_key(key)} = {_toml_value(value)}"
-            lines.append(f"{line:<42} # {remarks[below]}" if below in remarks else line)
-    for inner, below, value in nested:
-        if isinstance(value, dict):
-            if value:
-                lines += ["", f"[{inner}]"]
-                _write_table(lines, inner, below, value, remarks)
-        elif isinstance(value, (list, tuple)):
-            for i, item in enumerate(value):
-                lines += ["", f"[[{inner}]]"]
-                _write_table(lines, inner, f"{below}.{i}", item, remarks)
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
-    raise TypeError(f"a preset cannot hold {type(value).__name__}")

@@ -1,7 +1,7 @@
 """Settings for a game that was named in a preset's place: ``ludus train gymnasium/LunarLander-v3``.
 
 A shipped preset of that game gives them. For any other game they follow from what it declares: pictures,
-planes or numbers, choices or continuous actions, one seat or several. They are a start, no tuned result.
+planes or numbers, choices or continuous actions, one seat or several. They are a start and not tuned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class GamePreset(msgspec.Struct, frozen=True):
-    """``raw``: a preset file; ``source``: how errors call it; ``note``: where the settings are from."""
+    """Settings for a game.
+
+    Attributes:
+        raw: The bytes of a preset file.
+        source: Name of the file in errors.
+        note: Origin of the settings.
+    """
 
     raw: bytes
     source: str
@@ -31,13 +37,13 @@ class GamePreset(msgspec.Struct, frozen=True):
 
 
 def run_title(name: str) -> str:
-    """What a run of the game ``name`` is called: ``LunarLander-v3``."""
+    """Return the title of a run of the game ``name``: ``LunarLander-v3``."""
     last = name.rpartition("/")[2].rpartition(":")[2]
     return _ODD.sub("-", last).strip("-.") or "game"
 
 
 def preset_for(reference: str, declared: GameSpec, shipped: Mapping[str, Path]) -> GamePreset:
-    """The settings for a game.
+    """Return the settings for a game.
 
     Args:
         reference: The game as the user named it.
@@ -63,7 +69,7 @@ def preset_for(reference: str, declared: GameSpec, shipped: Mapping[str, Path]) 
 
 
 def settings_for(reference: str, declared: GameSpec) -> str:
-    """The text of a preset for a game without one."""
+    """Return the text of a preset for a game without one."""
     picture, planes = _has_planes(declared, PICTURE), _has_planes(declared, 1)
     continuous = any(head.kind == "continuous" for head in declared.heads)
     alone = declared.seats == 1
@@ -103,7 +109,7 @@ def _has_planes(declared: GameSpec, least: int) -> bool:
 
 
 def _nearest_kind(declared: GameSpec) -> str:
-    """The shipped preset to copy for such a game."""
+    """Return the shipped preset to copy for such a game."""
     if declared.seats > 1:
         return "openspiel-connect_four" if declared.turn_based else "minirts-self-play"
     if _has_planes(declared, PICTURE):
@@ -122,6 +128,6 @@ def _kind_text(declared: GameSpec) -> str:
 
 
 def _game_of(path: Path) -> str:
-    """The game of a shipped preset."""
+    """Return the game of a shipped preset."""
     game = from_toml(text_of(path.read_bytes())).get("game", {})
     return str(game.get("name", ""))

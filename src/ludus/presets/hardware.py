@@ -17,7 +17,7 @@ from ludus.presets.errors import ConfigError
 
 
 def thread_count(config: RunConfig) -> int:
-    """Threads of learner and sampler together: as asked, else the processors this process may use."""
+    """Return the threads of learner and sampler together; by default, one for each available processor."""
     if config.threads > 0:
         return config.threads
     if hasattr(os, "sched_getaffinity"):
@@ -26,7 +26,7 @@ def thread_count(config: RunConfig) -> int:
 
 
 def pool_thread_count(preset: Preset) -> int:
-    """Workers of the core. Without any the calling thread plays: right where the run has no other."""
+    """Return the workers of the core; 0 = the calling thread plays, where the run has no other thread."""
     if preset.pool.threads > 0:
         return preset.pool.threads
     threads = thread_count(preset.run)
@@ -34,8 +34,10 @@ def pool_thread_count(preset: Preset) -> int:
 
 
 def device_name(config: RunConfig) -> str:
-    """``cpu`` or ``cuda``; ``auto`` is the processor. Raises ``ConfigError`` when a GPU is asked for and
-    none is there.
+    """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``.
+
+    Raises:
+        ConfigError: ``cuda`` without a GPU.
     """
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError('run.device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
@@ -43,7 +45,7 @@ def device_name(config: RunConfig) -> str:
 
 
 def device_note(config: RunConfig) -> str:
-    """A line about a GPU that ``auto`` leaves alone; empty where there is none or it was not asked."""
+    """Return a line about a GPU that ``auto`` does not use; empty where there is none."""
     if config.device == "auto" and torch.cuda.is_available():
         return (
             'the GPU of this machine is not used: run.device = "auto" means the processor; '
@@ -53,7 +55,7 @@ def device_note(config: RunConfig) -> str:
 
 
 def has_fast_bfloat16() -> bool:
-    """True where this processor multiplies bfloat16 natively (AMX or AVX512-BF16); emulated it is slower."""
+    """Return whether this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             flags = next((line for line in file if line.startswith("flags")), "")
@@ -63,7 +65,7 @@ def has_fast_bfloat16() -> bool:
 
 
 def precision_name(config: RunConfig, device: str) -> str:
-    """``float32`` or ``bfloat16``."""
+    """Return ``float32`` or ``bfloat16``; ``auto`` is bfloat16 where the hardware has it natively."""
     if config.precision != "auto":
         return config.precision
     if device == "cuda":
@@ -72,7 +74,7 @@ def precision_name(config: RunConfig, device: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything that results may depend on."""
+    """Return the versions of the packages that results may depend on."""
     out = {"python": platform.python_version(), "torch": str(torch.__version__)}
     for name in ("numpy", "msgspec", "safetensors"):
         out[name] = metadata.version(name)
@@ -80,12 +82,12 @@ def versions() -> dict[str, str]:
 
 
 def signature_of(game: str) -> str:
-    """The number of ``ludus signature`` for a compiled game; empty for games in Python, which have none."""
+    """Return the number of ``ludus signature`` for a compiled game; empty for a game in Python."""
     return "" if is_python(game) else game_signature(game)
 
 
 def processor() -> str:
-    """The processor's name, as the system gives it."""
+    """Return the name of the processor, as the system reports it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
@@ -95,7 +97,7 @@ def processor() -> str:
 
 
 def host() -> dict[str, str]:
-    """The machine, for reports."""
+    """Return a description of the machine, for reports."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
@@ -105,11 +107,11 @@ def host() -> dict[str, str]:
 
 
 def command() -> tuple[str, ...]:
-    """The command line of this process."""
+    """Return the command line of this process."""
     return tuple(sys.argv)
 
 
 def run_name(title: str) -> str:
-    """``minirts-20261120-1530-3f2a``: a directory name that no two runs share."""
+    """Return a directory name that no two runs share: ``minirts-20261120-1530-3f2a``."""
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in title) or "run"
     return f"{safe}-{time.strftime('%Y%m%d-%H%M', time.gmtime())}-{os.urandom(2).hex()}"

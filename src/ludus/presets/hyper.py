@@ -1,4 +1,4 @@
-"""Settings of a preset by path, as a league's population changes them."""
+"""Hyper-parameters by path: settings of a preset that a league's population changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALGORITHM, PARAMS = "algorithm.", "game.params."
 
 
 def tunable_defaults(preset: Preset) -> dict[str, float]:
-    """The numbers of the preset that a population may change, game parameters by default included."""
+    """Return the numbers of the preset that a population may change, with the game's default parameters."""
     found = {
         ALGORITHM + name: float(value)
         for name, value in msgspec.to_builtins(preset.algorithm).items()
@@ -31,7 +31,12 @@ def tunable_defaults(preset: Preset) -> dict[str, float]:
 
 
 def with_hyper(preset: Preset, hyper: Mapping[str, float]) -> Preset:
-    """The preset with these settings. Paths outside of ``algorithm`` and ``game.params`` are the league's."""
+    """Return the preset with these settings.
+
+    Args:
+        preset: The preset.
+        hyper: Path -> value. Paths outside of ``algorithm`` and ``game.params`` belong to the league.
+    """
     algorithm: dict[str, float] = {}
     params: dict[str, ParamValue] = {}
     for path, value in hyper.items():

@@ -13,8 +13,9 @@ from ludus.league.checks import Surroundings, problems
 from ludus.league.config import LeagueConfig, Tune
 from ludus.presets import schema
 from ludus.presets.config import Preset
-from ludus.presets.file import LoadedPreset, setting_paths
+from ludus.presets.file import LoadedPreset
 from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
+from ludus.presets.overrides import setting_paths
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.references import load_weights

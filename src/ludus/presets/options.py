@@ -11,28 +11,28 @@ PARAMS = "game.params."
 
 
 def option_of(path: str) -> str:
-    """The command-line option of a path: ``--algorithm.learning-rate``."""
+    """Return the command-line option of a path: ``--algorithm.learning-rate``."""
     return "--" + path.replace("_", "-")
 
 
 def ends_with(path: str, key: str) -> bool:
-    """Whether ``key`` is ``path`` or its last parts."""
+    """Return whether ``key`` is ``path`` or its last parts."""
     return path == key or path.endswith(f".{key}")
 
 
 def full_path(
     key: str, here: Collection[str], every: Collection[str], params: Callable[[], Iterable[str]] = tuple
 ) -> str | Problem:
-    """The path of the setting that an option means by its last part.
+    """Return the path of the setting that an option names by its last part.
 
     Args:
         key: The option without its dashes in front: ``learning-rate``, ``self-play.slots``.
         here: Paths of the settings that the preset has, with its method and network.
         every: Paths of all settings, which other presets have.
-        params: Names of the game's parameters; asked where no setting is called so.
+        params: Returns the names of the game's parameters; called where no setting has that name.
 
     Returns:
-        The path, or why there is none: no such setting, or several.
+        The path, or the problem: no such setting, or several.
     """
     name = key.replace("-", "_")
     for paths in (here, every):
@@ -50,7 +50,7 @@ def full_path(
 
 
 def _hint(name: str, here: Collection[str], parameters: Iterable[str]) -> str:
-    """The settings whose last part is nearest, or what the option is called in other programs."""
+    """Return a hint: the settings whose last part is nearest, or those of a name in other programs."""
     options: dict[str, list[str]] = {}
     for path in (*here, *(PARAMS + p for p in parameters)):
         options.setdefault(path.rpartition(".")[2], []).append(path)

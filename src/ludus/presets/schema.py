@@ -1,8 +1,7 @@
-"""Checks plain data against msgspec structs and reports every mistake with its path.
+"""Checks of plain data against msgspec structs, with the path of every mistake.
 
-msgspec's own conversion stops at the first mistake and suggests no names; here all mistakes are reported, in
-the words of the file. Paths are dotted (``opponents.0.weight``), the
-same in a file and on the command line.
+msgspec's own conversion stops at the first mistake and suggests no names. Paths are dotted
+(``opponents.0.weight``), the same in a file and on the command line.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import msgspec.inspect as mi
 
 from ludus.flow.names import did_you_mean, nearest
 
-#: What settings are called in other programs -> here.
+#: Name of a setting in other programs -> its name here.
 SYNONYMS = {
     "lr": "learning_rate",
     "gamma": "discount",
@@ -63,7 +62,7 @@ _LARGEST = 2**63 - 1  # integer of a setting
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One mistake. ``path`` is where it sits ("" = the whole document), ``more`` a hint or empty."""
+    """One mistake. ``path`` is its place ("" = the whole document), ``more`` a hint or empty."""
 
     path: str
     text: str
@@ -71,14 +70,14 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def quoted(value: object) -> str:
-    """A value as an error shows it: short, on one line."""
+    """Return a value as an error shows it: short, on one line."""
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def expected(kind: mi.Type) -> str:
-    """What a value of this type looks like, in words."""
+    """Return a description of a value of this type."""
     if isinstance(kind, mi.BoolType):
         return "true or false"
     if isinstance(kind, (mi.IntType, mi.FloatType)):
@@ -121,7 +120,7 @@ def _plural(kind: mi.Type) -> str:
 
 
 def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
-    """Every mistake of plain data ``value`` (dict, list, str, int, float, bool) against ``kind``."""
+    """Yield every mistake of plain data ``value`` (dict, list, str, int, float, bool) against ``kind``."""
     kind = present(kind)
     if isinstance(kind, mi.UnionType) and variants(kind):
         yield from _check_variant(value, kind, path)
@@ -151,7 +150,7 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
 
 
 def present(kind: mi.Type) -> mi.Type:
-    """The type of a value that is there, of one that may be left out."""
+    """Return the type without ``None``, of a value that may be left out."""
     if not isinstance(kind, mi.UnionType):
         return kind
     types = tuple(t for t in kind.types if not isinstance(t, mi.NoneType))
@@ -159,7 +158,7 @@ def present(kind: mi.Type) -> mi.Type:
 
 
 def variants(kind: mi.Type) -> dict[str, mi.StructType]:
-    """The tables that a value of this type may be, by the name that tells which; empty for other types."""
+    """Return the tables that a value of this type may be, by their tag; empty for other types."""
     if not isinstance(kind, mi.UnionType):
         return {}
     structs = [t for t in kind.types if isinstance(t, mi.StructType) and isinstance(t.tag, str)]
@@ -167,9 +166,7 @@ def variants(kind: mi.Type) -> dict[str, mi.StructType]:
 
 
 def variant_of(value: object, kind: mi.Type) -> mi.StructType | None:
-    """Which of the tables ``value`` is: by its name, the first where it has none; None for an unknown
-    name.
-    """
+    """Return the table that the tag of ``value`` names: the first without a tag, None for an unknown one."""
     known = variants(kind)
     first = next(iter(known.values()))
     if not isinstance(value, dict) or first.tag_field not in value:
@@ -178,7 +175,7 @@ def variant_of(value: object, kind: mi.Type) -> mi.StructType | None:
 
 
 def owners_of(kind: mi.Type, chosen: mi.StructType) -> dict[str, str]:
-    """Key -> the setting under which it is one, for keys that other tables of ``kind`` have alone."""
+    """Return key -> the setting that enables it, for keys that only other tables of ``kind`` have."""
     here = {f.encode_name for f in chosen.fields}
     return {
         f.encode_name: f'{struct.tag_field} = "{name}"'
@@ -224,7 +221,14 @@ def _check_struct(
 
 
 def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, str]) -> str:
-    """What an error says about a key that the table ``path`` does not have. ``owners``: :func:`owners_of`."""
+    """Return the text of an error about a key that the table ``path`` lacks.
+
+    Args:
+        path: Path of the table; "" = the document.
+        key: The key.
+        kind: Type of the table.
+        owners: See :func:`owners_of`.
+    """
     full = f"{path}.{key}" if path else key
     if key in owners:
         return f'{full}: this key needs {path}.{owners[key]}, here it is "{kind.tag}"'
@@ -271,7 +275,7 @@ def _in_range(value: float, kind: mi.IntType | mi.FloatType) -> bool:
 
 
 def from_text(text: str, kind: mi.Type) -> object:
-    """The plain value that ``text`` of a command line stands for; the text itself where it fits nothing.
+    """Return the plain value that ``text`` of a command line means; the text itself where it fits nothing.
 
     Lists are written ``16,32`` or ``[16, 32]``. The result still has to pass :func:`check`.
     """
@@ -281,7 +285,7 @@ def from_text(text: str, kind: mi.Type) -> object:
         return _number(text, whole=True)
     if isinstance(kind, mi.FloatType):
         return _number(text, whole=False)
-    if isinstance(kind, mi.UnionType):  # a parameter of a game: whatever it looks like
+    if isinstance(kind, mi.UnionType):  # a parameter of a game: a truth value, a number or a string
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
         return number(text)
@@ -296,13 +300,13 @@ def from_text(text: str, kind: mi.Type) -> object:
 
 
 def number(text: str) -> int | float | str:
-    """``text`` as the integer or float that it looks like, else itself."""
+    """Return ``text`` as an integer or float if it is one, else unchanged."""
     value = _number(text, whole=True)
     return _number(text, whole=False) if isinstance(value, str) else value
 
 
 def _number(text: str, whole: bool) -> int | float | str:
-    """``1_000``, ``1e6`` (an integer where one is wanted) and ``0.5``; the text itself if it is no number."""
+    """Return the number of ``1_000``, ``1e6`` (an integer with ``whole``) or ``0.5``; else the text."""
     try:
         return int(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The game of a run's configuration, whatever method the run was trained by."""
+"""The game of a run's configuration, for any method that trained the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.presets import schema
 from ludus.presets.config import GameConfig
-from ludus.presets.file import MAX_BYTES, Document, PresetError
+from ludus.presets.document import Document
+from ludus.presets.file import MAX_BYTES, PresetError
 
 
 class _GameOnly(msgspec.Struct, frozen=True):

@@ -20,20 +20,21 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RatingTable:
-    """``rating: [N]`` and ``covariance: [N, N]`` in Elo; rows of anchors are 0. Without anchors the mean is
-    0.
+    """Ratings in Elo.
+
+    ``rating: [N]``, ``covariance: [N, N]``; rows of anchors are 0. Without anchors the mean is 0.
     """
 
     rating: Floats
     covariance: Floats
 
     def error(self) -> Floats:
-        """Standard errors ``[N]``."""
+        """Return the standard errors in Elo, ``[N]``."""
         errors: Floats = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         return errors
 
     def difference(self, i: int, j: int) -> tuple[float, float]:
-        """How much i is rated over j, and the standard error of that: errors of two players go together."""
+        """Return the rating of i less that of j, and its standard error: errors of two players correlate."""
         c = self.covariance
         variance = float(c[i, i] + c[j, j] - 2.0 * c[i, j])
         return float(self.rating[i] - self.rating[j]), math.sqrt(max(variance, 0.0))
@@ -42,7 +43,7 @@ class RatingTable:
 def bradley_terry(
     points: npt.ArrayLike, matches: npt.ArrayLike, anchors: Mapping[int, float] | None = None
 ) -> RatingTable:
-    """Ratings under which the results are likeliest. ``anchors``: index -> rating in Elo that stays.
+    """Return the maximum-likelihood ratings. ``anchors``: index -> rating in Elo that stays.
 
     Everyone else drew one match against a player of the anchors' mean rating (0 without anchors), so that
     ratings stay finite. Tables as in :func:`ludus.ratings.elo.check_pairs`. ``ValueError`` for an anchor

@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def iqm(scores: Scores) -> Scores:
-    """Interquartile mean of ``[..., S, K]``: the mean of the middle half of all S * K scores.
+    """Return the interquartile mean of ``[..., S, K]``: the mean of the middle half of all S * K scores.
 
     A quarter of the scores, rounded down, is left out at either end.
     """
@@ -60,9 +60,9 @@ def bootstrap_interval(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Percentile interval of ``statistic`` of ``scores: [S, K]`` by a stratified bootstrap.
+    """Return a percentile interval of ``statistic`` of ``scores: [S, K]`` by a stratified bootstrap.
 
-    Every task draws its S runs anew with replacement, independently of the other tasks (section 4 of the
+    Every task draws its S runs with replacement, independently of the other tasks (section 4 of the
     paper). Equal seeds give equal intervals. Raises ``ValueError`` for no runs or a wrong confidence.
     """
     array = _matrix(scores)
@@ -72,7 +72,7 @@ def bootstrap_interval(
 
 
 def improvement(scores: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Probability that a run of ``scores: [S, K]`` beats one of ``other: [S', K]`` on the same task.
+    """Return the probability that a run of ``scores: [S, K]`` beats one of ``other: [S', K]`` on a task.
 
     The mean over tasks of the Mann-Whitney statistic over S * S'; a draw counts as half. Raises
     ``ValueError`` for different tasks.
@@ -91,7 +91,7 @@ def improvement_interval(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Percentile interval of :func:`improvement`; the runs of both are drawn anew."""
+    """Return a percentile interval of :func:`improvement`; runs of both are drawn with replacement."""
     x, y = _matrix(scores), _matrix(other)
     rng = np.random.Generator(np.random.Philox(seed))
     found = [_improvement(_drawn(x, n, rng), _drawn(y, n, rng)) for n in _chunks(draws)]
@@ -99,8 +99,13 @@ def improvement_interval(
 
 
 def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int = 0) -> Summary:
-    """Scores of S runs of one task: Student's interval of the mean, from five runs on the bootstrap's of the
-    interquartile mean. Raises ``ValueError`` for no values, and for values that are not finite.
+    """Return the centre and interval of the scores of S runs of one task.
+
+    That is the interquartile mean with the bootstrap's interval for five runs and more, else the mean with
+    Student's.
+
+    Raises:
+        ValueError: There are no values, or some that are not finite.
     """
     array = np.asarray(values, np.float64).ravel()
     if not array.size:
@@ -129,7 +134,10 @@ def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int
 def paired_difference(
     scores: Mapping[int, float], other: Mapping[int, float], confidence: float = 0.95
 ) -> MeanInterval | None:
-    """Student's interval of ``scores - other`` over the seeds that both have; None for fewer than two."""
+    """Return Student's interval of ``scores - other`` over the seeds that both have.
+
+    None for fewer than two.
+    """
     shared = sorted(set(scores) & set(other))
     if len(shared) < 2:
         return None
@@ -149,7 +157,7 @@ def _chunks(draws: int) -> list[int]:
 
 
 def _drawn(scores: Scores, draws: int, rng: np.random.Generator) -> Scores:
-    """``[draws, S, K]``: the runs of every task, drawn with replacement."""
+    """Return ``[draws, S, K]``: the runs of every task, drawn with replacement."""
     runs, tasks = scores.shape
     rows = rng.integers(runs, size=(draws, runs, tasks))
     drawn: Scores = scores[rows, np.arange(tasks)]
@@ -157,7 +165,7 @@ def _drawn(scores: Scores, draws: int, rng: np.random.Generator) -> Scores:
 
 
 def _improvement(x: Scores, y: Scores) -> Scores:
-    """Of ``[..., S, K]`` and ``[..., S', K]``."""
+    """Return the probability for ``[..., S, K]`` and ``[..., S', K]``."""
     above = x[..., :, None, :] - y[..., None, :, :]
     share: Scores = ((above > 0) + 0.5 * (above == 0)).mean(axis=(-3, -2, -1))
     return share

@@ -28,7 +28,7 @@ class EloTable:
 
 
 def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """``points[i, j]`` that i made in ``matches[i, j]`` matches against j: a win is 1, a draw 1/2.
+    """Return ``points[i, j]`` of i in ``matches[i, j]`` matches against j: a win is 1, a draw 1/2.
 
     ``ValueError`` unless both are square, of one size, ``matches`` symmetric, and the points of both sides
     add up to the matches.
@@ -44,7 +44,7 @@ def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, 
 
 
 def connected(matches: npt.ArrayLike) -> list[list[int]]:
-    """Groups of players that met each other, directly or through others; each ascending, in rising order.
+    """Return groups of players that met, directly or through others; each ascending, in rising order.
 
     Ratings of two groups that never met cannot be compared: only the prior places them.
     """
@@ -66,12 +66,12 @@ def connected(matches: npt.ArrayLike) -> list[list[int]]:
 
 
 def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
-    """Maximum-likelihood ratings (Bradley and Terry 1952; Elo's scale: 400 points are odds of ten to one).
+    """Return maximum-likelihood ratings (Bradley and Terry 1952) in Elo: 400 points are odds of ten to one.
 
     A player that won or lost every match would have an infinite rating. One drawn match of each player
     against rating 0 keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors come from the curvature.
-    Where :func:`connected` finds several groups, ratings of different groups cannot be compared; ``groups``
-    says so. Arguments as in :func:`check_pairs`.
+    Where :func:`connected` finds several ``groups``, ratings of different groups cannot be compared.
+    Arguments as in :func:`check_pairs`.
     """
     p, m = check_pairs(points, matches)
     theta = np.zeros(len(p))

@@ -19,7 +19,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 def wilson_interval(wins: int, matches: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of ``wins`` successes in ``matches`` independent trials.
+    """Return Wilson's score interval of ``wins`` successes in ``matches`` independent trials.
 
     Keeps its coverage where the normal approximation fails, near 0 and 1 and for few matches
     (Wilson 1927). Without matches the rate is 0.5 in [0, 1].
@@ -54,7 +54,7 @@ class MeanInterval(msgspec.Struct, frozen=True):
 
 
 def student_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t distribution with ``freedom`` degrees of freedom, ``0 < probability < 1``.
+    """Return a quantile of Student's t with ``freedom`` degrees of freedom, ``0 < probability < 1``.
 
     Solves the distribution's finite sums (Abramowitz and Stegun 26.7.3 and 26.7.4) for the angle atan(t /
     sqrt(freedom)), in which they stay tame where t is huge.
@@ -70,7 +70,7 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 
 def _within(angle: float, freedom: int) -> float:
-    """Probability of -t to t, t = sqrt(freedom) tan(angle)."""
+    """Return the probability of -t to t, t = sqrt(freedom) tan(angle)."""
     sine, square = math.sin(angle), math.cos(angle) ** 2
     if freedom % 2:
         term = math.cos(angle)
@@ -87,7 +87,7 @@ def _within(angle: float, freedom: int) -> float:
 
 
 def _student(z: float, freedom: int) -> float:
-    """Student's t from the normal quantile ``z``: three terms of Abramowitz and Stegun 26.7.5."""
+    """Return Student's t from the normal quantile ``z`` (three terms of Abramowitz and Stegun 26.7.5)."""
     return (
         z
         + (z**3 + z) / (4.0 * freedom)
@@ -97,7 +97,7 @@ def _student(z: float, freedom: int) -> float:
 
 
 def check_finite(values: npt.NDArray[np.float64]) -> None:
-    """Raises ``ValueError`` that names the first of ``values`` that is not finite, and its place."""
+    """Raise ``ValueError`` with the first of ``values`` that is not finite, and its index."""
     wrong = np.argwhere(~np.isfinite(values))
     if len(wrong):
         place = [int(i) for i in wrong[0]]
@@ -106,7 +106,7 @@ def check_finite(values: npt.NDArray[np.float64]) -> None:
 
 
 def mean_interval(values: npt.ArrayLike, confidence: float = 0.95) -> MeanInterval:
-    """Student's interval of the mean of independent ``values: [N]``.
+    """Return Student's interval of the mean of independent ``values: [N]``.
 
     Bounds of fewer than two values are the value itself; without any, everything is 0. Raises ``ValueError``
     for values that are not finite, and unless ``0 < confidence < 1``.

@@ -1,4 +1,6 @@
-"""Nash averaging: ratings that copies of a player do not change (Balduzzi et al. 2018; paper 003, figure 6).
+"""Nash averaging: ratings that copies of a player do not change.
+
+Balduzzi et al. 2018; Tian et al. 2019 (ELF OpenGo), figure 6.
 
 An Elo rating depends on the other players in the table. Nash averaging rates players against the
 maximum-entropy Nash equilibrium: the mixture that no player beats.
@@ -29,11 +31,17 @@ class NashTable:
 
 
 def maximal_entropy_nash(advantage: npt.ArrayLike) -> Floats:
-    """The maximum-entropy Nash equilibrium ``[N]`` of the game where i gains ``advantage[i, j]`` against j.
+    """Compute the maximum-entropy Nash equilibrium of a symmetric zero-sum game.
 
-    ``advantage`` is antisymmetric. The equilibrium is the limit of entropy-regularised equilibria as the
-    temperature goes to 0. Newton's method finds each one from the previous, warmer one; its matrix, the
-    identity minus the product of an antisymmetric and a positive matrix, is always invertible.
+    The equilibrium is the limit of entropy-regularised equilibria as the temperature goes to 0. Newton's
+    method finds each one from the previous, warmer one; its matrix, the identity minus the product of an
+    antisymmetric and a positive matrix, is always invertible.
+
+    Args:
+        advantage: Antisymmetric ``[N, N]``; i gains ``advantage[i, j]`` against j.
+
+    Returns:
+        Probabilities ``[N]``.
     """
     a = np.asarray(advantage, np.float64)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or not np.isfinite(a).all() or not np.allclose(a, -a.T):
@@ -62,7 +70,7 @@ def maximal_entropy_nash(advantage: npt.ArrayLike) -> Floats:
 
 
 def _shorter(a: Floats, temperature: float, logits: Floats, step: Floats, worst: float) -> Floats:
-    """A Newton step, halved until it improves the residual."""
+    """Return a Newton step, halved until it improves the residual."""
     factor = 1.0
     for _ in range(30):
         moved = logits - factor * step
@@ -79,7 +87,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def nash_average(points: npt.ArrayLike, matches: npt.ArrayLike) -> NashTable:
-    """Ratings against the maximal-entropy mixture; arguments as in :func:`ludus.ratings.elo.check_pairs`.
+    """Return ratings against the maximum-entropy mixture; arguments as :func:`ludus.ratings.elo.check_pairs`.
 
     Advantages are logits of scores, with half a drawn match added to every pair that met; pairs that did not
     meet count as equal.

@@ -1,4 +1,4 @@
-"""Bradley-Terry ratings of thousands of players of whom most pairs never met.
+"""Bradley-Terry ratings of thousands of players; most pairs of them never met.
 
 The same likelihood and prior as :mod:`ludus.ratings.bradley_terry`, by pairs instead of tables. Newton's
 steps come from conjugate gradients, whose cost grows with the pairs that met. Errors need an inverse: players
@@ -36,7 +36,7 @@ class Pairs:
 def ratings_of_pairs(
     count: int, pairs: Pairs, anchors: Mapping[int, float], wanted: Sequence[int]
 ) -> tuple[Floats, Floats]:
-    """Ratings ``[count]`` in Elo and standard errors ``[len(wanted)]`` of the players ``wanted``.
+    """Return ratings ``[count]`` in Elo and standard errors ``[len(wanted)]`` of the players ``wanted``.
 
     Without anchors the mean is 0. What :func:`ludus.ratings.bradley_terry.bradley_terry` gives, to a
     thousandth of a rating and a hundredth of an error.
@@ -69,7 +69,7 @@ def ratings_of_pairs(
 
 
 def groups_of(players: Sequence[int], pairs: Pairs) -> list[list[int]]:
-    """``players``, ascending, by the groups that met: :func:`ludus.ratings.elo.connected` of pairs."""
+    """Return ``players``, ascending, by the groups that met: :func:`ludus.ratings.elo.connected` of pairs."""
     root = {k: k for k in players}
 
     def top(k: int) -> int:
@@ -92,7 +92,7 @@ def _sum(count: int, places: Indices, values: Floats) -> Floats:
 
 
 def _solve(pairs: Pairs, weight: Floats, own: Floats, free: npt.NDArray[np.bool_], right: Floats) -> Floats:
-    """``x`` with ``H x = right`` for the Hessian of the likelihood, 0 at anchors: conjugate gradients."""
+    """Return ``x`` with ``H x = right`` for the likelihood's Hessian, 0 at anchors: conjugate gradients."""
     count = len(own)
     diagonal = own + _sum(count, pairs.i, weight) + _sum(count, pairs.j, weight)
 
@@ -122,7 +122,7 @@ def _solve(pairs: Pairs, weight: Floats, own: Floats, free: npt.NDArray[np.bool_
 def _variances(
     pairs: Pairs, weight: Floats, own: Floats, free: npt.NDArray[np.bool_], wanted: Indices
 ) -> Floats:
-    """Diagonal of the inverse Hessian at ``wanted``; 0 at anchors."""
+    """Return the diagonal of the inverse Hessian at ``wanted``; 0 at anchors."""
     count = len(own)
     neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     for a, b, w in zip(pairs.i.tolist(), pairs.j.tolist(), weight.tolist(), strict=True):
@@ -159,7 +159,7 @@ _HALF = 1000  # rows of a dense matrix, beyond which single precision is enough
 
 
 def _inverse_of_triangle(lower: Matrix) -> Matrix:
-    """The inverse of a lower triangular matrix, by halves: products of blocks, which are fast."""
+    """Return the inverse of a lower triangular matrix, by halves: products of blocks, which are fast."""
     size = len(lower)
     if size <= _SMALL:
         small: Matrix = np.linalg.inv(lower)

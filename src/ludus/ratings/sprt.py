@@ -9,11 +9,20 @@ from typing import Literal
 def sprt(
     wins: int, losses: int, low: float, high: float, error: float = 0.05
 ) -> tuple[Literal["accept", "reject", ""], float]:
-    """Tests whether a player's share of decisive matches is ``high`` rather than ``low``.
+    """Test whether a player's share of decisive matches is ``high`` rather than ``low``.
 
-    Both errors have probability ``error``. Returns the verdict ("" = play on) and the logarithm of the
-    likelihood of ``high`` over that of ``low``. ``ValueError`` unless ``0 < low < high < 1`` and
-    ``0 < error < 0.5``.
+    Args:
+        wins: Matches won.
+        losses: Matches lost.
+        low: Share under the null hypothesis, above 0.
+        high: Share under the alternative, below 1 and above ``low``.
+        error: Probability of either error, in (0, 0.5).
+
+    Returns:
+        The verdict ("" = play on), and the logarithm of the likelihood of ``high`` over that of ``low``.
+
+    Raises:
+        ValueError: A number is out of range.
     """
     if not 0.0 < low < high < 1.0 or not 0.0 < error < 0.5:
         raise ValueError(f"sprt: low={low}, high={high}, error={error}")

@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 POINTS = 9.862  # P(win) = Phi(lead / POINTS) between players whose skill is known
 BETA = POINTS / math.sqrt(2.0)
-SIGMA = 25.0 / 3.0  # of a player that nobody has met
+SIGMA = 25.0 / 3.0  # of a player without matches
 DRAW = 0.02  # probability between equals
 
 _NORMAL = NormalDist()
@@ -24,8 +24,9 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A belief about a skill: normal with mean ``mu`` and deviation ``sigma``. ``sigma`` 0: an anchor,
-    stays.
+    """A belief about a skill: normal with mean ``mu`` and deviation ``sigma``.
+
+    ``sigma`` 0: an anchor, which does not change.
     """
 
     mu: float = 0.0
@@ -36,14 +37,14 @@ RANDOM = Skill(0.0, 0.0)  #: the anchor of the scale
 
 
 def win_probability(lead: float) -> float:
-    """That the higher one wins, of two whose skills are known and differ by ``lead``."""
+    """Return the probability that the stronger player wins, of two with known skills ``lead`` apart."""
     return _NORMAL.cdf(lead / POINTS)
 
 
 def rate_match(
     first: Sequence[Skill], second: Sequence[Skill], outcome: float, draw: float = DRAW
 ) -> tuple[list[Skill], list[Skill]]:
-    """Beliefs of both sides after one match; ``outcome`` of the first: above 0 won, 0 drawn, below 0 lost.
+    """Return both sides' skills after one match. ``outcome`` of the first: > 0 won, 0 drawn, < 0 lost.
 
     A side is a team whose skills add up. ``draw``: probability of a draw between equals. ``ValueError`` for
     an empty side, a ``draw`` outside [0, 1), and an outcome or a skill that is not finite.
@@ -104,7 +105,10 @@ def _drawn(lead: float, margin: float) -> tuple[float, float]:
 def rate_all(
     matches: Iterable[tuple[str, str, float]], anchors: Mapping[str, float] | None = None, draw: float = DRAW
 ) -> dict[str, Skill]:
-    """Skills of all players of ``matches``, (player, opponent, outcome) in their order; ``anchors`` stay."""
+    """Return the skills of all players of ``matches``, rated in their order; ``anchors`` stay.
+
+    A match is (player, opponent, outcome).
+    """
     skills = {name: Skill(mu, 0.0) for name, mu in (anchors or {}).items()}
     for player, opponent, outcome in matches:
         if player == opponent:

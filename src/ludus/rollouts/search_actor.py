@@ -48,7 +48,7 @@ class SearchActor:
         states = [self._pool.slot_state(slot) for slot in slots]
         plies = [self._pool.slot_tick(slot) for slot in slots]
         if self.forgets:
-            self._player.forget(batch.step)
+            self._player.restart(batch.step)
         found = self._player.decide([int(r) for r in batch.rows], states, plies=plies)
         actions = np.array([[f.move] for f in found], np.int32)
         share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]

@@ -70,8 +70,10 @@ class FileRecord(msgspec.Struct, frozen=True):
 
 
 class StateFile(msgspec.Struct, frozen=True):
-    """Content of ``state.json``. ``state`` belongs to the caller. ``signature``: empty for a user without a
-    key."""
+    """Content of ``state.json``.
+
+    ``state`` belongs to the caller. ``signature``: empty for a user without a key.
+    """
 
     schema: int
     version: int
@@ -82,10 +84,10 @@ class StateFile(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """Content of ``best.json`` and ``last.json``. ``score``: what made it best (NaN-free), 0 for last.
+    """Content of ``best.json`` and ``last.json``.
 
-    ``version``: of the checkpoint. ``player``: the member of a league whose weights in it are meant, and
-    ``own`` their version.
+    ``version``: of the checkpoint. ``score``: of its evaluation, finite; 0 in ``last.json``. ``player``: the
+    member of a league whose weights in it are meant, and ``own`` their version.
     """
 
     version: int
@@ -96,11 +98,12 @@ class Pointer(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Checkpoint:
-    """``state``: the trainer's own state as JSON text.
+    """Everything that a run resumes from.
 
-    ``signed``: read from a file that this user's key signed, as this version of this run. Otherwise nothing
-    of ``rollout`` may reach the core's memory. Written, not read: ``members``, the weights of each member of
-    a league, and ``player``, the one whose weights ``weights`` are.
+    ``state``: the trainer's own state as JSON text. ``signed``: read from a file that this user's key
+    signed, as this version of this run. Otherwise nothing of ``rollout`` may reach the core's memory.
+    Written, not read: ``members``, the weights of each member of a league, and ``player``, the one whose
+    weights ``weights`` are.
     """
 
     weights: Weights
@@ -113,17 +116,25 @@ class Checkpoint:
 
     @property
     def version(self) -> int:
+        """Version of the weights."""
         return self.weights.meta.version
 
 
 class CheckpointStore:
     """The ``checkpoints`` directory of a run. One process writes; any may read.
 
-    ``identity``: of the run; signatures bind a checkpoint to it. ``unsigned``: why the last saved checkpoint
-    has no signature, empty if it has one.
+    Attributes:
+        unsigned: Why the last saved checkpoint has no signature; empty if it has one.
     """
 
     def __init__(self, directory: Path, keep: int = 3, identity: Callable[[], str] = str) -> None:
+        """Open the store at ``directory``, which may not exist yet.
+
+        Args:
+            directory: The folder of checkpoints.
+            keep: Number of newest checkpoints that stay on disk, at least 1.
+            identity: Returns the identity of the run; signatures bind a checkpoint to it.
+        """
         if keep < 1:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
         self.directory, self.keep, self._identity = directory, keep, identity
@@ -135,19 +146,21 @@ class CheckpointStore:
         self.held: frozenset[tuple[str, int]] = frozenset()
 
     def path(self, version: int) -> Path:
+        """Return the folder of the checkpoint ``version``, which may not exist."""
         return self.directory / f"{version:0{DIGITS}d}"
 
     def versions(self) -> list[int]:
-        """Versions that have a directory, ascending."""
+        """Return the versions that have a directory, ascending."""
         if not self.directory.is_dir():
             return []
         names = (p.name for p in self.directory.iterdir() if p.is_dir())
         return sorted(int(n) for n in names if len(n) == DIGITS and n.isdecimal())
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Writes the checkpoint, points ``last`` at it and removes checkpoints beyond ``keep``.
+        """Write the checkpoint, point ``last`` at it and remove checkpoints beyond ``keep``.
 
-        Raises ``OSError`` when it cannot be written; older checkpoints stay intact.
+        Raises:
+            OSError: It cannot be written; older checkpoints stay intact.
         """
         own_folder(self.directory, make=True)
         self._sweep()
@@ -176,7 +189,12 @@ class CheckpointStore:
         return target
 
     def load(self, version: int) -> Checkpoint:
-        """A complete checkpoint. Raises ``RunNotFound`` or ``CorruptFile``."""
+        """Return a complete checkpoint.
+
+        Raises:
+            RunNotFound: There is no checkpoint of this version.
+            CorruptFile: One of its files is missing, damaged or of another schema.
+        """
         folder = self.path(version)
         if not folder.is_dir():
             raise RunNotFound(f"{folder}: no such checkpoint; there are {self._there()}")
@@ -198,11 +216,11 @@ class CheckpointStore:
         )
 
     def load_state(self, version: int) -> bytes:
-        """The state alone, without its tensors. Raises ``RunNotFound`` or ``CorruptFile``."""
+        """Return the state alone, without its tensors. Raises ``RunNotFound`` or ``CorruptFile``."""
         return bytes(self._read_state(self.path(version)).state)
 
     def load_last(self) -> tuple[Checkpoint, list[str]]:
-        """The newest intact checkpoint, and a message for every newer one that is damaged."""
+        """Return the newest intact checkpoint, and a message for every newer one that is damaged."""
         problems: list[str] = []
         for version in reversed(self.versions()):
             try:
@@ -213,10 +231,11 @@ class CheckpointStore:
         raise RunNotFound(f"{self.directory}: no checkpoint to resume from ({detail})")
 
     def point(self, name: PointerName, pointer: Pointer) -> None:
+        """Let ``name`` point at a checkpoint. Raises ``OSError``."""
         write_atomic(self.directory / f"{name}.json", msgspec.json.encode(pointer))
 
     def pointer(self, name: PointerName) -> Pointer | None:
-        """The version that ``name`` points at; None if it is gone."""
+        """Return what ``name`` points at; None if that checkpoint is gone."""
         path = self.directory / f"{name}.json"
         try:
             pointer = from_json(read_bounded(path, MAX_POINTER_BYTES), Pointer)
@@ -227,7 +246,7 @@ class CheckpointStore:
         return pointer if self.path(pointer.version).is_dir() else None
 
     def resolve(self, reference: str) -> int:
-        """Version that ``best``, ``last`` or a number names; a number may omit its leading zeros.
+        """Return the version that ``best``, ``last`` or a number names; a number may omit its leading zeros.
 
         ``best`` is ``last`` while nothing has been evaluated. Raises ``RunNotFound``.
         """
@@ -244,7 +263,7 @@ class CheckpointStore:
         )
 
     def weights_path(self, reference: str) -> Path:
-        """The weights that ``best``, ``last`` or a version name; of a league the member's file."""
+        """Return the weights file of ``best``, ``last`` or a version; in a league the member's file."""
         version, own = self.resolve(reference), None
         if reference in ("best", "last"):
             pointer = (self.pointer("best") if reference == "best" else None) or self.pointer("last")
@@ -253,16 +272,16 @@ class CheckpointStore:
         return own or self.path(version) / WEIGHTS_FILE
 
     def members(self, version: int) -> dict[str, Path]:
-        """Files of the members of a league in the checkpoint ``version``, by name; of each the newest."""
+        """Return the newest weights file of each member in the checkpoint ``version``, by name."""
         return {member_of_file(p)[0]: p for p in self._member_files(version)}
 
     def member_path(self, version: int, player: str) -> Path | None:
-        """The weights of a member of a league at its ``version``, from the newest checkpoint with them."""
+        """Return the weights of ``player`` at ``version``, from the newest checkpoint that has them."""
         found = (self._file_in(number, player, version) for number in reversed(self.versions()))
         return next((path for path in found if path is not None), None)
 
     def holding(self, version: int, player: str = "") -> int | None:
-        """The checkpoint with ``version`` of the weights, in a league of those of ``player``; or None."""
+        """Return the checkpoint with weights of ``version`` (in a league of ``player``), or None."""
         if not player:
             return version if version in self.versions() else None
         path = self.member_path(version, player)
@@ -273,7 +292,7 @@ class CheckpointStore:
         return next((p for p in files if member_of_file(p) == (player, version)), None)
 
     def _member_files(self, version: int) -> list[Path]:
-        """By name, so that versions of a member ascend."""
+        """Return them sorted by name, so that versions of a member ascend."""
         folder = self.path(version)
         if folder.is_symlink() or not folder.is_dir():
             return []
@@ -281,7 +300,7 @@ class CheckpointStore:
         return sorted(p for p in files if _MEMBER_FILE.fullmatch(p.name))
 
     def _carried(self, checkpoint: Checkpoint) -> list[tuple[str, bytes]]:
-        """Files of the checkpoint that ``checkpoint`` replaces: weights of members that are still wanted."""
+        """Return weights of members that a checkpoint about to be replaced has and that are still needed."""
         best = self.pointer("best")
         wanted = self.held | ({(best.player, best.own)} if best is not None else set())
         new = {(name, w.meta.version) for name, w in checkpoint.members.items()}
@@ -307,7 +326,7 @@ class CheckpointStore:
         return state
 
     def _signed(self, state: StateFile) -> StateFile:
-        """``state`` with its signature; unchanged without a key, with the reason in :attr:`unsigned`."""
+        """Return ``state`` with its signature; unchanged without a key (:attr:`unsigned` has the reason)."""
         self.unsigned = ""
         try:
             return msgspec.structs.replace(state, signature=sign(self._message(state)))
@@ -316,7 +335,7 @@ class CheckpointStore:
             return state
 
     def _message(self, state: StateFile) -> bytes:
-        """The signed message: the run, the version, and every byte of the checkpoint by its digest."""
+        """Return the signed message: the run, the version, and every byte of the checkpoint by its digest."""
         files = [[name, record.size, record.sha256] for name, record in sorted(state.files.items())]
         return msgspec.json.encode(
             ["ludus checkpoint", state.schema, self._identity(), state.version, files, state.state_sha256]
@@ -326,7 +345,7 @@ class CheckpointStore:
         return ", ".join(str(v) for v in self.versions()) or "none"
 
     def _sweep(self) -> None:
-        """Removes the temporary files of killed writers."""
+        """Remove the temporary files of killed writers."""
         for path in self.directory.glob("*" + TEMPORARY):
             with contextlib.suppress(OSError):
                 remove_tree(path)
@@ -341,8 +360,9 @@ class CheckpointStore:
 
 
 def member_of_file(path: Path) -> tuple[str, int]:
-    """The member of a league whose weights a file of a checkpoint holds, and their version; "" for any other
-    file.
+    """Return the member of a league whose weights a checkpoint's file holds, and their version.
+
+    The name is empty for any other file.
     """
     match = _MEMBER_FILE.fullmatch(path.name)
     return (match[1], int(match[2])) if match is not None else ("", -1)
@@ -353,7 +373,7 @@ def _member_file(player: str, weights: Weights) -> str:
 
 
 def _check_file(path: Path, record: FileRecord) -> None:
-    """Raises ``CorruptFile`` for a file other than the one written."""
+    """Raise ``CorruptFile`` for a file other than the one written."""
     _check_size(path, record)
     with open_regular(path) as file:
         digest = hashlib.sha256()
@@ -363,7 +383,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 
 
 def _read_checked(path: Path, record: FileRecord) -> dict[str, Array]:
-    """The tensors of exactly the checked bytes: the file cannot be exchanged in between."""
+    """Return the tensors of exactly the checked bytes: the file cannot be exchanged in between."""
     _check_size(path, record)
     data = read_bounded(path, record.size)
     _check_digest(path, hashlib.sha256(data).hexdigest(), record)

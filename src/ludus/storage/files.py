@@ -1,8 +1,9 @@
 """Bounded reads, atomic writes, and the only ways in which a file of a run, sweep or report is opened.
 
-A run directory may be anybody's. So nothing is written through a link: :func:`open_own` opens a regular file
-with one name, :func:`write_synced` makes its file exclusively, :func:`own_folder` refuses a folder that is a
-link. Reads follow links, but :func:`open_regular` reads nothing else than a regular file, so that none hangs.
+A run directory may come from another user. So nothing is written through a link: :func:`open_own` opens a
+regular file with one name, :func:`write_synced` makes its file exclusively, :func:`own_folder` refuses a
+folder that is a link. Reads follow links, but :func:`open_regular` reads nothing else than a regular file, so
+that none hangs.
 
 A file appears under its name only by ``rename``, after its bytes and then its directory have been
 fsynced. An earlier failure (full disk, kill -9) leaves the previous file untouched and at most a ``*.tmp``
@@ -29,7 +30,7 @@ _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a regular file to read it. Raises ``OSError``, and ``CorruptFile`` for a pipe or a device."""
+    """Open a regular file to read it. Raises ``OSError``, and ``CorruptFile`` for a pipe or a device."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer must not hang
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -41,12 +42,13 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Opens a file to write into it, or makes it; gives its descriptor.
+    """Open a file to write into it, or make it; return its descriptor.
 
     ``flags``: of ``os.open``, without ``O_TRUNC``: a file is checked before it changes.
 
-    Raises ``OSError``, and ``CorruptFile`` for a link, a file with several names (a hard link) and anything
-    else than a regular file.
+    Raises:
+        OSError: The file cannot be opened.
+        CorruptFile: It is a link, has several names (a hard link), or is no regular file.
     """
     assert not flags & os.O_TRUNC
     try:
@@ -69,7 +71,7 @@ def open_own(path: Path, flags: int) -> int:
 
 
 def own_folder(path: Path, *, make: bool = False) -> None:
-    """Raises ``CorruptFile`` where ``path`` is there and is a link or no folder; ``make``: makes it."""
+    """Raise ``CorruptFile`` where ``path`` is there and is a link or no folder; ``make``: create it."""
     if path.is_symlink():
         raise CorruptFile(f"{path}: a link, expected a folder; remove it")
     if path.exists() and not path.is_dir():
@@ -79,10 +81,11 @@ def own_folder(path: Path, *, make: bool = False) -> None:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """The whole content of ``path``, a regular file of at most ``limit`` bytes.
+    """Return the whole content of ``path``, a regular file of at most ``limit`` bytes.
 
-    Raises ``OSError``, and ``CorruptFile`` for a longer file or anything else than a regular file (a pipe, a
-    device), which is not read.
+    Raises:
+        OSError: The file cannot be read.
+        CorruptFile: It is longer, or no regular file (a pipe, a device); it is not read then.
     """
     with open_regular(path) as file:
         data = file.read(limit + 1)
@@ -92,7 +95,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def fsync_directory(path: Path) -> None:
-    """Makes a rename inside ``path`` durable. Some systems lack it; there the rename alone must suffice."""
+    """Make a rename inside ``path`` durable. Some systems lack it; there the rename alone must suffice."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
@@ -106,7 +109,7 @@ def fsync_directory(path: Path) -> None:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Writes ``data`` to a new file and fsyncs it. A link that had its name is removed, not followed."""
+    """Write ``data`` to a new file and fsync it. A link that had its name is removed, not followed."""
     with open_new(path) as out:
         out.write(data)
         out.flush()
@@ -114,18 +117,18 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def open_new(path: Path) -> BinaryIO:
-    """A new file to write, in place of what had its name. Raises ``OSError``."""
+    """Return a new file to write, in place of what had its name. Raises ``OSError``."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, _EXCLUSIVE, 0o644), "wb")
 
 
 def file_part(text: str) -> str:
-    """``text`` as a part of a file's name that Windows takes too, and scp: ``mcts:400`` is ``mcts-400``."""
+    """Return ``text`` as part of a file's name, also for Windows and scp: ``mcts:400`` is ``mcts-400``."""
     return _NO_FILE_PART.sub("-", text)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replaces ``path`` by ``data``, or leaves it unchanged on any ``OSError``."""
+    """Replace ``path`` by ``data``, or leave it unchanged on any ``OSError``."""
     aside = path.with_name(path.name + TEMPORARY)
     try:
         write_synced(aside, data)
@@ -138,7 +141,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a folder with its content, a file or a link (not its target), if it is there."""
+    """Remove a folder with its content, a file or a link (not its target), if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -146,7 +149,7 @@ def remove_tree(path: Path) -> None:
 
 
 def remove_directory(path: Path) -> None:
-    """Removes directory ``path``; a kill never leaves a partial directory under its name."""
+    """Remove directory ``path``; a kill never leaves a partial directory under its name."""
     aside = path.with_name(path.name + ".old" + TEMPORARY)
     with contextlib.suppress(OSError):
         remove_tree(aside)
@@ -156,7 +159,7 @@ def remove_directory(path: Path) -> None:
 
 
 def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
-    """Creates directory ``path`` atomically, with the content that ``fill(temporary_directory)`` writes.
+    """Create directory ``path`` atomically, with the content that ``fill(temporary_directory)`` writes.
 
     ``fill`` must fsync its files (:func:`write_synced`). An existing ``path`` is replaced.
     """

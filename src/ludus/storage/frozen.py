@@ -1,10 +1,10 @@
 """Frozen players of a league: ``snapshots/PLAYER/VERSION.safetensors`` in the run directory.
 
-Beside the weights lies ``VERSION.learner.safetensors`` where a member may go on from the player: its
+Beside the weights lies ``VERSION.learner.safetensors`` where a member may continue from the player: its
 optimiser and whatever else the learner holds besides the network.
 
-``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Version 0 is what a member
-began with: nobody froze it, so it is named by its number alone. Names come from people and from files:
+``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Version 0 is a member's
+initial weights; it is no frozen player, so only its number names it. Names come from people and from files:
 everything that is not a plain name is refused before a path is made of it.
 """
 
@@ -34,7 +34,7 @@ _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
 class LearnerState(NamedTuple):
-    """What a learner holds besides its network's weights: arrays by name, and counters."""
+    """State of a learner besides its network's weights: arrays by name, and counters."""
 
     arrays: dict[str, Array]
     counters: dict[str, int]
@@ -49,10 +49,11 @@ class FrozenPlayers:
     """The frozen players of one run. One process writes; any may read."""
 
     def __init__(self, directory: Path) -> None:
+        """Open the frozen players in ``directory``, which may not exist yet."""
         self.directory = directory
 
     def path(self, player: str, version: int) -> Path:
-        """Where the weights of ``player`` at ``version`` lie. ``ValueError`` for what cannot be a name."""
+        """Return the path of the weights of ``player`` at ``version``. ``ValueError`` for no valid name."""
         if not is_player_name(player) or not 0 <= version < 10**18:
             raise ValueError(
                 f"player {player[:80]!r}, version {version}: expected a name like main, and 0 or more"
@@ -60,18 +61,18 @@ class FrozenPlayers:
         return self.directory / player / f"{version:0{DIGITS}d}{SUFFIX}"
 
     def save(self, player: str, weights: Weights) -> Path:
-        """Writes the weights of ``player``, durable when it returns. Raises ``OSError``."""
+        """Write the weights of ``player``, durable when it returns. Raises ``OSError``."""
         path = self.path(player, weights.meta.version)
         self._make_folder(path)
         write_atomic(path, encode_weights(weights))
         return path
 
     def learner_path(self, player: str, version: int) -> Path:
-        """Where the state of the learner of ``player`` at ``version`` lies. Raises as :meth:`path`."""
+        """Return the path of the learner's state of ``player`` at ``version``. Raises as :meth:`path`."""
         return self.path(player, version).with_suffix(LEARNER_SUFFIX)
 
     def save_learner(self, player: str, version: int, state: LearnerState) -> Path:
-        """Writes the state of a learner, durable when it returns. Raises ``OSError``."""
+        """Write the state of a learner, durable when it returns. Raises ``OSError``."""
         path = self.learner_path(player, version)
         self._make_folder(path)
         counters = msgspec.json.encode(state.counters).decode()
@@ -79,7 +80,7 @@ class FrozenPlayers:
         return path
 
     def load_learner(self, player: str, version: int) -> LearnerState:
-        """Raises ``RunNotFound`` or ``CorruptFile``."""
+        """Return the state of a learner. Raises ``RunNotFound`` or ``CorruptFile``."""
         path = self.learner_path(player, version)
         arrays, metadata = decode_file(path)
         try:
@@ -91,7 +92,7 @@ class FrozenPlayers:
         return LearnerState(arrays, counters)
 
     def load(self, player: str, version: int) -> Weights:
-        """Raises ``RunNotFound`` or ``CorruptFile``."""
+        """Return the weights of ``player`` at ``version``. Raises ``RunNotFound`` or ``CorruptFile``."""
         return read_weights(self.find(f"{player}:{version}"))
 
     def _make_folder(self, path: Path) -> None:
@@ -102,13 +103,13 @@ class FrozenPlayers:
             fsync_directory(self.directory)
 
     def players(self) -> list[str]:
-        """Names of the players that have frozen weights, sorted."""
+        """Return the names of the players that have frozen weights, sorted."""
         if not self.directory.is_dir():
             return []
         return sorted(p.name for p in self.directory.iterdir() if is_player_name(p.name) and _is_folder(p))
 
     def versions(self, player: str) -> list[int]:
-        """Versions of ``player``, ascending."""
+        """Return the versions of ``player``, ascending."""
         folder = self.directory / player
         if not is_player_name(player) or not _is_folder(folder):
             return []
@@ -116,7 +117,7 @@ class FrozenPlayers:
         return sorted(int(p.stem) for p in files if _VERSION.fullmatch(p.stem))
 
     def find(self, name: str) -> Path:
-        """The weights file that ``PLAYER:VERSION`` or ``PLAYER:last`` names.
+        """Return the weights file that ``PLAYER:VERSION`` or ``PLAYER:last`` names.
 
         Raises ``RunNotFound`` with the nearest name.
         """

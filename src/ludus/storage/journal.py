@@ -52,7 +52,7 @@ _TABLES = {
 
 
 class _Frozen(msgspec.Struct):
-    """What the body of an event of kind ``frozen`` says of the player."""
+    """Body of an event of kind ``frozen``."""
 
     version: int
 
@@ -74,9 +74,14 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """A new, empty journal. Raises ``RunExists`` if there is a file, ``OSError`` if none can be made."""
+        """Make a new, empty journal.
+
+        Raises:
+            RunExists: There is a file.
+            OSError: None can be made.
+        """
         if path.is_symlink() or path.exists():
-            raise RunExists(f"{path}: exists already; a league begins with a journal of its own")
+            raise RunExists(f"{path}: exists already; a league starts with a journal of its own")
         made = path.with_name(path.name + TEMPORARY)  # killed here, nothing has the journal's name
         made.unlink(missing_ok=True)
         try:
@@ -97,15 +102,18 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path) -> Journal:
-        """An existing journal, to go on writing it.
+        """Open an existing journal to continue writing it.
 
-        Raises ``RunNotFound``, ``CorruptFile`` (damaged, or of another version of ludus) and ``JournalBusy``.
+        Raises:
+            RunNotFound: There is none.
+            CorruptFile: It is damaged, or of another version of ludus.
+            JournalBusy: Another process writes it.
         """
         return cls._existing(path, "rw")
 
     @classmethod
     def read(cls, path: Path) -> Journal:
-        """An existing journal, to read it while another process may write. Raises as :meth:`open`."""
+        """Open an existing journal to read it while another process may write. Raises as :meth:`open`."""
         return cls._existing(path, "ro")
 
     @classmethod
@@ -125,7 +133,7 @@ class Journal:
                 if mode == "rw":
                     database.close()
                     database = _connect(path, mode)
-                    database.execute("BEGIN IMMEDIATE")  # says at once whether another process writes
+                    database.execute("BEGIN IMMEDIATE")  # fails at once where another process writes
                     database.execute("ROLLBACK")
             except BaseException:
                 database.close()
@@ -139,13 +147,17 @@ class Journal:
 
     @property
     def waiting(self) -> int:
-        """How many rows are in memory only."""
+        """Number of rows that are in memory only."""
         return len(self._pending)
 
     def append(self, rows: Sequence[JournalRow]) -> bool:
-        """Writes ``rows`` and all that wait in one transaction. False: none was written, all of them wait.
+        """Write ``rows`` and all that wait in one transaction.
 
-        Raises ``ValueError`` for rows that no journal may hold, before anything is written.
+        Returns:
+            Whether they were written; if not, all of them wait.
+
+        Raises:
+            ValueError: No journal may hold these rows. Nothing has been written.
         """
         number = self.last
         for row in rows:
@@ -155,7 +167,7 @@ class Journal:
         return self.flush()
 
     def flush(self) -> bool:
-        """Tries again to write the rows that wait. True when none is left."""
+        """Try again to write the rows that wait. Returns whether none is left."""
         if not self._pending:
             return True
         try:
@@ -181,7 +193,7 @@ class Journal:
         return True
 
     def sync(self) -> bool:
-        """Makes what is written survive a power cut. False while rows wait or where the disk refuses."""
+        """Make what is written survive a power cut. Returns False while rows wait or the disk refuses."""
         if not self.flush():
             return False
         try:
@@ -198,9 +210,11 @@ class Journal:
         return True
 
     def rewind(self, number: int) -> int:
-        """Removes all events after ``number``, for a run that resumes from there. Gives how many went.
+        """Remove all events after ``number``, for a run that resumes from there; return how many.
 
-        Raises ``CorruptFile`` if the journal ends before ``number``, and ``JournalBusy``.
+        Raises:
+            CorruptFile: The journal ends before ``number``.
+            JournalBusy: Another process writes it.
         """
         if not 0 <= number <= self.last:
             raise CorruptFile(
@@ -216,7 +230,7 @@ class Journal:
         return gone
 
     def rows(self, after: int = 0) -> Iterator[JournalRow]:
-        """All events after number ``after``, in order. Raises ``CorruptFile``."""
+        """Yield all events after number ``after``, in order. Raises ``CorruptFile``."""
         with _explained(self.path):
             events = self._database.execute(
                 "SELECT number, substr(kind, 1, ?1), substr(member, 1, ?1), time, substr(body, 1, ?2) "
@@ -234,14 +248,14 @@ class Journal:
         yield from self._pending_after(after)
 
     def count(self, *kinds: str) -> int:
-        """How many events of ``kinds`` are written. Raises ``CorruptFile``."""
+        """Return how many events of ``kinds`` are written. Raises ``CorruptFile``."""
         places = ", ".join("?" * len(kinds))
         with _explained(self.path):
             found = self._database.execute(f"SELECT count(*) FROM events WHERE kind IN ({places})", kinds)
             return int(found.fetchone()[0])
 
     def frozen(self) -> set[tuple[str, int]]:
-        """Member and version of every frozen player of the league. Raises ``CorruptFile``."""
+        """Return member and version of every frozen player of the league. Raises ``CorruptFile``."""
         with _explained(self.path):
             found = self._database.execute(
                 "SELECT substr(member, 1, ?), substr(body, 1, ?) FROM events WHERE kind = 'frozen'",
@@ -267,15 +281,17 @@ class Journal:
         return tuple(Tally(*row) for row in found)
 
     def close(self) -> None:
-        """Closes the file. Rows that wait are tried once more. Idempotent."""
+        """Close the file. Rows that wait are tried once more. Idempotent."""
         with contextlib.suppress(sqlite3.Error):
             self.flush()
         self._database.close()
 
     def __enter__(self) -> Journal:
+        """Return the journal, which :meth:`close` closes at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the file."""
         self.close()
 
 
@@ -343,7 +359,7 @@ def _check_types(
     times: Sequence[object],
     counts: Sequence[object],
 ) -> None:
-    """Raises ``ValueError`` for values of another type: SQLite stores any in any column."""
+    """Raise ``ValueError`` for values of another type: SQLite stores any in any column."""
     for values, kind in ((strings, str), (bodies, bytes), (times, float), (counts, int)):
         for value in values:
             if not isinstance(value, kind):
@@ -351,7 +367,7 @@ def _check_types(
 
 
 def _check_row(row: JournalRow, number: int) -> None:
-    """Raises ``ValueError`` unless a journal may hold ``row`` as its event ``number``."""
+    """Raise ``ValueError`` unless a journal may hold ``row`` as its event ``number``."""
     where = f"event {number}"
     if row.number != number:
         raise ValueError(f"{where}: found number {row.number!r}")
@@ -386,7 +402,7 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as those of this package."""
+    """Turn SQLite's errors into those of this package."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -26,7 +26,12 @@ class JsonlWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises ``OSError``, and ``CorruptFile`` for a link or anything else than a file of its own."""
+        """Open ``path``, and remove an unfinished last line.
+
+        Raises:
+            OSError: The file cannot be opened.
+            CorruptFile: It is a link or anything else than a file of its own.
+        """
         self.path = path
         self._fd = open_own(path, os.O_RDWR | os.O_APPEND)
         try:
@@ -36,10 +41,11 @@ class JsonlWriter:
             raise
 
     def append(self, row: Row | msgspec.Struct) -> None:
+        """Append one row. Raises ``OSError``."""
         self.append_many([row])
 
     def append_many(self, rows: list[Row] | list[msgspec.Struct] | list[Row | msgspec.Struct]) -> None:
-        """All of ``rows`` in one write, or none of them."""
+        """Append all of ``rows`` in one write, or none of them. Raises ``OSError``."""
         data = b"".join(to_json(row) + b"\n" for row in rows)
         before = os.fstat(self._fd).st_size
         try:
@@ -51,11 +57,11 @@ class JsonlWriter:
             raise
 
     def size(self) -> int:
-        """Size in bytes, as :meth:`truncate` takes it."""
+        """Return the size in bytes, as :meth:`truncate` takes it."""
         return os.fstat(self._fd).st_size
 
     def truncate(self, size: int) -> None:
-        """Truncates to an earlier size: a resumed run writes the rows after its checkpoint again.
+        """Truncate to an earlier size: a resumed run writes the rows after its checkpoint again.
 
         A size inside a row removes that row too.
         """
@@ -64,16 +70,18 @@ class JsonlWriter:
             _repair_tail(self._fd)
 
     def sync(self) -> None:
+        """Make the rows survive a power cut. Raises ``OSError``."""
         os.fsync(self._fd)
 
     def close(self) -> None:
+        """Close the file. Idempotent."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 def _repair_tail(fd: int) -> None:
-    """Removes an unfinished last line of a killed process."""
+    """Remove an unfinished last line of a killed process."""
     size = os.fstat(fd).st_size
     start = max(0, size - MAX_LINE_BYTES)
     tail = os.pread(fd, size - start, start)
@@ -83,7 +91,7 @@ def _repair_tail(fd: int) -> None:
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:
-    """Rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
+    """Yield rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
     if not path.exists():
         return
     with open_regular(path) as file:

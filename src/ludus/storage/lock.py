@@ -41,6 +41,7 @@ class Holder(msgspec.Struct, frozen=True):
     since: str
 
     def __str__(self) -> str:
+        """Return process, host and time, safe to print."""
         return f"process {self.pid} on {visible(self.host[:100])} since {visible(self.since[:40])}"
 
 
@@ -48,9 +49,12 @@ class RunLock:
     """A lock that is held until :meth:`release` or the end of the process."""
 
     def __init__(self, path: Path, holder: Holder) -> None:
-        """Takes the lock in the name of ``holder``. Raises ``RunBusy``, ``CorruptFile`` and ``OSError``.
+        """Take the lock in the name of ``holder``. A file system without locks locks nothing.
 
-        A file system without locks locks nothing.
+        Raises:
+            RunBusy: Another process holds it.
+            CorruptFile: The lock file is a link or no regular file.
+            OSError: The directory or the file cannot be opened.
         """
         self._fds: list[int] = []
         try:
@@ -77,24 +81,26 @@ class RunLock:
             time.sleep(POLL_S)
 
     def release(self) -> None:
-        """Releases the lock. Idempotent."""
+        """Release the lock. Idempotent."""
         while self._fds:
             os.close(self._fds.pop())
 
     def __enter__(self) -> RunLock:
+        """Return the lock, which is released at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Release the lock."""
         self.release()
 
 
 def this_process(since: str) -> Holder:
-    """This process as a holder."""
+    """Return this process as a holder."""
     return Holder(os.getpid(), socket.gethostname(), since)
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock now."""
+    """Return whether a process holds the lock now."""
     return _is_held(path.parent, _DIRECTORY) or _is_held(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
@@ -110,7 +116,7 @@ def _is_held(path: Path, flags: int) -> bool:
 
 
 def read_holder(path: Path) -> Holder | None:
-    """The process named in the file, or None."""
+    """Return the process named in the file, or None."""
     try:
         return from_json(read_bounded(path, MAX_BYTES), Holder)
     except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
@@ -118,7 +124,7 @@ def read_holder(path: Path) -> Holder | None:
 
 
 def _try_lock(fd: int, kind: int) -> bool:
-    """False if another process holds it; True, without a lock, on a file system that has none."""
+    """Return False if another process holds it; True, without a lock, on a file system that has none."""
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except OSError as error:

@@ -34,7 +34,7 @@ def is_run(text: str) -> bool:
 
 
 def refuse_run(text: str) -> None:
-    """Raises ``RunNotFound`` for a player's name that lacks its ``@best``."""
+    """Raise ``RunNotFound`` for a player's name that lacks its ``@best``."""
     if is_run(text):
         raise RunNotFound(
             f"{text}: a run, not a player (did you mean {text}@best?); also RUN@last, RUN@VERSION"
@@ -42,7 +42,7 @@ def refuse_run(text: str) -> None:
 
 
 def run_of(path: Path) -> RunDirectory | None:
-    """The run that a weights file lies in, or None."""
+    """Return the run that a weights file lies in, or None."""
     folders = path.resolve().parents
     if len(folders) < 3 or not is_run(str(folders[2])):
         return None
@@ -50,8 +50,10 @@ def run_of(path: Path) -> RunDirectory | None:
 
 
 def name_of(path: Path, version: int) -> str:
-    """The name of weights in results, replays and ``matches.jsonl``: ``RUN@VERSION`` or
-    ``RUN@PLAYER:VERSION``, where RUN is the name of the run's folder; the path of weights outside a run.
+    """Return the name of weights in results, replays and ``matches.jsonl``.
+
+    That is ``RUN@VERSION`` or ``RUN@PLAYER:VERSION``, where RUN is the name of the run's folder, and the path
+    for weights outside a run.
     """
     run = run_of(path)
     if run is None:
@@ -63,12 +65,12 @@ def name_of(path: Path, version: int) -> str:
 
 
 def labelled(name: str) -> str:
-    """The name of weights as people read it: version 0 is said to be what its run began with."""
+    """Return the name of weights for people: version 0 has ``(initial weights)`` behind it."""
     return _INITIAL.sub(r"\1 (initial weights)\2", name)
 
 
 def resolve_weights(text: str) -> Path:
-    """The weights file that ``text`` names. Raises ``RunNotFound`` with the valid names."""
+    """Return the weights file that ``text`` names. Raises ``RunNotFound`` with the valid names."""
     folder, at, reference = text.rpartition("@")
     if at:
         _, plus, how = reference.partition("+")
@@ -95,7 +97,7 @@ def resolve_weights(text: str) -> Path:
 
 
 def members_of(run: RunDirectory) -> list[str]:
-    """Names of the members of a league that have weights, sorted; none of any other run."""
+    """Return the names of a league's members that have weights, sorted; none of any other run."""
     store, frozen = run.checkpoints, run.frozen
     versions = store.versions()
     saved = store.members(store.resolve("last")) if versions else {}
@@ -103,7 +105,7 @@ def members_of(run: RunDirectory) -> list[str]:
 
 
 def _of_member(run: RunDirectory, reference: str) -> Path:
-    """``PLAYER:VERSION``: a frozen player, else weights that a checkpoint has of the member."""
+    """Return the file of ``PLAYER:VERSION``: of a frozen player, else from a checkpoint."""
     player, _, number = reference.partition(":")
     fits = is_player_name(player) and number.isdecimal() and len(number) <= 18
     if fits and int(number) not in run.frozen.versions(player):
@@ -114,7 +116,7 @@ def _of_member(run: RunDirectory, reference: str) -> Path:
 
 
 def _newest(run: RunDirectory, reference: str) -> Path:
-    """A checkpoint by name, or the newest weights of a member of a league."""
+    """Return a checkpoint's weights by name, or the newest ones of a member of a league."""
     store = run.checkpoints
     members = members_of(run)
     if reference in ("best", "last") or (reference not in members and reference.isdecimal()):
@@ -141,11 +143,14 @@ def _newest(run: RunDirectory, reference: str) -> Path:
 
 
 def all_of(run: RunDirectory) -> list[list[str]]:
-    """What ``RUN@all`` stands for, as names behind the ``@``: a list for each member of a league, oldest
-    first; of any other run one list of its checkpoints.
+    """Return the names that ``RUN@all`` stands for, without the ``RUN@``.
 
-    Of a league those that its journal has as frozen players: not the first weights of an exploiter, which
-    nobody meets. Raises ``CorruptFile`` for a damaged journal.
+    Returns:
+        In a league one list for each member, oldest first: its frozen players in the journal, without the
+        first weights of an exploiter, which no one meets. In any other run one list of its checkpoints.
+
+    Raises:
+        CorruptFile: The journal is damaged.
     """
     kept = {player: run.frozen.versions(player) for player in run.frozen.players()}
     if not any(kept.values()):
@@ -160,5 +165,5 @@ def all_of(run: RunDirectory) -> list[list[str]]:
 
 
 def load_weights(text: str) -> Weights:
-    """Weights by name. Raises ``RunNotFound`` or ``CorruptFile``."""
+    """Return weights by name. Raises ``RunNotFound`` or ``CorruptFile``."""
     return read_weights(resolve_weights(text))

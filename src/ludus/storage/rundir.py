@@ -1,8 +1,10 @@
 """The run directory: all of one run, in files of standard formats.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-checkpoints/  snapshots/  replays/  report.md  report.html  report.svg  results.jsonl  changes.jsonl  lock
-start.safetensors, of a run that began with the weights of another; teacher.safetensors, of one with a teacher
+checkpoints/  snapshots/  replays/  self_play/  results.jsonl  changes.jsonl  lock
+report.md  report.html  report.svg
+start.safetensors  weights of another run that this one started from
+teacher.safetensors  weights that the learner stays near
 Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.svg and others
 """
 
@@ -36,7 +38,10 @@ _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """Content of ``run.json``: the provenance of a run. Written once."""
+    """Content of ``run.json``: the provenance of a run. Written once.
+
+    ``method``: path of the file that a learning method was loaded from, and ``method_sha256`` its hash.
+    """
 
     schema: int
     package_version: str
@@ -49,6 +54,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     versions: dict[str, str] = {}
     signature: str = ""
     run_id: str = ""  # random; no other run has it
+    method: str = ""
+    method_sha256: str = ""
 
 
 RunState = Literal["running", "finished", "interrupted", "failed", "lost"]
@@ -64,8 +71,11 @@ _AFTER: dict[str, RunState] = {
 
 
 class RunStatus(msgspec.Struct, frozen=True):
-    """``lost``: the process that trained the run ended without an event (kill -9, power cut). ``holder``: the
-    process that trains the run, or trained it last; None if unknown."""
+    """State of a run.
+
+    ``lost``: the process that trained the run ended without an event (kill -9, power cut). ``holder``: the
+    process that trains the run, or trained it last; None if unknown.
+    """
 
     state: RunState
     holder: Holder | None
@@ -75,6 +85,7 @@ class RunDirectory:
     """Paths and files of one run. :meth:`create` makes a new one, :meth:`open` finds an existing one."""
 
     def __init__(self, path: Path, keep_checkpoints: int = 3) -> None:
+        """Name the files of the run at ``path``; nothing is read or made."""
         self.path = path
         self.config = path / "config.toml"
         self.info_path = path / "run.json"
@@ -84,7 +95,7 @@ class RunDirectory:
         self.log = path / "log.txt"
         self.changes = path / "changes.jsonl"  # of settings, when the run was resumed
         self.lock_path = path / "lock"
-        self.start = path / f"start{SUFFIX}"  # weights that the run began with; only of a run.start
+        self.start = path / f"start{SUFFIX}"  # initial weights; only of a run.start
         self.teacher = path / f"teacher{SUFFIX}"  # weights that the learner stays near
         self.report = path / "report.md"
         self.page = path / "report.html"  # the same with its plots, for a browser
@@ -94,18 +105,18 @@ class RunDirectory:
         self.league = path / "league.sqlite"  # the journal of a league; only a run with one has it
         self.frozen = FrozenPlayers(self.snapshots)
         self.replays = path / "replays"
-        self.games = path / "games"  # of self-play; made when there are any
+        self.self_play = path / "self_play"  # recorded matches; made when there are any
         self.tensorboard = path / "tensorboard"  # where its package is installed
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Folders that a run writes into."""
-        return (self.checkpoints.directory, self.snapshots, self.replays, self.games, self.tensorboard)
+        return (self.checkpoints.directory, self.snapshots, self.replays, self.self_play, self.tensorboard)
 
     @classmethod
     def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:
-        """A new run directory. Raises ``RunExists`` if ``path`` exists."""
+        """Make a new run directory. Raises ``RunExists`` if ``path`` exists."""
         run = cls(path, keep_checkpoints)
         try:
             path.mkdir(parents=True)
@@ -120,14 +131,14 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, keep_checkpoints: int = 3) -> RunDirectory:
-        """An existing run directory. Raises ``RunNotFound`` if there is none."""
+        """Open an existing run directory. Raises ``RunNotFound`` if there is none."""
         run = cls(path, keep_checkpoints)
         if not run.info_path.is_file() or not run.config.is_file():
             raise RunNotFound(f"{path}: not a run directory (no run.json and config.toml in it)")
         return run
 
     def hint(self) -> str:
-        """Advice about an existing directory."""
+        """Return advice about an existing directory."""
         if not self.info_path.is_file():
             return "choose another directory"
         status = self.status()
@@ -136,7 +147,7 @@ class RunDirectory:
         return f"to resume it: ludus resume {shell(str(self.path))}"
 
     def lock(self) -> RunLock:
-        """Locks the run for this process, which may write into it then.
+        """Lock the run for this process, which may write into it then.
 
         Raises ``RunBusy``, ``OSError``, and ``CorruptFile`` where a folder of the run is a link.
         """
@@ -156,12 +167,13 @@ class RunDirectory:
         return RunStatus(state, read_holder(self.lock_path))
 
     def _identity(self) -> str:
-        """Unique identity of this run, for the signatures of its checkpoints."""
+        """Return the unique identity of this run, for the signatures of its checkpoints."""
         info = self.info()
         parts = (info.run_id, info.game, info.spec_hash, info.seed, info.started)
         return msgspec.json.encode(parts).decode()
 
     def info(self) -> RunInfo:
+        """Return the content of ``run.json``. Raises ``CorruptFile``."""
         try:
             info = from_json(read_bounded(self.info_path, MAX_INFO_BYTES), RunInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -171,17 +183,15 @@ class RunDirectory:
         return info
 
     def config_bytes(self) -> bytes:
-        """Content of ``config.toml``. Raises ``CorruptFile`` for more bytes than a preset may have."""
+        """Return the content of ``config.toml``. Raises ``CorruptFile`` if it is too large."""
         return read_bounded(self.config, MAX_CONFIG_BYTES)
 
     def reference(self, version: int, player: str = "") -> str:
-        """``RUN@VERSION``, of a league's ``player`` ``RUN@PLAYER:VERSION``: the name of weights in all
-        results.
-        """
+        """Return the name of weights in all results: ``RUN@VERSION``, in a league ``RUN@PLAYER:VERSION``."""
         return f"{utf8(self.path.resolve().name)}@{player + ':' if player else ''}{version}"
 
     def add_result(self, row: Row) -> None:
-        """Appends a line to ``results.jsonl``. Raises ``OSError``."""
+        """Append a line to ``results.jsonl``. Raises ``OSError``."""
         writer = JsonlWriter(self.results)
         try:
             writer.append({"time": utc_now(), **row})
@@ -189,28 +199,30 @@ class RunDirectory:
             writer.close()
 
     def save_start(self, weights: bytes) -> None:
-        """Keeps the file of the weights that the run begins with."""
+        """Keep the file of the weights that the run starts with."""
         write_atomic(self.start, weights)
 
     def save_teacher(self, weights: bytes) -> None:
-        """Keeps the file of the weights that the learner stays near."""
+        """Keep the file of the weights that the learner stays near."""
         write_atomic(self.teacher, weights)
 
     def snapshot_path(self, version: int) -> Path:
+        """Return where frozen weights of ``version`` lie."""
         return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"
 
     def save_snapshot(self, weights: Weights) -> Path:
-        """Frozen weights of a past opponent."""
+        """Write frozen weights of a past opponent."""
         own_folder(self.snapshots)
         path = self.snapshot_path(weights.meta.version)
         write_atomic(path, encode_weights(weights))
         return path
 
     def load_snapshot(self, version: int) -> Weights:
+        """Return frozen weights. Raises ``RunNotFound`` or ``CorruptFile``."""
         return read_weights(self.snapshot_path(version))
 
     def drop_snapshots(self, keep: set[int]) -> None:
-        """Removes frozen weights of every version that is not in ``keep``; files of other names stay."""
+        """Remove frozen weights of every version that is not in ``keep``; files of other names stay."""
         own_folder(self.snapshots)
         for path in self.snapshots.glob("*" + SUFFIX):
             if _VERSION.fullmatch(path.stem) and int(path.stem) not in keep:
@@ -225,6 +237,7 @@ class RunLog:
     """
 
     def __init__(self, run: RunDirectory) -> None:
+        """Open the files of ``run`` to append to them. Raises ``OSError`` or ``CorruptFile``."""
         self._metrics = JsonlWriter(run.metrics)
         self._events = JsonlWriter(run.events)
         self._matches = JsonlWriter(run.matches)
@@ -234,17 +247,20 @@ class RunLog:
         self.problem: str = ""
 
     def metrics(self, row: Row) -> None:
+        """Append a row to ``metrics.jsonl``."""
         self._try(self._metrics, [row])
 
     def event(self, kind: str, **detail: object) -> None:
+        """Append an event of ``kind`` with the present time to ``events.jsonl``."""
         self._try(self._events, [{"time": utc_now(), "event": kind, **detail}])
 
     def matches(self, rows: list[Row]) -> None:
+        """Append rows to ``matches.jsonl``."""
         if rows:
             self._try(self._matches, rows)
 
     def message(self, text: str) -> None:
-        """One line of ``log.txt``."""
+        """Append a line to ``log.txt``."""
         try:
             fd = open_own(self._log_path, os.O_WRONLY | os.O_APPEND)
             with os.fdopen(fd, "a", encoding="utf-8") as file:
@@ -255,7 +271,7 @@ class RunLog:
             self.problem = f"{self._log_path}: {error.strerror or error}"
 
     def sync(self) -> dict[str, int]:
-        """Syncs every row to the disk and returns the file sizes that belong to a checkpoint.
+        """Sync every row to the disk and return the file sizes that belong to a checkpoint.
 
         After a power cut the files have at least the rows that the checkpoint records. Raises ``OSError``.
         """
@@ -265,9 +281,10 @@ class RunLog:
         return {name: writer.size() for name, writer in self._rewound().items()}
 
     def rewind(self, sizes: dict[str, int]) -> list[str]:
-        """Truncates the files to a checkpoint: later rows will be written again.
+        """Truncate the files to a checkpoint: later rows will be written again.
 
-        Returns a message for every file that is shorter than at the checkpoint: it lost rows.
+        Returns:
+            A message for every file that is shorter than at the checkpoint: it lost rows.
         """
         lost = []
         for name, writer in self._rewound().items():
@@ -279,11 +296,12 @@ class RunLog:
         return lost
 
     def close(self) -> None:
+        """Close the files."""
         for writer in (self._metrics, self._events, self._matches):
             writer.close()
 
     def _rewound(self) -> dict[str, JsonlWriter]:
-        """The files that a checkpoint truncates."""
+        """Return the files that a checkpoint truncates."""
         return {"metrics": self._metrics, "matches": self._matches}
 
     def _try(self, writer: JsonlWriter, rows: list[Row]) -> None:
@@ -295,5 +313,5 @@ class RunLog:
 
 
 def utc_now() -> str:
-    """Seconds-exact UTC time, ISO 8601."""
+    """Return the UTC time in seconds, ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

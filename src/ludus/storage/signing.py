@@ -24,7 +24,7 @@ class NoKey(StorageError):
 
 
 def user_key() -> bytes:
-    """The user's key, created at first use. Raises ``NoKey``."""
+    """Return the user's key, created at first use. Raises ``NoKey``."""
     try:
         key = read_private(KEY_FILE, KEY_BYTES)
         if key is None:
@@ -47,7 +47,7 @@ def user_key() -> bytes:
 
 
 def sign(message: bytes) -> str:
-    """The signature of ``message`` in hexadecimal. Raises ``NoKey``."""
+    """Return the signature of ``message`` in hexadecimal. Raises ``NoKey``."""
     return hmac.new(user_key(), message, hashlib.sha256).hexdigest()
 
 
@@ -61,7 +61,7 @@ def is_signed(message: bytes, signature: str) -> bool:
 
 
 def why_unsigned() -> str:
-    """Why :func:`is_signed` refused a signature, for a message."""
+    """Return the reason why :func:`is_signed` refused a signature, for a message."""
     try:
         user_key()
     except NoKey as error:

@@ -18,7 +18,7 @@ MAX_META_BYTES = 4 << 20
 
 
 def encode_tensors(tensors: dict[str, Array], metadata: dict[str, str] | None = None) -> bytes:
-    """Bytes of a safetensors file. Arrays are made contiguous; scalars keep shape ``()``."""
+    """Return the bytes of a safetensors file. Arrays are made contiguous; scalars keep shape ``()``."""
     from safetensors.numpy import (
         save,
     )  # imported here and below: an installation without training has no safetensors
@@ -28,7 +28,7 @@ def encode_tensors(tensors: dict[str, Array], metadata: dict[str, str] | None = 
 
 
 def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """Tensors and metadata of a safetensors file. Raises ``RunNotFound`` or ``CorruptFile``."""
+    """Return tensors and metadata of a safetensors file. Raises ``RunNotFound`` or ``CorruptFile``."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -46,7 +46,7 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 
 def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
-    """Tensors of a safetensors file's bytes. Raises ``CorruptFile``; ``name`` is for its message."""
+    """Return the tensors in a safetensors file's bytes. Raises ``CorruptFile`` with ``name`` in it."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -58,12 +58,12 @@ def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
 
 
 def encode_weights(weights: Weights) -> bytes:
-    """Bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata."""
+    """Return the bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata."""
     return encode_tensors(weights.tensors, {META_KEY: msgspec.json.encode(weights.meta).decode()})
 
 
 def read_weights(path: Path) -> Weights:
-    """Weights from a file, with finite numbers. Raises ``RunNotFound`` or ``CorruptFile``.
+    """Return weights from a file, with finite numbers. Raises ``RunNotFound`` or ``CorruptFile``.
 
     The policies check whether they fit the architecture.
     """

@@ -18,7 +18,7 @@ ENVIRONMENT = "LUDUS_STATE_DIR"
 
 
 def state_folder() -> Path:
-    """The folder's path; it may not exist yet. Raises ``StorageError`` for a user without a home."""
+    """Return the folder's path; it may not exist yet. Raises ``StorageError`` for a user without a home."""
     named = os.environ.get(ENVIRONMENT, "")
     if named:
         return Path(named)
@@ -30,7 +30,7 @@ def state_folder() -> Path:
 
 
 def read_private(name: str, limit: int) -> bytes | None:
-    """Content of the file ``name`` (relative to the folder), or None if it does not exist.
+    """Return the content of the file ``name`` (relative to the folder), or None if it does not exist.
 
     Raises ``StorageError`` for a file of more than ``limit`` bytes, and for a folder or file that another
     user owns or can write.
@@ -46,7 +46,7 @@ def read_private(name: str, limit: int) -> bytes | None:
 
 
 def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
-    """Writes the file ``name`` atomically and creates its folders.
+    """Write the file ``name`` atomically and create its folders.
 
     With ``replace=False`` an existing file stays and the result is False: the first of several processes
     decides. Raises ``StorageError`` as :func:`read_private` does, and ``OSError``.
@@ -79,7 +79,7 @@ def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
 
 
 def _check_private(path: Path) -> None:
-    """Raises ``FileNotFoundError``, and ``StorageError`` for files that another user owns or can write."""
+    """Raise ``FileNotFoundError``, and ``StorageError`` for files that another user owns or can write."""
     about = path.stat()
     if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise StorageError(

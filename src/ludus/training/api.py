@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.games.match import Match
     from ludus.mcts import Evaluator
-    from ludus.mcts.player import Found
+    from ludus.mcts.player import SearchResult
     from ludus.pool import Pool
     from ludus.training.reporting.sinks import Callback, Sink
     from ludus.training.runs import RunResult
@@ -51,21 +51,23 @@ def train(
     run_dir: str | Path | None = None,
     *,
     settings: Mapping[str, Setting] | None = None,
+    method: str | Path = "",
     callback: Callback | None = None,
     sinks: Sequence[Sink] = (),
 ) -> RunResult:
-    """Trains as a preset says, in a new run directory, until its budget is used up.
+    """Train with the settings of a preset, in a new run directory, until its budget is used up.
 
     Args:
-        preset: The name of a shipped preset, a TOML file, or the settings themselves.
+        preset: The name of a shipped preset, a TOML file, or a ``Preset``.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
+        method: A Python file with the learning method to train by (``reinforce.py``, whose code is run).
         callback: Called with the ``UpdateMetrics`` of every update and the ``EvaluationMetrics`` of every
             evaluation. The run ends in order when it returns False.
-        sinks: Receive everything that the run reports, besides its files and TensorBoard (:class:`Sink`).
+        sinks: Receive the reports of the run, besides its files and TensorBoard (:class:`Sink`).
 
     Returns:
-        How the run ended, and how its best weights play.
+        The result of the run, with the final evaluation of its best weights.
 
     Raises:
         PresetError: A wrong preset or setting.
@@ -77,17 +79,20 @@ def train(
     from ludus.presets.code import given_code
     from ludus.presets.file import load_preset
     from ludus.presets.game_checks import check_game
+    from ludus.presets.method_file import with_method
     from ludus.training.runs import start_run
 
     if isinstance(preset, Preset):
-        if settings:
+        if settings or method:
+            given = "settings" if settings else "method"
             raise ConfigError(
-                "settings: only with a preset's name or file; replace fields of a Preset instead"
+                f"{given}: only with a preset's name or file; replace fields of a Preset instead"
             )
         chosen = given_code(preset)
         name = Path(chosen.game.name).stem
     else:
-        loaded = load_preset(str(preset), {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()})
+        options = {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()}
+        loaded = load_preset(str(preset), with_method(str(method), options))
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
@@ -95,7 +100,11 @@ def train(
 
 
 def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], RunResult]) -> RunResult:
-    """``run`` with the callback as a sink. Raises ``RunFailed`` once the run is over if it raised."""
+    """Call ``run`` with the callback as a sink.
+
+    Raises:
+        RunFailed: The callback raised; the run is over and saved then.
+    """
     from ludus.training.reporting.sinks import CallbackSink
 
     if callback is None:
@@ -110,7 +119,11 @@ def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], Ru
 
 
 def _option(path: str, value: object) -> str:
-    """A setting as the command line takes it. Raises ``ConfigError``."""
+    """Return a setting as text, as the command line takes it.
+
+    Raises:
+        ConfigError: A value of another type.
+    """
     value = getattr(value, "tolist", lambda: value)()  # numpy's numbers and arrays
     if isinstance(value, bool):
         return str(value).lower()
@@ -132,8 +145,9 @@ def resume(
     sinks: Sequence[Sink] = (),
     game: str = "",
     teacher: str = "",
+    method: str | Path = "",
 ) -> RunResult:
-    """Continues a run from its newest whole checkpoint.
+    """Continue a run from its newest whole checkpoint.
 
     Args:
         run_dir: A run directory.
@@ -142,20 +156,24 @@ def resume(
         game: The code of a game that is neither built in nor installed, for a run that this user did not
             start here.
         teacher: The file of a bot in Python that the run learns from, for such a run.
+        method: The file of the run's learning method, for such a run.
 
     Returns:
-        How the run ended, and how its best weights play.
+        The result of the run, with the final evaluation of its best weights.
 
     Raises:
         RunNotFound: No such run.
-        CorruptFile: None that can be read; else as :func:`train`.
+        CorruptFile: No checkpoint can be read; else as :func:`train`.
     """
     from ludus.training.runs import resume_run
 
     where = Path(run_dir)
-    return _with_callback(
-        callback, lambda more: resume_run(where, sinks=(*more, *sinks), game=game, teacher=teacher)
-    )
+
+    def run(more: Sequence[Sink]) -> RunResult:
+        every = (*more, *sinks)
+        return resume_run(where, sinks=every, game=game, teacher=teacher, method=str(method))
+
+    return _with_callback(callback, run)
 
 
 @speaks_python
@@ -219,17 +237,17 @@ def make_pool(
     num_matches: int | None = None,
     on_error: Literal["raise", "truncate"] = "truncate",
 ) -> Pool:
-    """A pool that plays ``slots`` matches in parallel and asks where a learned policy must decide.
+    """Return a pool that plays ``slots`` matches in parallel and asks for the decisions of policies.
 
     Args:
         game: A game by name or reference.
         params: Parameters of its rules.
-        lineup: Who fills each role of a match.
+        lineup: Controller of each role of a match.
         slots: Number of matches that run in parallel.
         groups: Rows are received and sent in this many groups.
         threads: Threads of a compiled game (0: the calling thread plays), or processes of a Python game (at
             least one).
-        seed: Of all matches.
+        seed: Seed of all matches.
         num_matches: Number of matches to play in total (default: unlimited).
         on_error: An error of the game ends its match (``"truncate"``), or is raised (``"raise"``).
 
@@ -257,17 +275,17 @@ def make_pool(
 
 
 @speaks_python
-def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
-    """Searches the position of a match for the move of the seat that decides now; nothing is played.
+def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> SearchResult:
+    """Search the position of a match for the move of the seat to decide; the match does not change.
 
     Args:
         match: A match of a game of two seats in turn, without chance or hidden information.
         player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
-        seed: Of what the search draws.
+        seed: Seed of the search.
         seconds: Time of the decision (0: by visits alone).
 
     Returns:
-        Move, value for that seat in [-1, 1], visits of every move, and the line that the search expects.
+        Move, value for that seat in [-1, 1], visits of every move, and the expected line of play.
 
     Raises:
         ConfigError: No searched player, weights of another game, or a match that is over.

@@ -25,7 +25,7 @@ class Candidate(msgspec.Struct, frozen=True):
     player: str = ""
 
 
-class Ranked(Protocol):
+class BestState(Protocol):
     """What the state of a run remembers of its evaluations."""
 
     best_score: float | None
@@ -57,7 +57,7 @@ class BestWeights:
         self._checkpoints.pinned = frozenset(number for number in holding if number is not None)
         self._checkpoints.held = frozenset((c.player, c.version) for c in candidates if c.player)
 
-    def consider(self, state: Ranked, version: int, score: float, player: str = "") -> bool:
+    def consider(self, state: BestState, version: int, score: float, player: str = "") -> bool:
         """Takes an evaluated version in, of ``player`` in a league. Returns whether it is the best so far.
 
         Weights that no checkpoint has (the disk was full) cannot become the best.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.presets.config import Preset
-from ludus.presets.file import LoadedPreset, leaves, parse_preset
+from ludus.presets.document import leaves
+from ludus.presets.file import LoadedPreset, parse_preset
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import fsync_directory

@@ -1,4 +1,4 @@
-"""The evaluations of a run: when they are made, what they decide, and the final matches."""
+"""Evaluations of a run: their schedule, the choice of the best weights, and the final matches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ludus.evaluation.play import Player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
 from ludus.storage import StorageError, read_jsonl
-from ludus.training.candidates import BestWeights, Ranked, score_of
+from ludus.training.candidates import BestState, BestWeights, score_of
 from ludus.training.changes import run_settings
 from ludus.training.reporting.floors import floors_of
 from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
@@ -20,25 +20,25 @@ from ludus.training.stopping import Budget
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
-#: Weights as a player whose draws come from a seed.
-Seeded = Callable[[int], Player]
+#: From the seed of random choices to a player with some weights.
+PlayerFactory = Callable[[int], Player]
 
 
-class Entrant(NamedTuple):
-    """Weights in a play-off. ``member``: of a league, whose weights and version they are."""
+class PlayOffEntrant(NamedTuple):
+    """Weights in a play-off; ``member``: their member of a league, or empty."""
 
     member: str
     version: int
-    player: Seeded
+    player: PlayerFactory
 
     @property
     def named(self) -> str:
-        """``12``, in a league ``main:12``."""
+        """Name in messages: ``12``, in a league ``main:12``."""
         return f"{self.member}:{self.version}" if self.member else str(self.version)
 
 
-class EvaluationState(Ranked, Protocol):
-    """What the state of a run counts of its evaluations."""
+class EvaluationState(BestState, Protocol):
+    """The part of a run's state that evaluations read and change."""
 
     budget: Budget
     evaluations: int
@@ -46,41 +46,49 @@ class EvaluationState(Ranked, Protocol):
     evaluation_due: bool
 
 
-class Evaluated(Protocol):
+class Evaluable(Protocol):
     """The part of a trainer that is evaluated."""
 
     run_evaluator: RunEvaluator
 
     @property
-    def state(self) -> EvaluationState: ...
+    def state(self) -> EvaluationState:
+        """State of the run."""
+        ...
 
     @property
     def version(self) -> int:
-        """Of the newest weights."""
+        """Version of the newest weights."""
         ...
 
-    def player(self, version: int | None) -> tuple[int, Seeded]:
-        """Weights as evaluations want them, and their version: those that act (None), or those of a
-        checkpoint where it is there and they are others. Of a league those of the member that is evaluated.
-        Raises ``StorageError``.
+    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
+        """Return weights as a player, and their version.
+
+        Args:
+            version: Version of a checkpoint, whose weights are used where it exists; None for the acting
+                weights. In a league they are those of the member that is evaluated.
+
+        Raises:
+            StorageError: A checkpoint that cannot be read.
         """
         ...
 
 
 class Evaluations:
-    """Of one run."""
+    """Evaluations of one run."""
 
-    def __init__(self, steps: Evaluated, context: RunContext) -> None:
+    def __init__(self, steps: Evaluable, context: RunContext) -> None:
+        """Prepare the evaluations of the run that ``steps`` trains."""
         self._steps, self._context, self._report = steps, context, context.report
         self._config = context.preset.evaluation
         self._best = BestWeights(context.directory, context.report)
 
-    def begin(self) -> None:
-        """Keeps the checkpoints that the state refers to."""
+    def pin_candidates(self) -> None:
+        """Keep the checkpoints of the candidates on disk."""
         self._best.pin(self._steps.state.candidates)
 
     def initial(self) -> None:
-        """Evaluates the weights that the run begins with, once in the life of a run.
+        """Evaluate the initial weights, once in the life of a run.
 
         They are no candidate for the best weights and reach no target: a run without this evaluation trains
         and ends the same way.
@@ -101,17 +109,17 @@ class Evaluations:
         return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
 
     def _initial_row(self) -> EvaluationMetrics | None:
-        """The initial evaluation in the log, which a resumed run shortens to its checkpoint."""
+        """Return the initial evaluation in the log; None where it has none."""
         try:
             for row in read_jsonl(self._context.directory.metrics):
                 if row.get("initial") is True and isinstance(found := metrics_of(row), EvaluationMetrics):
                     return found
-        except (StorageError, ValueError):  # a damaged log, which the report is about
+        except (StorageError, ValueError):  # the report describes a damaged log
             pass
         return None
 
     def due(self) -> bool:
-        """Whether an evaluation is to be made now. Remembered until it was made."""
+        """Return whether an evaluation is due; it stays due until it was made."""
         state = self._steps.state
         every = self._config.every_steps if self._config.matches > 0 else 0
         if every > 0 and state.budget.steps - state.evaluated_steps >= every:
@@ -120,15 +128,15 @@ class Evaluations:
         return state.evaluation_due
 
     def evaluate(self) -> None:
-        """Evaluates the weights that act now; the checkpoint that was saved just before has the same.
+        """Evaluate the acting weights, which the checkpoint saved just before has too.
 
-        Those of a league that may become its best are rated in turn.
+        In a league, the members that may become its best are rated in turn.
         """
         state, contenders = self._steps.state, self._context.contenders
         member = self._context.evaluated = contenders[state.evaluations % len(contenders)]
         version, player = self._steps.player(None)
         results = self._steps.run_evaluator.rate(player, version, state.evaluations, self._config.matches)
-        if results is None:  # interrupted: it is made again after the run is resumed
+        if results is None:  # interrupted: the resumed run makes it again
             return
         state.evaluations += 1
         state.evaluation_due = False
@@ -138,11 +146,12 @@ class Evaluations:
         self._report.evaluation(self._metrics(version, score, best, results))
 
     def final(self) -> tuple[EvalResult, ...]:
-        """The last weights are evaluated as well, then the best of a play-off play their final matches.
+        """Evaluate the last weights; then the winner of a play-off plays the final matches.
 
-        Where several members may be the best, the play-off takes the place of evaluations of their last ones.
+        Where several members may be the best, the play-off replaces the evaluations of their last weights.
 
-        Raises ``Interrupted``.
+        Raises:
+            Interrupted: Ctrl-C; the run was saved.
         """
         state, matches = self._steps.state, self._config.final_matches
         several = len(self._context.contenders) > 1
@@ -165,13 +174,13 @@ class Evaluations:
         self._reached(results)
         final = self._metrics(best, score, True, results, final=True, uniform=uniform)
         self._report.evaluation(final)
-        self._say_floors(final)
+        self._report_floors(final)
         for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
             self._report.problem(problem)
         return results
 
     def _uniform(self) -> tuple[EvalResult, ...]:
-        """What uniform play reaches in the setting of the final matches. Raises ``Interrupted``."""
+        """Return the results of uniform play against the opponents of the final matches."""
         matches = self._floor_matches()
         try:
             results = self._steps.run_evaluator.uniform(matches) if matches else ()
@@ -181,21 +190,21 @@ class Evaluations:
         self._stop_if_interrupted()
         return results or ()
 
-    def _say_floors(self, final: EvaluationMetrics) -> None:
+    def _report_floors(self, final: EvaluationMetrics) -> None:
         first = self._initial_row()
         floors = floors_of([final] if first is None else [first, final])
         for result in final.results:
             if text := floors.text(result.against):
                 self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
 
-    def _play_off(self) -> Entrant:
-        """The weights that the final matches rate.
+    def _play_off(self) -> PlayOffEntrant:
+        """Return the weights that play the final matches.
 
-        The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
-        matches, which alone decide; and because the best of several is lucky again, its own final matches are
-        fresh once more. Each member of a league that may be its best enters with its last weights as well.
+        The best of many noisy evaluations is mostly the luckiest. So the candidates play the same new
+        matches, which alone decide; and because the best of several is lucky again, its final matches are
+        new once more. Each member of a league that may be its best enters with its last weights as well.
         """
-        entrants: list[Entrant] = []
+        entrants: list[PlayOffEntrant] = []
         for candidate in self._steps.state.candidates:
             try:
                 entrants.append(self._entrant(candidate.player, candidate.version))
@@ -221,15 +230,23 @@ class Evaluations:
             self._report.evaluation(self._metrics(entrant.version, scores[-1], False, results, playoff=True))
         return max(zip(scores, entrants, strict=True), key=lambda pair: (pair[0], pair[1].version))[1]
 
-    def _entrant(self, member: str, version: int | None) -> Entrant:
-        """Raises ``StorageError``."""
+    def _entrant(self, member: str, version: int | None) -> PlayOffEntrant:
+        """Return the weights ``version`` of a member, None for its acting weights.
+
+        Raises:
+            StorageError: A checkpoint that cannot be read.
+        """
         self._context.evaluated = member
-        return Entrant(member, *self._steps.player(version))
+        return PlayOffEntrant(member, *self._steps.player(version))
 
     def _rate(
-        self, player: Seeded, version: int, number: int, matches: int, record: int = 0
+        self, player: PlayerFactory, version: int, number: int, matches: int, record: int = 0
     ) -> tuple[EvalResult, ...]:
-        """Raises ``Interrupted``."""
+        """Return the results of an evaluation.
+
+        Raises:
+            Interrupted: Ctrl-C; the run was saved.
+        """
         results = self._steps.run_evaluator.rate(player, version, number, matches, record=record)
         self._stop_if_interrupted()
         assert results is not None
@@ -262,11 +279,11 @@ class Evaluations:
         )
 
     def _begins_with(self) -> str:
-        """The weights of another run, as the preset named them when the run was started."""
+        """Return the initial weights, as the preset named them when the run was started."""
         return self._context.begins_with or run_settings(self._context.directory).preset.run.start
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
-        """Remembers how near to the target the run has come."""
+        """Record the highest lower bound so far, which the target is compared with."""
         lowest = min(r.measure_low for r in results)
         budget = self._steps.state.budget
         known = budget.best_lower_bound

@@ -1,4 +1,4 @@
-"""What the loop of a run and its trainer share: settings, files, reports, time, and Ctrl-C."""
+"""Context that the loop of a run shares with its trainer: settings, files, reports, time and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from ludus.training.stopping import Budget
 
 
 class Interrupt:
-    """Ctrl-C, SIGTERM and SIGHUP, remembered until the run can end in order."""
+    """Ctrl-C, SIGTERM and SIGHUP, kept until the run can end in order."""
 
     def __init__(self) -> None:
+        """Start without a signal; :meth:`signals` installs the handlers."""
         self.came = False
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """While it is open, they end the run after the present round; a second Ctrl-C ends it at once."""
+        """Handle signals in the body: the first ends the run after its round, a second Ctrl-C at once."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.came and number == signal.SIGINT:
@@ -36,18 +37,19 @@ class Interrupt:
             yield
 
 
-class Clock:
+class TrainingClock:
     """Minutes of training, of wall and processor time."""
 
     def __init__(self) -> None:
+        """Start the first lap."""
         self._mark, self._cpu_mark = time.perf_counter(), time.process_time()
 
     def minutes(self) -> float:
-        """Of wall time since the last lap."""
+        """Return the minutes of wall time since the lap started."""
         return (time.perf_counter() - self._mark) / 60.0
 
     def lap(self, budget: Budget | None = None) -> None:
-        """The next lap begins; ``budget`` has used what the last one took."""
+        """Start the next lap; the minutes of the last one are added to ``budget``."""
         now, cpu = time.perf_counter(), time.process_time()
         if budget is not None:
             budget.minutes += (now - self._mark) / 60.0
@@ -56,31 +58,42 @@ class Clock:
 
 
 class RunContext:
-    """Owned by a run from its first message to its last. Made by :func:`ludus.training.runs.start_run`."""
+    """Context of one run, from its first message to its last; see :mod:`ludus.training.runs`."""
 
     def __init__(self, preset: Preset, directory: RunDirectory, sinks: Iterable[Sink] = ()) -> None:
+        """Open the log of the run and start its clock.
+
+        Args:
+            preset: The settings of the run.
+            directory: Its directory, which this process has locked.
+            sinks: Receive its reports.
+        """
         self.preset, self.directory = preset, directory
         self.log = RunLog(directory)
         self.report = Reporter(self.log, sinks)
         self.interrupt = Interrupt()
-        self.clock = Clock()
+        self.clock = TrainingClock()
         self.needed = NeededFiles(self.report)
-        #: Of a league: the members that evaluations rate in turn; the best of them is the run's.
+        #: In a league, the members that evaluations rate in turn; the best of them is the run's best.
         self.contenders: tuple[str, ...] = ("",)
-        self.evaluated = ""  #: the one of them whose weights are evaluated now
-        self.begins_with = ""  #: of a league: the weights that this member begins with, empty for new ones
+        self.evaluated = ""  #: the member whose weights are evaluated now
+        self.begins_with = ""  #: in a league, the initial weights of this member; empty for random ones
 
     def interrupted(self) -> bool:
-        """Whether the run should end as soon as it can be saved."""
+        """Return whether the run should end as soon as it can be saved."""
         return self.interrupt.came
 
     def stop_if_interrupted(self, version: int) -> None:
-        """Raises ``Interrupted``."""
+        """End the run where a signal came; ``version`` of its weights was saved.
+
+        Raises:
+            Interrupted: A signal came.
+        """
         if self.interrupt.came:
             self.report.event("interrupted", version=version)
             raise Interrupted(self.directory.path, version)
 
     def rewind_log(self, sizes: dict[str, int]) -> None:
-        """Back to the rows of a checkpoint; rows that are not there are reported."""
+        """Cut the log to the rows of a checkpoint; missing rows are reported."""
         for lost in self.log.rewind(sizes):
             self.report.problem(lost)

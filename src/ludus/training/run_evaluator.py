@@ -1,4 +1,4 @@
-"""The matches in which a run's weights are rated, apart from those that they are trained on."""
+"""Evaluation matches of a run, apart from the matches that it trains on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ludus.storage import RunLog, write_atomic
 from ludus.storage.files import file_part
 from ludus.training.opponents import opponent_skip
 
-FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
-PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
-INITIAL = FINAL + 2  # of the weights that the run begins with
+FINAL = 1 << 20  # number of the final evaluation, above those during training
+PLAYOFF = FINAL + 1  # of the matches that choose the weights of the final one: the same for all candidates
+INITIAL = FINAL + 2  # of the initial weights
 UNIFORM_PLAY = FINAL + 3  # of uniform play over the legal choices
-#: In matches.jsonl; evaluations inside training have numbers.
+#: Names in matches.jsonl; evaluations during training have numbers.
 NAMES = {FINAL: "final", PLAYOFF: "playoff", INITIAL: "initial", UNIFORM_PLAY: UNIFORM}
-#: In words; evaluations inside training are of a version.
+#: Names in messages; evaluations during training are of a version.
 WHAT = {
     FINAL: "final matches",
     PLAYOFF: "play-off",
@@ -35,9 +35,9 @@ REPLAYS_PER_OPPONENT = 2
 
 
 class RunEvaluator:
-    """Plays evaluation ``number`` on matches that neither training nor another evaluation meets.
+    """Plays evaluations on matches that neither training nor another evaluation uses.
 
-    ``matches.jsonl`` gets its rows opponent by opponent. ``should_stop`` is asked between slabs.
+    ``matches.jsonl`` receives its rows opponent by opponent.
     """
 
     def __init__(
@@ -49,13 +49,23 @@ class RunEvaluator:
         log: RunLog,
         should_stop: Callable[[], bool],
     ) -> None:
+        """Prepare the evaluations of a run.
+
+        Args:
+            preset: The settings of the run.
+            spec: Its game.
+            params: Parameters of the game.
+            against: The opponents.
+            log: The log that receives the matches.
+            should_stop: Ends an evaluation early; called between slabs.
+        """
         self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
         self.should_stop = should_stop
         self._recorded: dict[str, list[MatchResult]] = {}
         self.doing = ""  #: the matches that are played now, in words; "" between two evaluations
 
     def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
-        """What uniform play over the legal choices reaches in the setting of the run's weights."""
+        """Return the results of uniform play over the legal choices against the same opponents."""
         skip = self.preset.game.frame_skip
         return self.rate(
             lambda seed: scripted_player(UNIFORM, self.spec, seed, skip), None, UNIFORM_PLAY, matches
@@ -69,10 +79,14 @@ class RunEvaluator:
         matches: int,
         record: int = 0,
     ) -> tuple[EvalResult, ...] | None:
-        """Against every opponent in turn; None when it was told to stop before the end.
+        """Play against every opponent in turn; return None where ``should_stop`` ended the matches.
 
-        ``player_of`` makes the player that is rated, from the seed of what it draws. ``version``: of its
-        weights, None where it has none.
+        Args:
+            player_of: Returns the player for the seed of its random choices.
+            version: Version of its weights; None for a player without weights.
+            number: Number of the evaluation, from which its seeds follow.
+            matches: Number of matches against each opponent.
+            record: Number of matches that have a replay.
         """
         try:
             return self._rate(player_of, version, number, matches, record)
@@ -134,7 +148,7 @@ class RunEvaluator:
         return tuple(results)
 
     def keep_replays(self, folder: Path) -> list[str]:
-        """Writes a few of the recorded matches, won ones first. Returns what could not be written."""
+        """Write a few of the recorded matches, won ones first; return the errors of files."""
         problems: list[str] = []
         used: set[str] = set()
         for name, played in self._recorded.items():
@@ -154,7 +168,7 @@ class RunEvaluator:
 
 
 def match_row(result: MatchResult, evaluation: int, version: int | None) -> dict[str, object]:
-    """A line of ``matches.jsonl``."""
+    """Return a row of ``matches.jsonl``."""
     return {
         "evaluation": NAMES.get(evaluation, evaluation),
         "version": version,

@@ -11,36 +11,37 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
 from ludus.training.changes import options
-from ludus.training.evaluations import Evaluated, Evaluations
+from ludus.training.evaluations import Evaluable, Evaluations
 from ludus.training.reporting.report import write_report
 from ludus.training.run_context import RunContext
-from ludus.training.saving import Saved, Saver
+from ludus.training.saving import Checkpointable, Saver
 from ludus.training.stopping import more_budget, reason_to_stop
 
 
-class Steps(Evaluated, Saved, Protocol):
-    """What a trainer does its own way. Between two rounds nothing is under way."""
+class Steps(Evaluable, Checkpointable, Protocol):
+    """Part of a run that each trainer implements. Between two rounds no match or update is in progress."""
 
     def doing(self) -> str:
-        """What happens in a round now, in words. Any thread may ask."""
+        """Return a description of the round's present work. Any thread may call it."""
         ...
 
     def prepare_round(self) -> None:
-        """Follows the newest weights: opponents, curricula."""
+        """Update opponents and curricula to the newest weights."""
         ...
 
     def owes(self) -> bool:
-        """Whether an interrupt has left a part of the last round undone: it is done whatever the budget."""
+        """Return whether an interrupt left a part of the last round undone; it is done despite the budget."""
         ...
 
     def why_untrained(self) -> str:
-        """Why the run has made no gradient step yet; empty after the first."""
+        """Return the reason why the run has made no gradient step; empty after the first."""
         ...
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
-        """Matches and learning, until a moment at which the run can be saved.
+        """Play matches and learn, until the run can be saved.
 
-        ``evaluate``: called once, while the weights that act do not change.
+        Args:
+            evaluate: Called once, while the acting weights do not change; None where no evaluation is due.
         """
         ...
 
@@ -49,22 +50,25 @@ class RunLoop:
     """Drives a trainer through one run."""
 
     def __init__(self, steps: Steps, context: RunContext) -> None:
+        """Prepare a loop over the rounds of ``steps``."""
         self.steps, self.context = steps, context
         self.evaluations = Evaluations(steps, context)
         self.saver = Saver(steps, context.needed, context.report, context.preset.run.checkpoint_every_minutes)
-        self.reason = ""  # why training has ended
-        self._saved = -1  # version that was saved before the evaluation that is due; -1 if it was not
+        self.reason = ""  #: why training ended
+        self._saved = -1  # version that was saved before the due evaluation; -1 for none
 
     def run(self) -> tuple[EvalResult, ...]:
-        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
+        """Train until a budget is used up, then evaluate the best weights and return that evaluation.
 
-        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
+        Raises:
+            Interrupted: Ctrl-C; the run was saved.
+            RunFailed: Training cannot continue.
         """
         steps, context = self.steps, self.context
         context.clock.lap()
-        self.evaluations.begin()
+        self.evaluations.pin_candidates()
         with context.interrupt.signals():
-            self._say_what_would_go_on()
+            self._report_used_up_budget()
             self._evaluate_initial()
             while not self._is_over():
                 steps.prepare_round()
@@ -82,11 +86,11 @@ class RunLoop:
             return final
 
     def doing(self) -> str:
-        """What the run does now, in words. Any thread may ask."""
+        """Return a description of the run's present work. Any thread may call it."""
         return self.steps.run_evaluator.doing or self.steps.doing()
 
     def write_report(self) -> None:
-        """``report.md``; where that fails the run is as good without it."""
+        """Write ``report.md``; a failure is reported and does not fail the run."""
         directory = self.context.directory
         try:
             write_report(directory, self.context.preset, self.reason)
@@ -95,7 +99,7 @@ class RunLoop:
             self.context.report.problem(f"{directory.report} was not written: {what or error}")
 
     def _evaluate_initial(self) -> None:
-        """Takes no minutes of the budget: training is the same without it."""
+        """Evaluate the initial weights; that takes no minutes of the budget."""
         try:
             with self.steps.paused():
                 self.evaluations.initial()
@@ -108,7 +112,7 @@ class RunLoop:
         self.reason = reason_to_stop(run, self.steps.state.budget) or report.wants_to_stop
         return bool(self.reason) and not self.steps.owes()
 
-    def _say_what_would_go_on(self) -> None:
+    def _report_used_up_budget(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
         alone = self.steps.run_evaluator.spec.seats == 1
         more, path = more_budget(self.context.preset, budget, alone), str(self.context.directory.path)
@@ -118,7 +122,7 @@ class RunLoop:
             )
 
     def _evaluate(self) -> None:
-        """Interrupted, the run ends here: after this round the weights would not be those that are due."""
+        """Evaluate the acting weights. An interrupted run ends here, since the round changes them."""
         self.evaluations.evaluate()
         if self._saved >= 0 and self.steps.state.evaluation_due:
             self.context.stop_if_interrupted(self._saved)

@@ -19,9 +19,10 @@ from ludus.policies.summary import check_size
 from ludus.presets import hardware
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
 from ludus.presets.game_checks import resolve_spec
+from ludus.presets.method_file import method_file
 from ludus.presets.training_checks import training_problems
 from ludus.storage import (
     Checkpoint,
@@ -32,28 +33,28 @@ from ludus.storage import (
 )
 from ludus.training.changes import in_words, record_change, run_settings
 from ludus.training.league.league_run import prepare as prepare_league
-from ludus.training.prepared import Prepare, Prepared
 from ludus.training.reporting.floors import Floors, floors_of
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks
+from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_context import RunContext
-from ludus.training.run_game import remember, resumed_code
 from ludus.training.run_loop import RunLoop, Steps
 from ludus.training.start import resumed_start, start_file
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
+from ludus.training.trusted_code import changed_method, record_code, resumed_code, resumed_method
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended.
+    """Result of a run.
 
-    ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
-    how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
-    trains on; ``alone``: the game has one seat, so that there is no opponent.
+    ``best_version``: version of the weights ``RUN@best``, in a league of those of ``best_player``; ``final``:
+    their final evaluation; ``floors``: results without training; ``more``: settings under which a resumed run
+    continues; ``alone``: the game has one seat, so there is no opponent.
     """
 
     run: str
@@ -72,12 +73,21 @@ class RunResult(msgspec.Struct, frozen=True):
 
 
 def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
-    """A new run in ``run_dir``, from its first slab to its report.
+    """Train a new run in ``run_dir``, from its first slab to its report.
 
-    Raises ``RunExists`` (the directory is there), ``ConfigError`` (the preset cannot be put together),
-    ``Interrupted`` (Ctrl-C; saved) and ``RunFailed``.
+    Args:
+        preset: The settings.
+        run_dir: A directory that does not exist yet.
+        sinks: Receive the reports of the run, besides its files.
+
+    Raises:
+        RunExists: The directory exists.
+        ConfigError: Settings that do not fit together; no directory is created then.
+        Interrupted: Ctrl-C; the run was saved.
+        RunFailed: Training cannot continue.
     """
     spec, _ = resolve_spec(preset)
+    file = method_file(preset.algorithm)
     info = RunInfo(
         schema=RUN_SCHEMA,
         package_version=__version__,
@@ -90,9 +100,11 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         versions=hardware.versions(),
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
+        method=file.path if file is not None else "",
+        method_sha256=file.sha256 if file is not None else "",
     )
     start, teacher = start_file(preset), teacher_file(preset)
-    prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
+    builder = _builder(preset)  # before the directory: a wrong preset creates none
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
@@ -101,12 +113,12 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
             run.save_teacher(teacher.read_bytes())
         lock = run.lock()
     except BaseException:
-        prepared.close()
+        builder.close()
         raise
     report = Sinks((*default_sinks(), *sinks))
     with lock:
-        _remember(run_dir, preset, preset, report)
-        return _carry_out(preset, prepared, run, report)
+        _record_code(run, preset, preset, report)
+        return _train(preset, builder, run, report)
 
 
 def resume_run(
@@ -116,18 +128,31 @@ def resume_run(
     more: Callable[[Preset], Preset] | None = None,
     game: str = "",
     teacher: str = "",
+    method: str = "",
 ) -> RunResult:
-    """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
+    """Resume from the newest whole checkpoint of ``run_dir``, or start again if there is none.
 
-    ``more`` may change the settings in :data:`ludus.training.changes.RESUMABLE`, the budget above all; later
-    resumes keep it. ``game`` names the code of a game that is neither built in nor installed, where
-    this user has not started the run here (:mod:`ludus.training.run_game`).
+    Args:
+        run_dir: The directory of the run.
+        sinks: Receive the reports of the run, besides its files.
+        more: Changes settings of :data:`ludus.training.changes.RESUMABLE`, such as the budget; later resumes
+            keep the change.
+        game: Code of a game that is neither built in nor installed, for a run that this user did not start
+            here (:mod:`ludus.training.trusted_code`).
+        teacher: File of a bot in Python that the run learns from, for such a run.
+        method: File of the learning method, for such a run.
 
-    Raises ``RunNotFound``, ``RunBusy`` (another process trains the run), ``CorruptFile`` and what
-    :func:`start_run` raises.
+    Raises:
+        RunNotFound: No such run.
+        RunBusy: Another process trains the run.
+        CorruptFile: No checkpoint can be read.
+        ConfigError: Settings that do not fit together, or another game.
+        Interrupted: Ctrl-C; the run was saved.
+        RunFailed: Training cannot continue.
     """
     report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
+    file = resumed_method(run, method)
     preset = run_settings(run).preset
     configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
     _same_game(run, preset, game)
@@ -141,24 +166,26 @@ def resume_run(
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
         begun = resumed_start(preset, run, begins=checkpoint is None)
-        prepared = _prepared(resumed_teacher(begun, run), checkpoint)
+        builder = _builder(resumed_teacher(begun, run), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(
-                    checkpoint.weights.meta, prepared.spec, f"version {checkpoint.version} of {run.path}"
+                    checkpoint.weights.meta, builder.spec, f"version {checkpoint.version} of {run.path}"
                 )
             change = record_change(run, before, preset, hardware.command())
         except BaseException:
-            prepared.close()
+            builder.close()
             raise
         if change is not None:
             report.message(f"changed from now on: {in_words(change)}")
-        _remember(run_dir, configured, preset, report)
-        return _carry_out(preset, prepared, run, report)
+        if text := changed_method(run, file):
+            report.message(text)
+        _record_code(run, configured, preset, report)
+        return _train(preset, builder, run, report)
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
-    """The newest whole checkpoint; None, and no rows, where there was never one."""
+    """Return the newest whole checkpoint. Where none was saved, clear the log and return None."""
     if run.checkpoints.versions():
         checkpoint, problems = run.checkpoints.load_last()
         for problem in problems:
@@ -172,7 +199,11 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
 
 
 def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
-    """Raises ``ConfigError`` where ``game``, now that of ``preset``, is not the game of the run."""
+    """Check that ``game``, now that of ``preset``, is the game of the run.
+
+    Raises:
+        ConfigError: It is another game.
+    """
     started = run.info()
     if not game:
         return
@@ -184,20 +215,26 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
         )
 
 
-def _remember(run_dir: Path, configured: Preset, preset: Preset, report: Sinks) -> None:
+def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: Sinks) -> None:
     try:
-        remember(run_dir, configured, preset)
+        record_code(run, configured, preset)
     except (OSError, StorageError) as error:
-        code = code_of(preset)
+        code, file = code_of(preset), method_file(preset.algorithm)
         words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
         words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
+        words += [f"--method {shell(file.path)}"] if file is not None else []
         report.problem(
             f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
         )
 
 
-def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
-    """The run's parts, as its method puts them together."""
+def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+    """Return the components of a run, built by its method.
+
+    Raises:
+        ConfigError: Settings that do not fit together.
+        CorruptFile: A checkpoint that cannot be read.
+    """
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
     try:
@@ -207,57 +244,52 @@ def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     if preset.league is not None:
         return prepare_league(preset, checkpoint)
     try:
-        prepare = cast(Prepare, resolve(method_of(preset.algorithm).trainer))
+        prepare = cast(RunBuilderFactory, resolve(method_of(preset.algorithm).trainer))
     except ValueError as error:
         raise ConfigError(str(error)) from error
     return prepare(preset, checkpoint)
 
 
-def _carry_out(
-    preset: Preset,
-    prepared: Prepared,
-    run: RunDirectory,
-    report: Sinks,
-) -> RunResult:
+def _train(preset: Preset, builder: RunBuilder, run: RunDirectory, report: Sinks) -> RunResult:
+    """Run the loop to its end, and write the report."""
     context = RunContext(preset, run, report.members)
-    with closing(context.report), closing(prepared.begin(context)) as trainer:
-        return _run(trainer, context)
+    with closing(context.report), closing(builder.start(context)) as steps:
+        loop = RunLoop(steps, context)
+        try:
+            context.report.start(RunStart(run.path, preset, steps.run_evaluator.spec, loop.doing))
+            if note := hardware.device_note(preset.run):
+                context.report.message(note)
+            final = loop.run()
+            loop.write_report()
+            return _result(steps, context, loop.reason, final)
+        except Exception as error:
+            if not isinstance(error, Interrupted):
+                context.report.event("failed", text=str(error))
+            raise
+
+
+def _result(steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...]) -> RunResult:
+    preset, run, state = context.preset, context.directory, steps.state
+    alone = steps.run_evaluator.spec.seats == 1
+    return RunResult(
+        run=str(run.path),
+        reason=reason,
+        version=steps.version,
+        best_version=max(state.best_version, 0),
+        steps=state.budget.steps,
+        ticks=state.budget.ticks,
+        minutes=state.budget.minutes,
+        final=final,
+        floors=_floors(run),
+        report=str(run.report),
+        more=more_budget(preset, state.budget, alone),
+        best_player=state.best_player,
+        alone=alone,
+    )
 
 
 def _floors(run: RunDirectory) -> Floors:
     try:
         return floors_of(read_metrics(run)[1])
     except StorageError:
-        return Floors()  # the report says what is wrong with the file
-
-
-def _run(trainer: Steps, context: RunContext) -> RunResult:
-    preset, run, report = context.preset, context.directory, context.report
-    loop = RunLoop(trainer, context)
-    try:
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, loop.doing))
-        if note := hardware.device_note(preset.run):
-            report.message(note)
-        final = loop.run()
-        state = trainer.state
-        alone = trainer.run_evaluator.spec.seats == 1
-        loop.write_report()
-        return RunResult(
-            run=str(run.path),
-            reason=loop.reason,
-            version=trainer.version,
-            best_version=max(state.best_version, 0),
-            steps=state.budget.steps,
-            ticks=state.budget.ticks,
-            minutes=state.budget.minutes,
-            final=final,
-            floors=_floors(run),
-            report=str(run.report),
-            more=more_budget(preset, state.budget, alone),
-            best_player=state.best_player,
-            alone=alone,
-        )
-    except Exception as error:
-        if not isinstance(error, Interrupted):
-            report.event("failed", text=str(error))
-        raise
+        return Floors()  # the report describes the damage

@@ -11,7 +11,7 @@ from typing import Protocol
 from ludus.training.reporting.sinks import Sinks
 
 
-class Saved(Protocol):
+class Checkpointable(Protocol):
     """The part of a trainer that is saved."""
 
     @property
@@ -74,7 +74,9 @@ class NeededFiles:
 class Saver:
     """Writes the checkpoints of one run."""
 
-    def __init__(self, steps: Saved, needed: NeededFiles, report: Sinks, every_minutes: float) -> None:
+    def __init__(
+        self, steps: Checkpointable, needed: NeededFiles, report: Sinks, every_minutes: float
+    ) -> None:
         """``every_minutes``: between two checkpoints, 0 for none by time."""
         self._steps, self._needed, self._report = steps, needed, report
         self._every_minutes = every_minutes

@@ -19,10 +19,11 @@ class Writer:
     """Appends numbers to ``data``."""
 
     def __init__(self) -> None:
+        """Start with no bytes."""
         self.data = bytearray()
 
     def uint(self, value: int) -> None:
-        """Raises ValueError outside 0..2**53-1."""
+        """Write an integer. Raises ``ValueError`` outside 0..2**53-1."""
         if not 0 <= value <= MAX_UINT:
             raise ValueError(f"{value} is not in 0..{MAX_UINT}")
         while value >= 0x80:
@@ -31,13 +32,16 @@ class Writer:
         self.data.append(value)
 
     def sint(self, value: int) -> None:
+        """Write a signed integer, zigzag coded."""
         self.uint(2 * value if value >= 0 else -2 * value - 1)
 
     def uints(self, values: Iterable[int]) -> None:
+        """Write integers, each as :meth:`uint`."""
         for value in values:
             self.uint(value)
 
     def column(self, column: Column) -> None:
+        """Write the changes of ``column``."""
         self.uint(len(column.changes) // 2)
         for i in range(0, len(column.changes), 2):
             self.uint(column.changes[i])
@@ -50,12 +54,13 @@ class Column:
     __slots__ = ("_since", "_value", "changes")
 
     def __init__(self, zeros: int = 0) -> None:
-        """Starts with that many zeros."""
+        """Start with ``zeros`` values of 0."""
         self.changes: list[int] = []
         self._value = 0
         self._since = zeros
 
     def add(self, value: int) -> None:
+        """Append a value."""
         if value != self._value:
             self.changes.append(self._since)
             self.changes.append(value - self._value)

@@ -10,11 +10,11 @@ from ludus.web.recording import Decision, Recording
 from ludus.web.renderers import renderer_of
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
-TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game says nothing (ELF draws a tick in 20 ms)
+TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game declares none (ELF draws a tick in 20 ms)
 
 
 def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recording:
-    """Plays ``replay`` again and looks at it every ``every_ticks`` (0: as often as suits its length).
+    """Play ``replay`` again and view it every ``every_ticks`` (0: as often as suits its length).
 
     ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
     Raises ``ReplayError`` (a ``ValueError``) when the bytes are no replay or do not fit the rules,
@@ -43,7 +43,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
 
 
 def _sides(players: tuple[str, ...], game: GameSpec) -> str:
-    """``version 7 and version 7 against simple and simple``; more than two alike are counted."""
+    """Return ``version 7 and version 7 against simple and simple``; more than two equal ones are counted."""
     teams: list[str] = []
     for seat in range(len(players)):
         if any(game.together(seat, earlier) for earlier in range(seat)):

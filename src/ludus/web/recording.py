@@ -1,4 +1,4 @@
-"""What the replay page is given: one recorded match as plain data.
+"""One recorded match as plain data: the input of the replay page.
 
 A ``Recording`` is made from a replay by :mod:`ludus.web.replay_page`, or by hand from any source of view
 documents. A view document is the JSON that a game's ``view()`` writes at one moment (UTF-8).
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What one seat chose before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
+    """Choice of one seat before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
 
     tick: int
     seat: int
@@ -20,7 +20,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class ViewError(ValueError):
-    """A view document is not what the page can draw. The message says which and why."""
+    """A view document cannot be drawn. The message names it and the reason."""
 
 
 class Recording(msgspec.Struct, frozen=True):

@@ -31,19 +31,19 @@ class Packing(Protocol):
     """Takes every view document of a match in order (``see``), then gives what the page needs."""
 
     def see(self, document: bytes | str) -> None:
-        """Raises ``ViewError`` when the document cannot be drawn."""
+        """Take the next view document. Raises ``ViewError`` when it cannot be drawn."""
         ...
 
     def header(self) -> dict[str, object]:
-        """Fields of the page's header: ``events``, and ``views`` or what stands for them."""
+        """Return fields of the page's header: ``events``, and ``views`` or their replacement."""
         ...
 
     def data(self) -> bytes:
-        """Columns behind the header."""
+        """Return the columns behind the header."""
         ...
 
     def effect(self, seat: int, tick: int) -> str:
-        """What came of the decision of a seat at a tick; "" where nothing is known."""
+        """Return the effect of a seat's decision at a tick; "" where nothing is known."""
         ...
 
 
@@ -51,21 +51,26 @@ class DocumentPacking:
     """The documents themselves."""
 
     def __init__(self) -> None:
+        """Start with no document."""
         self._views: list[object] = []
 
     def see(self, document: bytes | str) -> None:
+        """Take a document, which must have a tick. Raises ``ViewError``."""
         view: object = from_json(document)
         if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
             raise ViewError("a view document is not an object with an integer `tick`")
         self._views.append(view)
 
     def header(self) -> dict[str, object]:
+        """Return the documents themselves."""
         return {"views": self._views, "events": []}
 
     def data(self) -> bytes:
+        """Return no bytes."""
         return b""
 
     def effect(self, seat: int, tick: int) -> str:
+        """Return "": nothing is known."""
         return ""
 
 
@@ -83,8 +88,11 @@ class _Shape(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Renderer:
-    """``fits``: whether a document has the fields. ``frames``: the pictures of a video, where there can be
-    one, given the recording, Pillow's modules, the width in pixels and the seat whose fog is shown."""
+    """A way to draw a match.
+
+    ``fits``: whether a document has the fields. ``frames``: the pictures of a video, where there can be one,
+    given the recording, Pillow's modules, the width in pixels and the seat whose fog is shown.
+    """
 
     packing: Callable[[], Packing]
     fits: Callable[[_Shape], bool]
@@ -114,14 +122,17 @@ RENDERERS: Mapping[str, Renderer] = {
 
 
 def renderer_named(name: str) -> Renderer:
-    """A recording made by hand may name anything: what is not known shows its documents."""
+    """Return a renderer by name; one that shows the documents as text for an unknown name.
+
+    Names of recordings that were made by hand can be any.
+    """
     return RENDERERS.get(name, RENDERERS["document"])
 
 
 def renderer_of(game: str, view: View | None, document: bytes | str) -> str:
-    """The drawing of a match, from what its game declares and its first view document.
+    """Return the name of the renderer for a match, by what its game declares and its first view document.
 
-    Raises ``ViewError`` where the document lacks what the declared drawing needs.
+    Raises ``ViewError`` where the document lacks fields that the declared renderer needs.
     """
     if view is None:
         return "map" if _fits("map", document) else "document"

@@ -43,16 +43,22 @@ _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", r
 
 
 def to_html(replay: bytes, every_ticks: int = 0, game: str = "") -> str:
-    """The page of a ``.ludus`` file. ``every_ticks`` between two looks at the match; 0 suits its length.
-    ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
+    """Return the page of a ``.ludus`` file.
 
-    Raises ``ReplayError`` or ``ParamError`` (both a ``ValueError``): no replay, other rules, no such game.
+    Args:
+        replay: The file's bytes.
+        every_ticks: Ticks between two view documents; 0 suits the match's length.
+        game: Reference of a compiled game that is neither built in nor installed, as a person names it.
+
+    Raises:
+        ReplayError: The bytes are no replay, or one of other rules.
+        ParamError: There is no such game.
     """
     return render(recording_of(replay, every_ticks, game))
 
 
 def render(recording: Recording) -> str:
-    """The whole HTML document of ``recording``, UTF-8 text.
+    """Return the whole HTML document of ``recording``, UTF-8 text.
 
     Raises :class:`ludus.web.recording.ViewError` when the view documents cannot be drawn.
     """
@@ -73,7 +79,7 @@ def render(recording: Recording) -> str:
 
 
 def pack(recording: Recording) -> bytes:
-    """The data of the page: length of the header (``uint``), the header (JSON), the columns."""
+    """Return the data of the page: length of the header (``uint``), the header (JSON), the columns."""
     header: dict[str, object] = {
         "format": FORMAT,
         "game": visible(recording.game),
@@ -97,7 +103,7 @@ def pack(recording: Recording) -> bytes:
 
 
 def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]:
-    """Columns: ticks as differences, seats, what was decided and what came of it (indices of ``texts``)."""
+    """Return columns: ticks as differences, seats, decisions and their effects (indices of ``texts``)."""
     texts: dict[str, int] = {}
     ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))
     ticks = [d.tick for d in ordered]
@@ -114,13 +120,13 @@ def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]
 
 
 def _script() -> str:
-    """All modules as one: imports and export marks go, since everything is in one scope."""
+    """Return all modules as one: imports and export marks go, since everything is in one scope."""
     modules = (_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in MODULES)
     return "\n".join(modules)
 
 
 def asset(name: str) -> str:
-    """Text of one source of the page."""
+    """Return the text of one source of the page."""
     return resources.files("ludus.web").joinpath("static", "replay", name).read_text(encoding="utf-8")
 
 

@@ -36,14 +36,23 @@ class VideoError(ValueError):
 def to_video(
     replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, seat: int = -1, game: str = ""
 ) -> int:
-    """Writes the match of ``replay`` to ``out`` and returns the number of frames.
+    """Write the match of ``replay`` to ``out`` and return the number of frames.
 
-    ``width`` in pixels, ``speed`` in times the game's own (50 ticks a second), ``seat`` whose fog is shown
-    (-1: none), ``game`` as in :func:`ludus.web.replay_page.to_html`. The file appears when it is whole.
+    The file appears when it is whole.
 
-    Raises ``VideoError`` for games without a map, settings out of range and missing libraries,
-    ``ReplayError`` for bytes that are no replay, ``ParamError`` for a game that is not there, ``OSError`` for
-    a full disk.
+    Args:
+        replay: Bytes of a ``.ludus`` file.
+        out: File to write.
+        width: Width in pixels.
+        speed: Times the game's own speed of 50 ticks a second.
+        seat: Seat whose fog is shown; -1 for none.
+        game: As in :func:`ludus.web.replay_page.to_html`.
+
+    Raises:
+        VideoError: The game has no map, a setting is out of range, or a library is missing.
+        ReplayError: The bytes are no replay.
+        ParamError: There is no such game.
+        OSError: The disk is full, or ``out`` cannot be written.
     """
     if not WIDTHS[0] <= width <= WIDTHS[1]:
         raise VideoError(f"width {width}: expected {WIDTHS[0]} to {WIDTHS[1]} pixels")

@@ -17,9 +17,10 @@ from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.loss import Loss
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
-from ludus.mcts import Matches, SearchConfig, SelfPlay, SelfPlayConfig
+from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.protocol import BoardOutputs
@@ -39,7 +40,7 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
         SelfPlayConfig(slots=16, full_share=0.7, cheap_visits=4),
         evaluator="rollout",
         seed=seed,
-        first=first,
+        numbers=MatchNumbers(first),
     )
     games = Matches.empty()
     while len(games) < count:
@@ -53,7 +54,8 @@ def lead(
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
     board = np.zeros((len(rows), 3), np.uint8)
     mask = np.zeros((len(rows), 9), np.uint8)
-    core.read_positions(GAME, {}, 1, match, actions, offset, first, wanted, rows, [board], mask)
+    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+    core.read_positions(GAME, {}, 1, query, [board], mask)
     return {"board": board}, mask
 
 

@@ -317,13 +317,13 @@ def test_weights_carry_version_and_act_alike() -> None:
 
 def test_updates_are_begun_and_finished_in_turn() -> None:
     learner = make_learner()
-    with pytest.raises(RuntimeError, match="no update was begun"):
+    with pytest.raises(RuntimeError, match="no update was started"):
         learner.finish()
     slab = played(learner, 1)
     plan = learner.start(slab)
     with pytest.raises(RuntimeError, match="has not been finished"):
         learner.start(slab)
-    while not plan.run_available(0):
+    while not plan.help(0, block=False):
         pass
     assert learner.finish().version == 1
 

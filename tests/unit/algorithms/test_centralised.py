@@ -14,6 +14,7 @@ from ludus.algorithms.forward import forward_steps
 from ludus.algorithms.returns import transitions
 from ludus.algorithms.samples import Samples, latest_observations, other_seats, rows_of_seats
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others, seen_seats
@@ -185,7 +186,7 @@ def test_a_cut_off_match_is_bootstrapped_by_its_last_decision() -> None:
 def test_a_pools_rows_know_their_slot_and_seat(game: str) -> None:
     spec = game_spec(game)
     lineup = Lineup((SeatPlan((Controller(policy=0),)),) * 2)
-    pool = make_pool(game, {}, lineup, slots=6, groups=2, threads=0, seed=1)
+    pool = make_pool(game, {}, lineup, PoolOptions(slots=6, groups=2, threads=0, seed=1, on_error="truncate"))
     slab = pool.slab(3)
     assert slab.row_slot.tolist() == np.arange(6).repeat(2).tolist()
     assert slab.row_seat.tolist() == [0, 1] * 6

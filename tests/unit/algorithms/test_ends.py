@@ -18,11 +18,21 @@ from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec, Weights
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.searchable import searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
+from ludus.mcts import (
+    NEVER_RESIGN,
+    Matches,
+    MatchNumbers,
+    SearchConfig,
+    SearchError,
+    SelfPlay,
+    SelfPlayConfig,
+    Trees,
+)
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -76,17 +86,8 @@ def recorded(*matches: list[int]) -> Matches:
 def ends_of(games: Matches, params: dict[str, str] | None = None) -> Ends:
     ends = Ends.empty(len(games), 25)
     offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
-    core.read_ends(
-        "go",
-        PARAMS | (params or {}),
-        1,
-        games.match,
-        games.action,
-        offset,
-        ends.ownership,
-        ends.score,
-        ends.counted,
-    )
+    moves = MatchMoves(games.match, games.action, offset)
+    core.read_ends("go", PARAMS | (params or {}), 1, moves, ends)
     return ends
 
 
@@ -95,7 +96,8 @@ def lead(
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
     planes = np.zeros((len(rows), *SPEC.observation[0].packed_shape), np.uint8)
     mask = np.zeros((len(rows), SPEC.mask_size), np.uint8)
-    core.read_positions("go", PARAMS, 1, match, actions, offset, first, wanted, rows, [planes], mask)
+    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+    core.read_positions("go", PARAMS, 1, query, [planes], mask)
     return {"planes": planes}, mask
 
 
@@ -114,7 +116,9 @@ def test_a_finished_match_says_who_owns_what_and_others_do_not() -> None:
 
 def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Matches:
     plays = SelfPlayConfig(slots=16, never_resign_share=0.3)
-    play = SelfPlay("go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, first=first)
+    play = SelfPlay(
+        "go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, numbers=MatchNumbers(first)
+    )
     play.set_resign(resign)
     games = Matches.empty()
     while len(games) < count:
@@ -143,32 +147,13 @@ def test_what_cannot_be_counted_is_refused() -> None:
     games, wrong = recorded(MATCH), Ends.empty(1, 24)
     offset = np.array([0, len(MATCH)])
     with pytest.raises(SearchError, match=r"ownership \[1, 25\]"):
-        core.read_ends(
-            "go",
-            PARAMS,
-            1,
-            games.match,
-            games.action,
-            offset,
-            wrong.ownership,
-            wrong.score,
-            wrong.counted,
-        )
+        core.read_ends("go", PARAMS, 1, MatchMoves(games.match, games.action, offset), wrong)
     ends = Ends.empty(1, 0)
     for name in ("tic_tac_toe", typed("tests.unit.pool.hosted_games:Duel")):
         reference, module = searchable(name)
         with pytest.raises(SearchError, match="does not count who owns what"):
-            module.read_ends(
-                reference,
-                {},
-                1,
-                games.match,
-                np.zeros(1, np.uint16),
-                np.array([0, 1]),
-                ends.ownership,
-                ends.score,
-                ends.counted,
-            )
+            moves = MatchMoves(games.match, np.zeros(1, np.uint16), np.array([0, 1]))
+            module.read_ends(reference, {}, 1, moves, ends)
 
 
 def test_targets_are_of_the_seat_that_decides() -> None:

@@ -25,14 +25,14 @@ def run(folder: Path, *command: str, timeout_s: float = 200) -> subprocess.Compl
 
 
 def ludus(folder: Path, *words: str) -> str:
-    """What the installed command prints; it must end with 0."""
+    """Return the output of the installed command, which must end with 0."""
     done = run(folder, LUDUS, *words)
     assert done.returncode == 0, f"ludus {' '.join(words)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def python(folder: Path, program: str) -> str:
-    """What a program prints; it must end with 0."""
+    """Return the output of a program, which must end with 0."""
     done = run(folder, sys.executable, "-W", "error::UserWarning:gymnasium", "-c", program)
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -19,7 +19,7 @@ from ludus.games.exports.values import SpecFace
 
 
 @pytest.mark.parametrize("game", list_games())
-def test_observations_are_what_networks_read(game: str) -> None:
+def test_decoded_observations_equal_the_networks_inputs(game: str) -> None:
     """In the space, and each tensor what its codec makes of the packed one."""
     made, plain = (LudusEnv(game, decoded=flag) for flag in (True, False))
     (seen, info), (packed, _) = made.reset(seed=3), plain.reset(seed=3)
@@ -38,7 +38,7 @@ def test_observations_are_what_networks_read(game: str) -> None:
             break
 
 
-def test_many_are_as_one() -> None:
+def test_vector_environments_decode_as_single_ones() -> None:
     one = LudusEnv("minirts", opponent="simple", decoded=True)
     many = LudusVectorEnv("minirts", 3, opponent="simple", decoded=True)
     seen, _ = many.reset(seed=1)
@@ -84,7 +84,7 @@ def test_the_default_needs_no_torch_and_a_missing_one_is_named(monkeypatch: pyte
         LudusEnv("tic_tac_toe", decoded=True)
 
 
-def test_a_policy_of_ludus_says_that_it_reads_packed_tensors() -> None:
+def test_a_policy_of_ludus_refuses_decoded_tensors() -> None:
     made = LudusEnv("minirts", opponent="simple", decoded=True)
     face, (seen, _) = SpecFace(made.game_spec), made.reset(seed=1)
     for name in ("cells", "units"):

@@ -25,11 +25,11 @@ def test_the_guide_runs_from_top_to_bottom(tmp_path: Path) -> None:
     readme = next(b for b in blocks(README) if "load_policy" in b)
     asked = readme.replace("RUN@best", "runs/first@best").replace('"simple"', '"random"')
     program = "\n".join(blocks(GUIDE))
-    said = python(tmp_path, f"{program}\n{asked}\nprint(type(action).__name__, result.matches)\n")
-    watched = [line for line in said.splitlines() if " decisions" in line]
+    output = python(tmp_path, f"{program}\n{asked}\nprint(type(action).__name__, result.matches)\n")
+    watched = [line for line in output.splitlines() if " decisions" in line]
     assert watched[0].startswith("0 decisions: [('random', 0.")
     assert re.match(r"4096 decisions, value loss [\d.]+$", watched[1])
-    lines = [line for line in said.splitlines() if line not in watched]
+    lines = [line for line in output.splitlines() if line not in watched]
     assert lines[0].startswith("max_steps = 8000 reached")
     assert re.fullmatch(r"won \d+% \(95% interval \d+% to \d+%\)", lines[1])
     assert lines[2] in ("1.0", "0.0", "-1.0")
@@ -52,7 +52,7 @@ def test_importing_the_package_is_cheap(tmp_path: Path) -> None:
     "first",
     ["import ludus", "import ludus.training.runs, ludus.mcts.trees", "from ludus import train, search"],
 )
-def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp_path: Path) -> None:
+def test_every_listed_name_exists_after_any_import(first: str, tmp_path: Path) -> None:
     """Names of the API do not depend on the modules that were imported before."""
     program = (
         f"{first}\nimport ludus\n"
@@ -62,9 +62,9 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
         "print(ludus.search(ludus.Match('tic_tac_toe'), 'mcts:30').move in range(9))\n"
         "try:\n    ludus.train('no_such_preset')\nexcept ValueError as error:\n    print(error)\n"
     )
-    said = python(tmp_path, program).splitlines()
-    assert said[0] == "True"
-    assert said[1].startswith("no_such_preset: no such preset")
+    output = python(tmp_path, program).splitlines()
+    assert output[0] == "True"
+    assert output[1].startswith("no_such_preset: no such preset")
 
 
 def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     ]
 
 
-def test_search_refuses_what_it_cannot_do() -> None:
+def test_search_refuses_games_that_it_cannot_search() -> None:
     from ludus.presets.errors import ConfigError
 
     with pytest.raises(ConfigError, match="perfect: expected mcts:VISITS or WEIGHTS"):
@@ -109,7 +109,7 @@ def test_search_refuses_what_it_cannot_do() -> None:
         ludus.search(match)
 
 
-def test_python_minus_m(tmp_path: Path) -> None:
+def test_python_minus_m_runs_the_command_line(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, "-m", "ludus", "games", "list")
     assert done.returncode == 0
     assert "tic_tac_toe" in done.stdout

@@ -62,11 +62,11 @@ def test_an_environment_that_a_package_of_the_user_registers(package: Path) -> N
         "final_matches = 40\n[policy]\nhidden = [16]\n[run]\nmax_steps = 4000\nthreads = 2\n"
     )
     ludus(package, "train", "corridor.toml", "--run-dir", "run", "--quiet")
-    said = ludus(package, "eval", "random", "--game", name, "--param", "length=5", "--matches", "10")
-    assert name in said or "Corridor" in said
+    output = ludus(package, "eval", "random", "--game", name, "--param", "length=5", "--matches", "10")
+    assert name in output or "Corridor" in output
 
 
-def test_a_module_that_is_not_there_or_that_raises_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_broken_module_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("1 / 0\n")
     for name, expected in {
         "gymnasium/nowhere:Corridor-v0": "Corridor-v0: No module named 'nowhere'; searched: ",
@@ -80,8 +80,8 @@ def test_a_module_that_is_not_there_or_that_raises_is_named(tmp_path: Path) -> N
         assert "Traceback" not in done.stderr
 
 
-def test_our_games_by_their_documented_names(tmp_path: Path) -> None:
-    said = python(
+def test_games_of_ludus_have_their_documented_names(tmp_path: Path) -> None:
+    output = python(
         tmp_path,
         "import gymnasium, ludus.gymnasium\n"
         'one = gymnasium.make("ludus/minirts-v1", opponent="simple")\n'
@@ -89,15 +89,15 @@ def test_our_games_by_their_documented_names(tmp_path: Path) -> None:
         "print(one.reset(seed=1)[1]['legal'].shape, many.reset(seed=1)[1]['legal'].shape)\n"
         "print('ludus/connect_four-v1' in ludus.gymnasium.ids)\n",
     )
-    assert said.splitlines()[0].endswith("(3, 9)")
-    assert said.splitlines()[1] == "True"
+    assert output.splitlines()[0].endswith("(3, 9)")
+    assert output.splitlines()[1] == "True"
     python(
         tmp_path, 'import gymnasium\ngymnasium.make("ludus.gymnasium:ludus/connect_four-v1").reset(seed=1)\n'
     )
 
 
 def test_stable_baselines3_learns_tic_tac_toe_in_three_lines(tmp_path: Path) -> None:
-    said = python(
+    output = python(
         tmp_path,
         "from stable_baselines3 import PPO\n"
         'model = PPO("MultiInputPolicy", "ludus.gymnasium:ludus/tic_tac_toe-v1", n_steps=512, n_epochs=6,'
@@ -107,11 +107,11 @@ def test_stable_baselines3_learns_tic_tac_toe_in_three_lines(tmp_path: Path) -> 
         "model.learn(2_500)\n"
         "print(evaluate_policy(model, model.get_env(), 150)[0])\n",
     )
-    before, after = map(float, said.split())
-    assert after > before + 0.25, said
+    before, after = map(float, output.split())
+    assert after > before + 0.25, output
 
 
-def test_masked_training_draws_legal_choices_alone() -> None:
+def test_masked_training_draws_only_legal_choices() -> None:
     """MaskablePPO asks ``action_masks()``; heads of MiniRTS depend on each other and have several."""
     torch.set_num_threads(1)
     kwargs = {"illegal": "raise"}
@@ -151,7 +151,7 @@ def test_render_modes() -> None:
             make("tic_tac_toe", render_mode="human")
 
 
-def test_the_frame_skip_of_the_seat_is_the_callers() -> None:
+def test_the_caller_sets_the_frame_skip_of_the_seat() -> None:
     """A match cut off at 2,000 ticks has a tenth of the decisions at ten times the skip."""
     decisions = {}
     for skip in (5, 50):

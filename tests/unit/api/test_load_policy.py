@@ -137,7 +137,7 @@ def test_only_legal_choices_are_made(key: str, tmp_path: Path) -> None:
         batch, *_, info = many.step(actions)
 
 
-def test_the_boards_that_it_sees_are_those_of_the_pool(tmp_path: Path) -> None:
+def test_a_loaded_policy_sees_the_boards_of_the_pool(tmp_path: Path) -> None:
     """Unpacked from the environment and packed from a match: one observation, one action."""
     policy = ludus.load_policy(weights_of(tmp_path, "connect_four", spread=0.0), deterministic=True)
     match, actions = ludus.Match("connect_four"), set()
@@ -172,7 +172,7 @@ def test_heads_that_depend_on_each_other_need_the_whole_mask(tmp_path: Path) -> 
         policy.act(seen, info["action_mask"])
 
 
-def test_actions_are_the_inverse_of_what_environments_take() -> None:
+def test_actions_are_the_inverse_of_environment_actions() -> None:
     """Heads of both kinds, with and without bounds."""
     heads = [
         HeadSpec("jump", 3),
@@ -213,7 +213,7 @@ def test_a_residual_tower_acts_too(tmp_path: Path) -> None:
     made.step(policy.act(seen, info["legal"]))
 
 
-def test_what_does_not_belong_to_the_game_is_refused(tmp_path: Path) -> None:
+def test_observations_of_another_game_are_refused(tmp_path: Path) -> None:
     file = weights_of(tmp_path, "tic_tac_toe")
     policy = ludus.load_policy(file)
     seen, info = LudusEnv("tic_tac_toe").reset(seed=1)
@@ -247,7 +247,7 @@ def test_a_module_of_the_user_is_imported_only_where_it_is_named(tmp_path: Path)
         "[run]\nmax_steps = 200\nthreads = 1\n"
     )
     python(tmp_path, 'import ludus\nludus.train("corridor.toml", "run")\n')
-    said = python(
+    output = python(
         tmp_path,
         "import sys, ludus\nfrom ludus.presets.errors import ConfigError\n"
         'try:\n    ludus.load_policy("run@last")\nexcept ConfigError as error:\n    print(error)\n'
@@ -258,6 +258,6 @@ def test_a_module_of_the_user_is_imported_only_where_it_is_named(tmp_path: Path)
         "seen, info = env.reset(seed=1)\n"
         "print(env.action_space.contains(policy.act(seen)))\n",
     )
-    refused, imported, acts = said.splitlines()
+    refused, imported, acts = output.splitlines()
     assert 'load_policy("run@last", game="gymnasium/my_package:Corridor-v0")' in refused
     assert (imported, acts) == ("False", "True")

@@ -1,4 +1,4 @@
-"""Evaluations in which no match was played to its end, and what a result says besides who won."""
+"""Evaluations in which no match was played to its end, and results besides the winner."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return ["random", *([] if alone else ["--against", "random"]), "--game", request.param, "--matches", "3"]
 
 
-def test_the_document_has_null_for_what_is_not_there(
+def test_the_document_has_null_for_missing_numbers(
     failing: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["eval", *failing, "--json"]) == 1
@@ -67,12 +67,12 @@ def test_the_document_has_null_for_what_is_not_there(
     assert err == f"{TOLD}\n"
 
 
-def test_the_text_is_the_error_alone(failing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_is_only_the_error(failing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", *failing]) == 1
     assert capsys.readouterr() == ("", f"{TOLD}\n")
 
 
-def test_python_raises_it(failing: list[str]) -> None:
+def test_python_raises_the_error(failing: list[str]) -> None:
     against = "random" if "--against" in failing else ""
     with pytest.raises(RunFailed, match=TOLD):
         ludus.evaluate("random", against, game=failing[-3], matches=3)
@@ -81,7 +81,7 @@ def test_python_raises_it(failing: list[str]) -> None:
             tournament(["random", "uniform"], MatchSettings(matches=3), game=failing[-3])
 
 
-def test_reports_and_lines_of_a_run_say_it(failing: list[str]) -> None:
+def test_reports_and_lines_of_a_run_show_the_error(failing: list[str]) -> None:
     found, _ = module.play_evaluation()  # type: ignore[attr-defined, call-arg]
     assert interval_text(found) == TOLD
     assert TOLD in "\n".join(_result_table([found]))

@@ -26,7 +26,7 @@ SHORT: dict[str, object] = {
 
 
 @pytest.mark.parametrize("name", ["train", "resume", "evaluate", "search", "load_policy", "make_pool"])
-def test_help_and_signature_are_the_functions(name: str) -> None:
+def test_help_and_signature_are_those_of_the_function(name: str) -> None:
     function = getattr(ludus, name)
     arguments = inspect.signature(function).parameters
     assert "args" not in arguments
@@ -39,7 +39,7 @@ def test_help_and_signature_are_the_functions(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("text", "expected"),
     [
         ("--run.max-step: unknown key", 'settings["run.max_step"]: unknown key'),
         ("--nothing: unknown key", 'settings["nothing"]: unknown key'),
@@ -55,12 +55,12 @@ def test_help_and_signature_are_the_functions(name: str) -> None:
         ("unknown option; see: --explain", "unknown setting; see: ludus train PRESET --explain"),
     ],
 )
-def test_options_become_settings_and_arguments(said: str, meant: str) -> None:
-    assert in_python(said) == meant
+def test_options_become_settings_and_arguments(text: str, expected: str) -> None:
+    assert in_python(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         (
             {"run.max_step": 5},
@@ -76,8 +76,8 @@ def test_options_become_settings_and_arguments(said: str, meant: str) -> None:
         ({"algorithm.clip": 1, "run.sed": 1}, r'settings\["run.sed"\]: unknown key run.sed'),
     ],
 )
-def test_a_wrong_setting_is_named_as_python_wrote_it(settings: dict[str, object], said: str) -> None:
-    with pytest.raises(PresetError, match=said) as caught:
+def test_a_wrong_setting_is_named_as_python_wrote_it(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(PresetError, match=message) as caught:
         ludus.train("tic_tac_toe", "runs/never", settings=settings)  # type: ignore[arg-type]
     assert "--" not in str(caught.value).replace("PRESET --explain", "")
     assert "\n".join(caught.value.lines) == str(caught.value)

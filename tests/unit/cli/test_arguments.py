@@ -42,14 +42,14 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def test_everything_at_once() -> None:
+def test_options_arguments_and_overrides_are_parsed_together() -> None:
     got = parse(
         Sample, "sample", words("--count=7 x --mode slow --param a=1 --param b=2,3 --skips 1,2 --json")
     )
     assert got == Sample("x", 7, "slow", ("a=1", "b=2,3"), (1, 2), True, {})
 
 
-def test_defaults() -> None:
+def test_fields_left_out_have_their_defaults() -> None:
     assert parse(Sample, "sample", ["x"]) == Sample("x")
 
 
@@ -108,5 +108,5 @@ def test_help_shows_every_field_with_its_default() -> None:
     assert "overrides" not in page.lower()
 
 
-def test_required_options_stand_in_the_usage_line() -> None:
+def test_required_options_are_in_the_usage_line() -> None:
     assert usage(Plain, "plain").startswith("usage: ludus plain FILES ... --out FILE [options]\n")

@@ -40,7 +40,7 @@ def test_the_examples_of_a_help_page_are_command_lines(name: str) -> None:
         parse(command, name, words[1 + len(name.split()) :])
 
 
-def test_help_pages_fit_a_terminal_and_lead_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_pages_fit_a_terminal_and_name_the_next_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     page = capsys.readouterr().out
     for line in EXAMPLES:
@@ -146,7 +146,7 @@ def test_an_internal_fault_shows_its_traceback_and_the_doctor(
     assert "ludus doctor" in err
 
 
-def test_a_full_disk_is_told_without_a_traceback(
+def test_a_full_disk_is_reported_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(words: list[str]) -> int:

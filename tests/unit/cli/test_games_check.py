@@ -17,7 +17,7 @@ def test_equal_bots_are_counted_by_seat(capsys: pytest.CaptureFixture[str]) -> N
     assert first + second + random["drawn"] == 50
     share = random["first_seat"]
     assert share["rate"] == first / (first + second)
-    assert share["low"] > 0.5, "who begins at tic-tac-toe wins more often"
+    assert share["low"] > 0.5, "the first player of tic-tac-toe wins more often"
     assert share["low"] < share["rate"] < share["high"] < 1.0
     assert cli.main(command) == 0
     page = capsys.readouterr().out

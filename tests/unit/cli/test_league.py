@@ -1,4 +1,4 @@
-"""``ludus league``: tables and documents of a journal, and errors that say what to do."""
+"""``ludus league``: tables and documents of a journal, and errors that show what to do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().out
 
 
-def test_tables(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_show_members_players_and_rates(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "main_exploiter" in shown(capsys, "status", run)
     assert "algorithm.learning_rate 0.0003" in shown(capsys, "status", run)
     lines = shown(capsys, "players", run).splitlines()
@@ -47,7 +47,7 @@ def test_tables(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "reset" in shown(capsys, "lineage", run, "--member", "ex")
 
 
-def test_documents(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_have_the_tables_numbers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = {name: json.loads(shown(capsys, name, run, "--json")) for name in COMMANDS}
     assert [m["name"] for m in found["status"]["members"]] == ["main", "ex", "p0", "p1"]
     assert found["payoff"]["wins"][0][5] == 30
@@ -56,7 +56,7 @@ def test_documents(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(shown(capsys, "payoff", run, "--player", "main:0", "--json"))[0]["opponent"] == "main"
 
 
-def test_a_run_that_goes_on_is_read_and_not_held_up(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_league_is_read_and_not_blocked(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Journal.open(run / "league.sqlite") as journal:
         for k in range(1, 4):
             event = Results("main", k, 1000 + k, k, k, (Tally("main", "random", 0, "bot", 1, 0, 0),))
@@ -100,7 +100,7 @@ def a_link(path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (no_league, "no league in this run"),
         (damaged, "damaged"),
@@ -110,21 +110,21 @@ def a_link(path: Path) -> None:
     ],
 )
 def test_journals_that_cannot_be_read(
-    run: Path, command: str, spoil: object, said: str, capsys: pytest.CaptureFixture[str]
+    run: Path, command: str, spoil: object, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert callable(spoil)
     spoil(run / "league.sqlite")
     before = content(run)
     assert cli.main(["league", command, str(run)]) == 2
     out, err = capsys.readouterr()
-    assert said in err
+    assert message in err
     assert "Traceback" not in err
     assert not out
     assert content(run) == before
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["payoff", "--player", "mian"], "did you mean main?"),
         (["lineage", "--member", "exx"], "did you mean ex?"),
@@ -134,17 +134,19 @@ def test_journals_that_cannot_be_read(
         (["payoff", "--most", "0"], ">= 1"),
     ],
 )
-def test_mistakes(run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_reported_on_stderr(
+    run: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["league", words[0], str(run), *words[1:]]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["league", "status", str(tmp_path)]) == 2
     assert "not a run directory" in capsys.readouterr().err
 
 
-def test_the_payoff_says_which_matches_a_rate_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_payoff_shows_which_matches_a_rate_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, "payoff", run, "--player", "main").splitlines()
     assert [head for head in ("won in all", "rate of", "drawn by, ever") if head in lines[0]] == [
         "won in all",
@@ -164,7 +166,7 @@ def test_the_payoff_says_which_matches_a_rate_counts(run: Path, capsys: pytest.C
     assert not document["recent"][places["main:0"]][places["random"]]
 
 
-def test_copies_stand_in_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_copies_are_in_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events: list[AnyEvent] = [
         Joined("p0", "learner", "population"),
         Joined("p1", "learner", "population"),
@@ -229,7 +231,7 @@ def test_huge_counts_are_counted_at_once(
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         (f"UPDATE tallies SET wins = {1 << 53} WHERE player = 'ex'", "a count outside"),
         (f"UPDATE tallies SET losses = {(1 << 63) - 1} WHERE player = 'p0'", "a count outside"),
@@ -238,12 +240,12 @@ def test_huge_counts_are_counted_at_once(
         (f"UPDATE events SET body = CAST('[1{'0' * 10_000}]' AS BLOB)", "too many digits"),
     ],
 )
-def test_bombs_of_a_journal(
-    run: Path, command: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
+def test_huge_values_in_a_journal_are_refused(
+    run: Path, command: str, statement: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edited(run, statement)
     assert cli.main(["league", command, str(run)]) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
     assert len(error) < 500

@@ -1,4 +1,4 @@
-"""What a run shows: lines where there is no terminal, a board where there is one."""
+"""Views of a run: lines without a terminal, a board with one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def evaluation() -> EvaluationMetrics:
     return EvaluationMetrics(12, 345_678, 0.617, True, (result,))
 
 
-def test_lines_come_every_ten_seconds_and_whenever_something_happens(
+def test_lines_come_every_ten_seconds_and_with_every_event(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [100.0]
@@ -101,7 +101,7 @@ def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_no_terminal_means_lines() -> None:
+def test_without_a_terminal_the_view_writes_lines() -> None:
     assert isinstance(live.make_view(quiet=False), live.LineView)
 
 
@@ -122,7 +122,7 @@ def board(view: live.LiveView, width: int = 120, height: int = 40) -> str:
     return file.getvalue()
 
 
-def test_the_board_has_everything_that_a_person_waits_for() -> None:
+def test_the_board_shows_numbers_messages_and_time_left() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
     assert "│ starting" in board(view)
@@ -177,7 +177,7 @@ def test_the_board_fits_a_small_terminal_with_the_win_rates_first(opponents: int
             assert shown in text
 
 
-def test_a_league_has_a_row_a_member() -> None:
+def test_a_league_has_a_row_for_each_member() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
     view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
@@ -201,7 +201,7 @@ def test_a_line_names_the_member(capsys: pytest.CaptureFixture[str]) -> None:
     assert "] main version 12," in capsys.readouterr().err
 
 
-def test_a_board_says_that_a_curriculum_helps() -> None:
+def test_a_board_shows_that_a_curriculum_helps() -> None:
     helped = update()
     numbers = dict(helped.numbers)
     numbers["rollout/win_rate_with_help/simple"] = numbers.pop("rollout/win_rate/simple")
@@ -235,13 +235,13 @@ def test_a_run_in_the_background_leaves_the_terminal_alone(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("term", "draws"), [("", False), ("dumb", False), ("xterm-256color", True)])
-def test_boards_need_a_terminal_that_draws(monkeypatch: pytest.MonkeyPatch, term: str, draws: bool) -> None:
+def test_boards_need_a_terminal_that_redraws(monkeypatch: pytest.MonkeyPatch, term: str, draws: bool) -> None:
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert isinstance(live.make_view(quiet=False), live.LiveView) is draws
 
 
-def test_lines_come_before_the_first_update_and_between_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_come_before_the_first_update_and_between_updates(monkeypatch: pytest.MonkeyPatch) -> None:
     """AlphaZero's first update may take minutes."""
     spoken: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr("ludus.cli.console.note", spoken.put)

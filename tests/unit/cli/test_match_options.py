@@ -80,7 +80,7 @@ def test_help_lists_own_options_before_shared_ones() -> None:
 
 def test_a_wrong_parameter_is_refused_before_the_players_are_read() -> None:
     """The game's own declaration decides about ``--param``."""
-    command = parse(Rate, "rate", ["nobody", "else", "--game", "rts", "--param", "no_such=1"])
+    command = parse(Rate, "rate", ["no_player", "another", "--game", "rts", "--param", "no_such=1"])
     with pytest.raises(UserError, match="no_such"):
         command.run()
 

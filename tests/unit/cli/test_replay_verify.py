@@ -8,7 +8,7 @@ from ludus.games import replays
 from tests.unit.api.from_folder import LUDUS, ludus, run
 
 
-def test_what_is_no_replay_is_named_and_skipped(tmp_path: Path) -> None:
+def test_a_file_that_is_no_replay_is_named_and_skipped(tmp_path: Path) -> None:
     ludus(tmp_path, "eval", "random", "--against", "random", "--game", "tic_tac_toe", *("--matches", "2"),
           *("--record", "replays"))  # fmt: skip
     folder = tmp_path / "replays"
@@ -29,7 +29,7 @@ def test_what_is_no_replay_is_named_and_skipped(tmp_path: Path) -> None:
     assert "no replay among replays/match-000000.html" in alone.stderr
 
 
-def test_a_replay_whose_beginning_is_damaged_is_not_skipped(tmp_path: Path) -> None:
+def test_a_replay_with_a_damaged_start_is_not_skipped(tmp_path: Path) -> None:
     data = bytearray(replays.record("tic_tac_toe"))
     assert data.startswith(replays.MAGIC)
     data[0] ^= 1

@@ -8,8 +8,10 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.presets.config import preset_type
-from ludus.presets.file import Document, load_preset, parse_preset, setting_paths
+from ludus.presets.document import Document
+from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.options import full_path, option_of
+from ludus.presets.overrides import setting_paths
 
 PRESET = '[game]\nname = "tic_tac_toe"\n[[opponents]]\nname = "random"\n[evaluation]\nevery_steps = 0\n'
 
@@ -36,7 +38,9 @@ UNDERSTOOD = {
 
 
 @pytest.mark.parametrize("words", UNDERSTOOD)
-def test_the_last_part_is_enough(folder: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+def test_the_last_part_of_a_path_is_enough(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
     assert main(["train", *words.split(), "mine.toml", "--explain"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith("# command line")]
     assert [line.partition("#")[0].rstrip() for line in lines] == [UNDERSTOOD[words]]
@@ -60,7 +64,9 @@ NAMED = {
 
 
 @pytest.mark.parametrize("words", NAMED)
-def test_else_the_whole_option_is_named(folder: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+def test_an_ambiguous_part_names_the_whole_options(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
     assert main(["train", "mine.toml", "--explain", *words.split()]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -75,7 +81,7 @@ def test_parameters_of_the_game_are_options(capsys: pytest.CaptureFixture[str]) 
     assert "(did you mean --game.params.map-size?)" in capsys.readouterr().err
 
 
-def test_settings_of_the_method_at_hand_count() -> None:
+def test_only_settings_of_the_presets_method_count() -> None:
     """``visits`` is the search's too where there is one; a league's settings are where a league is."""
     document: Document = {"game": {"name": "go"}, "algorithm": {"name": "alphazero"}}
     kind = preset_type("alphazero")
@@ -99,7 +105,7 @@ def test_every_setting_is_understood_or_named() -> None:
         assert found == path or option_of(path) in getattr(found, "text", "")
 
 
-def test_programs_and_sweeps_read_them_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_and_sweeps_read_short_options_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     algorithm = load_preset("mine.toml", {"learning_rate": "0.25"}).preset.algorithm
     assert getattr(algorithm, "learning_rate", None) == 0.25
     parsed = parse_preset(PRESET.encode(), "x", overrides={"network": "encoder", "hidden": "4"})
@@ -112,7 +118,9 @@ def test_programs_and_sweeps_read_them_too(folder: Path, capsys: pytest.CaptureF
     assert "--threads: which one? --pool.threads, --run.threads" in capsys.readouterr().err
 
 
-def test_a_resumed_run_reads_what_it_may_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_resumed_run_reads_the_settings_that_may_change(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "run").mkdir()
     (folder / "run" / "config.toml").write_text(PRESET)
     assert main(["resume", "run", "--learning-rate", "1"]) == 2

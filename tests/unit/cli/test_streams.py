@@ -51,7 +51,7 @@ def test_a_full_stdout_is_one_line(command: str) -> None:
 
 
 @pytest.mark.parametrize("closed", ["stdout", "stderr"])
-def test_a_reader_that_left_does_not_change_the_exit_code(closed: str) -> None:
+def test_a_reader_that_exits_early_does_not_change_the_exit_code(closed: str) -> None:
     reads, writes = os.pipe()
     os.close(reads)
     other = "stderr" if closed == "stdout" else "stdout"
@@ -94,7 +94,7 @@ ERRORS: list[Callable[[], Exception]] = [
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_progress_is_never_worth_a_failure(
+def test_progress_that_cannot_be_written_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, error: Callable[[], Exception]
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Failing(error))
@@ -103,12 +103,12 @@ def test_progress_is_never_worth_a_failure(
 
 
 @pytest.mark.parametrize("error", ERRORS[:4])
-def test_a_result_is_written_or_missed(
+def test_a_result_that_cannot_be_written_is_an_error(
     monkeypatch: pytest.MonkeyPatch, error: Callable[[], Exception]
 ) -> None:
     monkeypatch.setattr(sys, "stdout", Failing(error))
     if isinstance(error(), BrokenPipeError):
-        console.result("won 40.0%")  # the reader has left: the command does the rest of its work
+        console.result("won 40.0%")  # the reader has exited: the command does the rest of its work
         return
     with pytest.raises(CommandError, match=r"^stdout: .*; the result was not written$"):
         console.document({"win_rate": 0.4})
@@ -138,7 +138,7 @@ def test_a_closed_stream_is_opened_again(
 @pytest.mark.parametrize(
     ("term", "redrawn"), [("", False), ("dumb", False), ("unknown", False), ("xterm", True)]
 )
-def test_only_a_terminal_that_can_is_drawn_over(
+def test_only_a_terminal_that_supports_it_is_redrawn(
     term: str, redrawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

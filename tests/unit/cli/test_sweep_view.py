@@ -63,7 +63,7 @@ def test_the_newest_update_is_read_from_the_end(tmp_path: Path) -> None:
     assert newest_update(tmp_path / "bad") is None
 
 
-def test_lines_show_every_run_under_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_show_every_active_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     view, shown = SweepLines(every_s=0.0), some(tmp_path)
     view.show(shown)
     line = capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_a_byte_order_mark_changes_nothing(
 
 @pytest.mark.parametrize(("name", "words"), COMMANDS)
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_another_encoding_is_one_line(
+def test_a_file_in_another_encoding_gives_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str, words: list[str], encoding: str
 ) -> None:
     (folder / name).write_bytes(f"# é\n{FILES[name]}".encode(encoding, "replace"))

@@ -1,4 +1,4 @@
-"""JSON and TOML of files: bombs are damage, everything that ludus writes is read."""
+"""Decoding of JSON and TOML within bounds: hostile files are refused, files that Ludus writes are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEEP = {
 
 @pytest.mark.parametrize("kind", DEEP)
 @pytest.mark.parametrize("wanted", [dict[str, object], object, dict[str, msgspec.Raw]])
-def test_deep_json_is_damage(kind: str, wanted: type[object]) -> None:
+def test_deeply_nested_json_is_refused(kind: str, wanted: type[object]) -> None:
     with pytest.raises(msgspec.DecodeError):
         from_json(DEEP[kind], wanted)
     with pytest.raises(msgspec.DecodeError):
@@ -32,13 +32,13 @@ def test_deep_json_is_damage(kind: str, wanted: type[object]) -> None:
 
 
 @pytest.mark.parametrize("text", ["1" + "0" * 10_000, "-" + "9" * 21, '{"steps":' + "1" * 400 + "}"])
-def test_long_integers_of_json_are_damage(text: str) -> None:
+def test_long_integers_in_json_are_refused(text: str) -> None:
     with pytest.raises(msgspec.DecodeError):
         from_json(text)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b'"\xff"', '"\ud800"', b"", "nothing"])
-def test_what_is_no_json_has_one_error(data: bytes | str) -> None:
+def test_text_that_is_no_json_raises_one_type_of_error(data: bytes | str) -> None:
     with pytest.raises(msgspec.DecodeError):
         from_json(data)
 
@@ -70,7 +70,7 @@ BOMBS = {
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("kind", BOMBS)
-def test_bombs_of_toml_are_damage(kind: str) -> None:
+def test_toml_out_of_bounds_is_refused(kind: str) -> None:
     with pytest.raises(TomlError, match=r"nested more than|too many digits"):
         from_toml(BOMBS[kind])
 
@@ -93,7 +93,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_another_encoding_is_named(encoding: str) -> None:
+def test_another_encoding_is_named_in_the_error(encoding: str) -> None:
     mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
     with pytest.raises(TextError, match=rf"^{encoding[:6].upper()} text .*expected UTF-8"):
         text_of((mark + "a = 1\n").encode(encoding))
@@ -101,13 +101,13 @@ def test_another_encoding_is_named(encoding: str) -> None:
         text_of("a = 'é'".encode("latin-1").replace(b"'", b"", 1))
 
 
-def test_paths_that_are_no_text_are_written_as_escapes() -> None:
+def test_paths_that_are_not_utf8_are_written_with_escapes() -> None:
     row = {"command": ("a\udcff", "é"), "at": {"b\udce9": 1}}
     assert from_json(to_json(row)) == {"command": ["a\\udcff", "é"], "at": {"b\\udce9": 1}}
 
 
 def test_every_reader_decodes_within_the_bounds() -> None:
-    """Only the core's own text, in the loop of a match, is read without."""
+    """Only text of the core, in the loop of a match, is decoded without bounds."""
     unsafe = re.compile(r"msgspec\.json\.(?:decode|Decoder)\(|(?<!\w)json\.loads?\(|tomllib\.loads?\(")
     found = [
         str(path.relative_to(SOURCE))

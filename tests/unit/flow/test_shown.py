@@ -1,4 +1,4 @@
-"""Text of files on each medium: nothing acts, everything is seen."""
+"""Text of files on each medium: every character is visible and nothing acts on it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_every_medium(kind: str) -> None:
+def test_text_is_escaped_for_every_medium(kind: str) -> None:
     text = HOSTILE[kind]
     for made in (visible(text), markdown(text), markup(text), code(text), shown(text)):
         assert made.isprintable()
@@ -89,13 +89,13 @@ def test_blocks_of_code_are_closed_by_their_own_fence(kind: str) -> None:
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_plain_text_stays(text: str) -> None:
+def test_plain_text_is_unchanged(text: str) -> None:
     assert visible(text) == terminal(text) == markdown(text) == markup(text) == text
     assert terminal(f"{text}\n\t{text}") == f"{text}\n\t{text}"
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_everything_printed_is_inert(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_on_the_console_is_inert(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = HOSTILE[kind]
     console.result(text)
     console.note(text)
@@ -108,7 +108,7 @@ def test_everything_printed_is_inert(kind: str, capsys: pytest.CaptureFixture[st
     assert len(console.table([(text, "x"), ("y", text)], (text, text)).split("\n")) == 3
 
 
-def test_boards_take_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+def test_boards_print_markup_literally(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich")
     from rich.panel import Panel
     from rich.table import Table

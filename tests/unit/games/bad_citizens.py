@@ -1,4 +1,4 @@
-"""An environment and a game that do what a guest of a process should not. Each is one word of ``does``.
+"""An environment and a game that act on their process. Each is one word of ``does``.
 
 ``at``: where it happens (``init``, ``reset``, ``step``, ``close``).
 """
@@ -50,8 +50,8 @@ def _raise(error: BaseException) -> None:
 
 
 def _much() -> None:
-    for deed in ("folder", "print", "dtype", "signals", "random"):
-        DEEDS[deed]()
+    for action in ("folder", "print", "dtype", "signals", "random"):
+        ACTIONS[action]()
 
 
 def _company() -> None:
@@ -81,7 +81,7 @@ def _replace_streams() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
-DEEDS: dict[str, Callable[[], object]] = {
+ACTIONS: dict[str, Callable[[], object]] = {
     "close-streams": _close_streams,
     "close-buffers": _close_buffers,
     "close-descriptors": _close_descriptors,
@@ -121,17 +121,17 @@ DEEDS: dict[str, Callable[[], object]] = {
 
 
 class Deeds:
-    """Does ``does`` at ``at``."""
+    """An environment that performs ``does`` at ``at``."""
 
     does, at, tick = "", "", 0
 
     def _maybe(self, at: str) -> None:
         if at == self.at and (at != "step" or self.tick == 2):
-            DEEDS.get(self.does, int)()
+            ACTIONS.get(self.does, int)()
 
 
 class Guest(Deeds, gymnasium.Env[Any, Any]):
-    """Five steps. Does ``does`` once, at ``at``."""
+    """An environment of five steps that performs ``does`` once, at ``at``."""
 
     observation_space = spaces.Box(-1, 1, (3,), np.float32)
     action_space = spaces.Discrete(2)
@@ -162,7 +162,7 @@ gymnasium.register("Guest-v0", entry_point="tests.unit.games.bad_citizens:Guest"
 
 
 class Old(Guest):
-    """Its reset is that of an old library."""
+    """An environment with the reset of an old library."""
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:  # type: ignore[override]
         return super().reset(seed=seed)
@@ -172,7 +172,7 @@ gymnasium.register("Old-v0", entry_point="tests.unit.games.bad_citizens:Old", ma
 
 
 class Own(Deeds):
-    """The same as a Python game. With ``does = "hash"`` it depends on the order of a set."""
+    """A Python game that acts the same way. With ``does = "hash"`` it depends on the order of a set."""
 
     truncated = False
 

@@ -1,4 +1,4 @@
-"""Environments of PettingZoo whose agents end apart from each other. ``plan`` is the whole story."""
+"""Environments of PettingZoo whose agents end at different ticks, which ``plan`` lists."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Parallel(ParallelEnv):  # type: ignore[misc]
 
 
 class Turns(AECEnv):  # type: ignore[misc]
-    """The first plan, agent after agent."""
+    """An AEC environment of the first plan, agent after agent."""
 
     metadata = {"name": "ending_turns_v0", "is_parallelizable": False}  # noqa: RUF012
 

@@ -13,7 +13,7 @@ from pettingzoo import ParallelEnv
 
 
 class Mixed(gymnasium.Env[Any, Any]):
-    """Every kind of space. The action comes back in the observation."""
+    """An environment with every kind of space. The observation contains the action."""
 
     def __init__(self, size: int = 3, flip: bool = False) -> None:
         self.observation_space = spaces.Dict(
@@ -56,7 +56,7 @@ class Mixed(gymnasium.Env[Any, Any]):
 
 
 class Leaving(ParallelEnv):  # type: ignore[misc]
-    """Agents with actions of different sizes and views of different lengths; one leaves at every step."""
+    """Agents with different sizes of actions and observations; one leaves at every step."""
 
     metadata = {"name": "leaving_v0"}  # noqa: RUF012
 
@@ -96,7 +96,7 @@ parallel_env = Leaving
 
 
 class Countdown(dm_env.Environment):  # type: ignore[misc]
-    """Ends after ``length`` steps, by its rules or cut off."""
+    """An environment that ends after ``length`` steps, terminated or truncated."""
 
     def __init__(self, length: int = 3, cut: bool = False, seed: int = 0) -> None:
         self.length, self.cut, self.seed = length, cut, seed
@@ -128,7 +128,7 @@ class Countdown(dm_env.Environment):  # type: ignore[misc]
 
 
 class Typed(dm_env.Environment):  # type: ignore[misc]
-    """Actions of several types in nested containers; each must be what its spec validates."""
+    """An environment with nested actions of several types, which their specs validate."""
 
     def reset(self) -> Any:
         self.tick = 0

@@ -15,7 +15,7 @@ from ludus.flow import HeadSpec
 from ludus.flow.slab import Array
 from ludus.games.python_game import Floats, Ints, declare, tensor
 
-#: What a step's mask is, by its name: step 0 is that of ``reset``.
+#: Mask of each step, by name: step 0 is that of ``reset``.
 CASES: dict[str, tuple[list[int] | None, ...]] = {
     "one": ([0, 1, 0, 0],) * 4,
     "gone": ([0, 1, 0, 0], None, None, [0, 0, 0, 1]),
@@ -25,7 +25,10 @@ CASES: dict[str, tuple[list[int] | None, ...]] = {
 
 
 class Pair(ParallelEnv):  # type: ignore[misc]
-    """Two agents with 4 and 6 actions. ``case`` masks the first four of each; where: info or observation."""
+    """An environment of two agents with 4 and 6 actions.
+
+    ``case`` masks the first four of each, in ``where``: info or observation.
+    """
 
     metadata = {"name": "pair_v0"}  # noqa: RUF012
 
@@ -75,7 +78,7 @@ parallel_env = Pair
 
 
 class Door(dm_env.Environment):  # type: ignore[misc]
-    """One agent with 4 actions."""
+    """An environment of one agent with 4 actions."""
 
     def __init__(self, case: str = "one") -> None:
         self.case = case
@@ -107,7 +110,7 @@ class Door(dm_env.Environment):  # type: ignore[misc]
 
 
 class Own:
-    """A game of Ludus: ``seats`` that act at once. Each has a head of 4 choices, and one without a mask."""
+    """A Python game of ``seats`` that act at once. Each has a head of 4 choices, and one without a mask."""
 
     truncated = False
 

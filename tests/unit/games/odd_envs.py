@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401
-"""Environments whose methods do not look as their library says. Each is one word of ``does``."""
+"""Environments with methods of another form than their library's. Each is one word of ``does``."""
 
 from __future__ import annotations
 

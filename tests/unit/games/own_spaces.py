@@ -16,7 +16,7 @@ _NUMBERS = itertools.count()
 
 
 class OneOf(gymnasium.Env[Any, Any]):
-    """``steps`` steps of reward 1. Every action must be a member of the action space.
+    """An environment of ``steps`` steps with reward 1. Every action must be a member of the action space.
 
     ``values[t]`` is what the environment returns at tick t (the last one from there on), ``infos`` likewise.
     A function is called with the environment.
@@ -58,7 +58,7 @@ class OneOf(gymnasium.Env[Any, Any]):
 
 
 def registered(make: Callable[[], gymnasium.Env[Any, Any]]) -> str:
-    """The name of a game that ``make`` makes, in this process."""
+    """Register ``make`` in this process and return the game's name."""
     name = f"ludus-tests/Own{next(_NUMBERS)}-v0"
     gymnasium.register(name, entry_point=make)  # type: ignore[arg-type]
     return typed(f"gymnasium/{name}")

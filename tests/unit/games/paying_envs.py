@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401
-"""Environments and a game that pay and end by values of any form. ``WORDS`` names the values."""
+"""Environments and a game with rewards and flags of any form. ``WORDS`` names the values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS: dict[str, Any] = {
 
 
 class Pays(gymnasium.Env[Any, Any]):
-    """Three steps."""
+    """An environment of three steps."""
 
     observation_space = spaces.Box(-1, 1, (2,), np.float32)
     action_space = spaces.Discrete(2)
@@ -57,7 +57,7 @@ gymnasium.register("Pays-v0", f"{__name__}:Pays")
 
 
 class Parallel:
-    """Two agents of PettingZoo's parallel API."""
+    """An environment of PettingZoo's parallel API with two agents."""
 
     possible_agents = ("a", "b")
     metadata: dict[str, Any] = {}  # noqa: RUF012

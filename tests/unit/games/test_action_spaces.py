@@ -15,6 +15,7 @@ from gymnasium.spaces import Box  # noqa: E402
 
 from ludus.cli import __main__ as cli  # noqa: E402
 from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.boxes import UnsupportedSpace, continuous, decision  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
@@ -73,7 +74,7 @@ EDGES = np.array([0.0, -0.0, 1e-30, 1e30, -1e30, 9.1, -9.1, F32, -F32], np.float
 
 
 def decisions(actions: Actions, count: int, seed: int = 1) -> Ints:
-    """As a random policy draws them, and the ends of what it may draw."""
+    """Return decisions as a random policy draws them, and the extreme ones."""
     out = np.zeros((count, len(actions.heads)), np.int32)
     draws = uniforms(seed, 0, np.arange(count), len(actions.heads)).astype(np.float64)
     for k, head in enumerate(actions.heads):
@@ -87,7 +88,7 @@ def decisions(actions: Actions, count: int, seed: int = 1) -> Ints:
 
 
 @pytest.mark.parametrize("name", [*BOXES, *OTHERS])
-def test_every_action_is_a_member(name: str) -> None:
+def test_every_decoded_action_is_a_member_of_its_space(name: str) -> None:
     space = {**BOXES, **OTHERS}[name]
     actions = Actions(space)
     drawn = decisions(actions, 300)
@@ -102,7 +103,7 @@ def test_every_action_is_a_member(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["bits", "die", "signed", "bytes", "all of int8", "uint64", "bool", "matrix"]
 )
-def test_every_integer_has_an_equal_share(name: str) -> None:
+def test_every_integer_of_a_box_is_equally_likely(name: str) -> None:
     box = BOXES[name]
     actions = Actions(box)
     values = actions.decode_many(decisions(actions, 40_000)[len(EDGES) :])
@@ -166,14 +167,14 @@ def test_the_inverse_of_a_head_is_its_number() -> None:
         ),
     ],
 )
-def test_a_space_that_cannot_be_played_is_named(space: Space, why: str) -> None:
+def test_a_space_that_cannot_be_played_is_named_in_the_error(space: Space, why: str) -> None:
     with pytest.raises(UnsupportedSpace, match=why):
         Actions(space)
     with pytest.raises(ParamError, match=rf"gymnasium/ludus-tests/Own\d+-v0: .*{why}"):
         spec(registered(lambda: OneOf(action=space)))
 
 
-def test_it_is_refused_before_a_run_directory_is_made(
+def test_an_unsupported_space_is_refused_before_a_run_directory_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -187,7 +188,7 @@ def test_it_is_refused_before_a_run_directory_is_made(
 @pytest.mark.parametrize(
     "space", [BOXES["bits"], BOXES["every kind"], OTHERS["nested"]], ids=("bits", "every kind", "nested")
 )
-def test_pools_and_checks_play_members(space: Space) -> None:
+def test_pools_and_checks_play_only_members_of_the_space(space: Space) -> None:
     made: list[OneOf] = []
 
     def make() -> OneOf:
@@ -197,7 +198,7 @@ def test_pools_and_checks_play_members(space: Space) -> None:
     game = registered(make)
     assert [f for f in check_game(game, matches=2).findings if not f.passed] == []
     lineup = Lineup((SeatPlan((Controller(policy=0),)),))
-    pool = ProcessPool(game, {}, lineup, slots=2, groups=1, workers=0, seed=1)
+    pool = ProcessPool(game, {}, lineup, PoolOptions(slots=2, groups=1, threads=0, seed=1))
     pool.attach(0, pool.slab(40))
     pool.recv(0)
     for step in range(40):
@@ -219,7 +220,7 @@ def test_the_random_actor_reaches_both_ends() -> None:
     assert set(np.ravel(Actions(BOXES["die"]).decode_many(act.actions)).tolist()) == {1, 2, 3, 4, 5, 6}
 
 
-def test_games_show_says_what_a_head_gives(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_show_prints_the_range_of_each_head(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["games", "show", registered(lambda: OneOf(action=BOXES["every kind"]))]) == 0
     shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()[-5:]]
     assert shown == [
@@ -231,7 +232,7 @@ def test_games_show_says_what_a_head_gives(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_actions_of_dm_env_are_what_its_specs_validate() -> None:
+def test_actions_of_dm_env_pass_the_validation_of_their_specs() -> None:
     pytest.importorskip("dm_env")
     made = maker(typed("dm_env/tests.unit.games.hosted_envs:Typed"), {})
     game, rng, earned = made.make(), np.random.default_rng(1), np.zeros(1, np.float32)

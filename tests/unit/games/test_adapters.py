@@ -1,4 +1,4 @@
-"""Other people's games: what their spaces become; seeds, masks, ends and chance keep their meaning."""
+"""Games of other libraries: conversion of their spaces; seeds, masks, ends and chance keep their meaning."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_hosted_games_keep_the_protocol(game: str) -> None:
     assert report.ns_per_tick > 0
 
 
-def test_every_space_of_gymnasium_goes_in_and_out() -> None:
+def test_every_space_of_gymnasium_converts_in_both_directions() -> None:
     need("gymnasium")
     import gymnasium
     from gymnasium.envs.registration import register
@@ -94,7 +94,7 @@ def test_every_space_of_gymnasium_goes_in_and_out() -> None:
     assert maker("gymnasium/ludus-tests/Mixed-v0", {"flip": True}).make()._env.unwrapped.flip is True  # type: ignore[attr-defined]
 
 
-def test_a_mask_in_info_is_the_games_legality() -> None:
+def test_a_mask_in_info_determines_the_legal_actions() -> None:
     need("gymnasium")
     game: Any = maker("gymnasium/Taxi-v4", {}).make()
     mask = np.zeros(6, np.uint8)
@@ -104,7 +104,7 @@ def test_a_mask_in_info_is_the_games_legality() -> None:
     assert 0 < mask.sum() < 6
 
 
-def test_agents_that_leave_stay_seats_and_are_padded() -> None:
+def test_agents_that_leave_keep_their_seats_and_are_padded() -> None:
     need("pettingzoo")
     game: Any = maker(f"pettingzoo/{ENVS}", {}).make()
     assert (game.spec.seats, game.spec.observation[0].shape, game.spec.heads[0].size) == (3, (3,), 4)
@@ -130,7 +130,7 @@ def test_agents_that_leave_stay_seats_and_are_padded() -> None:
         game.step(np.full((3, 1), 2, np.int32))
 
 
-def test_dm_env_ends_by_its_discount_and_is_made_anew_for_every_seed() -> None:
+def test_dm_env_ends_by_its_discount_and_is_created_again_for_every_seed() -> None:
     need("dm_env", "gymnasium")
     for cut in (False, True):
         game: Any = maker(f"dm_env/{ENVS}:Countdown", {"cut": cut, "length": 2}).make()
@@ -189,7 +189,7 @@ def test_atari_pictures_are_the_larger_of_the_last_two_frames() -> None:
     assert out["screen"][0].any()  # the picture of the reset
 
 
-def test_atari_lives_and_limits() -> None:
+def test_atari_matches_end_at_a_lost_life_or_at_the_frame_limit() -> None:
     need("ale_py")
     game: Any = maker("atari/Breakout", {"episodic_life": True}).make()
     game.reset(1)
@@ -217,7 +217,7 @@ def test_an_atari_match_depends_on_its_seed_and_decisions_alone() -> None:
         spec("atari/Combat")
 
 
-def test_openspiel_plays_its_chance_from_the_seed_and_clones_what_everybody_sees() -> None:
+def test_openspiel_draws_chance_from_the_seed_and_clones_only_perfect_information() -> None:
     need("pyspiel")
     game: Any = maker("openspiel/connect_four", {}).make()
     game.reset(1)
@@ -259,7 +259,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("game", "message"), UNKNOWN.items())
-def test_what_is_not_there_is_named(game: str, message: str) -> None:
+def test_a_missing_environment_is_named_in_the_error(game: str, message: str) -> None:
     need(
         {"atari": "ale_py", "openspiel": "pyspiel"}.get(
             game.split("/")[0], game.split("/")[0].strip(".") or "json"
@@ -269,26 +269,26 @@ def test_what_is_not_there_is_named(game: str, message: str) -> None:
         spec(typed(game))
 
 
-def test_an_environment_that_lacks_a_library_says_how_to_get_it(
+def test_an_environment_that_lacks_a_library_reports_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need("gymnasium")
     import gymnasium
 
-    says = "Physics is not installed, run `pip install physics`"
+    message = "Physics is not installed, run `pip install physics`"
     (tmp_path / "needs_physics.py").write_text(
-        f"import gymnasium\nraise gymnasium.error.DependencyNotInstalled({says!r})\n"
+        f"import gymnasium\nraise gymnasium.error.DependencyNotInstalled({message!r})\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     gymnasium.register("ludus-tests/Heavy-v0", entry_point="needs_physics:Heavy")
     try:
-        with pytest.raises(ParamError, match=f"gymnasium/ludus-tests/Heavy-v0: {says}"):
+        with pytest.raises(ParamError, match=f"gymnasium/ludus-tests/Heavy-v0: {message}"):
             spec("gymnasium/ludus-tests/Heavy-v0")
     finally:
         del gymnasium.registry["ludus-tests/Heavy-v0"]
 
 
-def test_the_check_finds_what_is_wrong() -> None:
+def test_the_check_finds_every_fault() -> None:
     game = typed("tests/unit/pool/hosted_games.py")
     expected = {
         "nan": ("observations_in_range", "tensor numbers: holds values that are not finite"),
@@ -305,7 +305,7 @@ def test_the_check_finds_what_is_wrong() -> None:
         assert detail in "".join(failed.values())
 
 
-def test_a_missing_package_of_pettingzoo_is_named_with_what_brings_it(
+def test_a_missing_package_of_pettingzoo_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("pettingzoo")

@@ -1,4 +1,4 @@
-"""Games that act on the process that runs them: contained, and reported as the game's or the match's."""
+"""Games that act on the process that runs them are contained, and reported as errors of game or match."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROOT = str(Path(__file__).parents[3])
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a game that hangs while it is made."""
+    """Shorten the limit for a game that hangs at creation."""
     monkeypatch.setattr(gate, "START_S", 0.3)
 
 
@@ -55,7 +55,7 @@ def _umask() -> int:
 
 
 def state() -> dict[str, Any]:
-    """Of the process: all that a guest may not change."""
+    """Return the state of the process that a game may not change."""
     import torch
 
     return {
@@ -85,14 +85,14 @@ CHANGES = (
 
 @pytest.mark.parametrize("at", ["init", "reset", "close"])
 @pytest.mark.parametrize("does", CHANGES)
-def test_a_game_that_is_made_leaves_the_process_as_it_was(does: str, at: str) -> None:
+def test_creating_a_game_leaves_the_process_as_it_was(does: str, at: str) -> None:
     before = state()
     assert game_spec(typed(GUEST), {"does": does, "at": at}).seats == 1
     assert state() == before
 
 
 @pytest.mark.parametrize("does", ["print", "os-write", "child-prints"])
-def test_what_a_game_prints_goes_to_stderr(does: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_game_goes_to_stderr(does: str, capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.write("before\n")
     game_spec(typed(GUEST), {"does": does, "at": "reset"})
     sys.stdout.write("after\n")
@@ -141,7 +141,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("game", [GUEST, OWN])
 @pytest.mark.parametrize("does", ERRORS)
-def test_a_game_that_cannot_be_made_is_named_with_the_reason(
+def test_a_game_that_cannot_be_created_is_named_with_the_reason(
     game: str, does: str, request: pytest.FixtureRequest
 ) -> None:
     if does == "hang":
@@ -173,7 +173,7 @@ def test_a_file_that_exits_while_it_is_read_is_read_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("does", ["exit", "os-exit", "raise"])
-def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does: str) -> None:
+def test_a_reset_that_fails_at_creation_is_an_error_of_the_game(does: str) -> None:
     with pytest.raises(ParamError, match=rf"cannot be made: {ERRORS[does]}$"):
         game_spec(typed(GUEST), {"does": does, "at": "reset"})
 
@@ -185,8 +185,8 @@ def test_a_game_whose_close_fails_can_be_played(does: str, request: pytest.Fixtu
     game: Any = maker(typed(GUEST), {"does": does, "at": "close"}).make()
     game.reset(1)
     assert not game.step(np.zeros((1, 1), np.int32))
-    said = close_quietly(game)
-    assert said.startswith("close()")
+    message = close_quietly(game)
+    assert message.startswith("close()")
 
 
 MATCH_ERRORS = {
@@ -230,7 +230,7 @@ def test_matches_are_played_outside_the_process(capfd: pytest.CaptureFixture[str
 
 
 def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
-    """Two processes of one game: the same course, whatever this process hashes like."""
+    """Two processes of one game play the same match, whatever the hash seed of this process."""
     seen = []
     for _ in range(2):
         records: list[bytes] = []
@@ -242,7 +242,7 @@ def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
     assert seen[0] == seen[1]
 
 
-def test_a_command_does_not_wait_for_what_a_game_left_running() -> None:
+def test_a_command_does_not_wait_for_threads_that_a_game_left_running() -> None:
     command = [sys.executable, "-m", "ludus", "games", "show", GUEST, "--param", "does=company", "--json"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, cwd=ROOT, check=True
@@ -251,7 +251,7 @@ def test_a_command_does_not_wait_for_what_a_game_left_running() -> None:
     assert "left running by the game: thread 'the-games-own', process " in done.stderr
 
 
-# ---- the gate itself --------------------------------------------------------------------------------
+# ---- containment itself --------------------------------------------------------------------------------
 
 
 def test_a_call_that_catches_everything_is_stopped_as_well() -> None:
@@ -266,7 +266,7 @@ def test_a_call_that_catches_everything_is_stopped_as_well() -> None:
         stubborn()
 
 
-def test_gates_inside_each_other_keep_their_limits() -> None:
+def test_nested_containments_keep_their_limits() -> None:
     def nested() -> None:
         with contained(60.0):
             pass
@@ -277,7 +277,7 @@ def test_gates_inside_each_other_keep_their_limits() -> None:
     assert not 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 60
 
 
-def test_an_exit_in_another_thread_is_the_games_too() -> None:
+def test_an_exit_in_another_thread_is_an_error_of_the_game_too() -> None:
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -294,7 +294,7 @@ def test_an_exit_in_another_thread_is_the_games_too() -> None:
     assert str(caught[0]) == "the game called sys.exit(3)"
 
 
-def test_children_of_a_game_leave_as_they_like() -> None:
+def test_child_processes_of_a_game_may_exit_as_they_like() -> None:
     with contained():
         pid = os.fork()
         if pid == 0:
@@ -303,7 +303,7 @@ def test_children_of_a_game_leave_as_they_like() -> None:
     assert os.waitstatus_to_exitcode(status) == 9
 
 
-def test_the_gate_works_without_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containment_works_without_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     with contained():
         sys.stderr.write("into stderr\n")

@@ -1,4 +1,4 @@
-"""``ludus games check`` of games that act on their process: each is named with what to change."""
+"""``ludus games check`` of games that act on their process: each action is reported with a remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.games import check_game, check_process
-from ludus.games.check_watch import Watch
+from ludus.games.check_monitor import CallMonitor
 from ludus.games.names import typed
 
 if importlib.util.find_spec("gymnasium") is None:
@@ -22,7 +22,7 @@ if importlib.util.find_spec("gymnasium") is None:
 GUEST = "gymnasium/tests.unit.games.bad_citizens:Guest-v0"
 OWN = "tests.unit.games.bad_citizens:Own"
 
-#: deed, where -> the check that fails and its detail
+#: action, where -> the check that fails and its detail
 FOUND = {
     ("exit", "step"): (
         "plays",
@@ -46,7 +46,7 @@ def checked(game: str, does: str, at: str = "init", apart: bool = False) -> dict
 
 
 @pytest.mark.parametrize(("does", "at"), FOUND)
-def test_a_deed_is_found_with_its_place_and_a_remedy(does: str, at: str) -> None:
+def test_a_change_of_the_process_is_found_with_its_place_and_a_remedy(does: str, at: str) -> None:
     check, detail = FOUND[does, at]
     found = checked(GUEST, does, at)
     failed = [c for c, (passed, _) in found.items() if not passed and c != "speed"]  # torch loads slowly
@@ -56,7 +56,7 @@ def test_a_deed_is_found_with_its_place_and_a_remedy(does: str, at: str) -> None
 
 @pytest.mark.parametrize("at", ["init", "step"])
 @pytest.mark.parametrize("does", ["print", "os-write", "child-prints"])
-def test_what_is_printed_is_a_note(does: str, at: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_printed_output_is_reported_as_a_note(does: str, at: str, capfd: pytest.CaptureFixture[str]) -> None:
     passed, detail = checked(GUEST, does, at)["process_untouched"]
     assert passed
     assert re.match(r"(__init__|step)\(\) \(.*\) prints to stdout: 'hello from the game'; .* logging", detail)
@@ -74,27 +74,27 @@ def test_a_use_of_the_global_random_state_is_a_note_in_the_words_of_the_library(
 
 
 def test_threads_that_outlive_close_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.games.check_watch.GONE_S", 0.0)
-    watch, end = Watch("gymnasium/X-v0"), threading.Event()
+    monkeypatch.setattr("ludus.games.check_monitor.GONE_S", 0.0)
+    monitor, end = CallMonitor("gymnasium/X-v0"), threading.Event()
     own = threading.Thread(target=end.wait, name="the-games-own")
     own.start()
-    assert watch.verdict() == ("thread 'the-games-own' still runs after close(): join it there", "")
+    assert monitor.verdict() == ("thread 'the-games-own' still runs after close(): join it there", "")
     end.set()
     own.join()
-    assert watch.verdict() == ("", "")
-    watch.close()
+    assert monitor.verdict() == ("", "")
+    monitor.close()
 
 
-def test_how_a_match_ends_is_said_in_the_words_of_the_library() -> None:
-    assert Watch("pettingzoo/x").end_of_match() == "set the agents' terminations or truncations"
-    assert Watch("dm_env/x:y").end_of_match().startswith("return dm_env.termination()")
-    assert Watch("./mine.py").end_of_match() == "return True from step()"
+def test_the_end_of_a_match_is_described_in_the_words_of_the_library() -> None:
+    assert CallMonitor("pettingzoo/x").end_of_match() == "set the agents' terminations or truncations"
+    assert CallMonitor("dm_env/x:y").end_of_match().startswith("return dm_env.termination()")
+    assert CallMonitor("./mine.py").end_of_match() == "return True from step()"
 
 
 # ---- in processes of its own ------------------------------------------------------------------------
 
 
-def test_the_command_finds_what_depends_on_the_order_of_hashes(
+def test_the_command_finds_a_dependence_on_the_order_of_hashes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[3])
@@ -107,7 +107,7 @@ def test_the_command_finds_what_depends_on_the_order_of_hashes(
     )
 
 
-def test_a_game_that_leaves_threads_and_processes_does_not_hold_the_check_up() -> None:
+def test_a_game_that_leaves_threads_and_processes_does_not_delay_the_check() -> None:
     passed, detail = checked(GUEST, "company", "step", apart=True)["process_untouched"]
     assert not passed
     assert re.search(r"thread 'the-games-own' still runs after close\(\): join it there", detail)

@@ -1,4 +1,4 @@
-"""The solver from Python: against plain minimax, and in the bands in which players are measured."""
+"""The solver against plain minimax, and in the bands in which moves are rated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ludus.games.match import GameError, Match
 
 
 def minimax(columns: list[int]) -> int:
-    """The value by trying everything."""
+    """Return the value by exhaustive search."""
     if winner_exists(columns):
         return -1
     open_columns = [c for c in range(7) if columns.count(c) < 6]
@@ -18,7 +18,7 @@ def minimax(columns: list[int]) -> int:
     return max(-minimax([*columns, c]) for c in open_columns)
 
 
-def test_the_end_of_matches_by_trying_everything() -> None:
+def test_the_solver_agrees_with_exhaustive_search_near_the_end() -> None:
     solver = Solver(4)
     for columns in random_positions((36, 39), 40, seed=3):
         values = solver.values(columns)
@@ -30,7 +30,7 @@ def test_the_end_of_matches_by_trying_everything() -> None:
 
 
 @pytest.mark.parametrize("band", BANDS[2:])
-def test_positions_are_of_the_game_and_scores_agree_with_values(band: tuple[int, int]) -> None:
+def test_random_positions_are_reachable_and_scores_agree_with_values(band: tuple[int, int]) -> None:
     solver = Solver(16)
     for columns in random_positions(band, 20, seed=1):
         match = Match("connect_four")
@@ -44,7 +44,7 @@ def test_positions_are_of_the_game_and_scores_agree_with_values(band: tuple[int,
     assert solver.nodes > 0
 
 
-def test_what_is_no_match_is_refused() -> None:
+def test_moves_that_form_no_match_are_refused() -> None:
     with pytest.raises(GameError, match="move 7, column 0, cannot be played"):
         Solver(1).score([0] * 7)
     with pytest.raises(ValueError, match="expected 1 to 65536"):

@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401
-"""Exported environments can be copied in the middle of a match; actions that are none are refused."""
+"""Exported environments can be copied in the middle of a match; invalid actions are refused."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROUTES: list[Callable[[Any], Any]] = [copy.deepcopy, lambda env: pickle.loads(pi
 OWN = "tests.unit.games.paying_envs:Own"
 
 
-def course(env: Any, actions: list[Any]) -> list[Any]:
-    """Everything that the steps return, as bytes."""
+def trace(env: Any, actions: list[Any]) -> list[Any]:
+    """Return the results of all steps as bytes."""
     out: list[Any] = []
     for action in actions:
         seen, reward, terminated, truncated, info = env.step(action)
@@ -41,7 +41,7 @@ def course(env: Any, actions: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("copied", ROUTES)
 @pytest.mark.parametrize("game", ["tic_tac_toe", "minirts", "tower_defense", "leduc_poker"])
-def test_a_copy_plays_on_by_itself(game: str, copied: Callable[[Any], Any]) -> None:
+def test_a_copy_continues_independently(game: str, copied: Callable[[Any], Any]) -> None:
     name = next(i for i in ludus.gymnasium.ids if i.startswith(f"ludus/{game}-"))
     env = gymnasium.make(name)
     env.reset(seed=3)
@@ -49,16 +49,18 @@ def test_a_copy_plays_on_by_itself(game: str, copied: Callable[[Any], Any]) -> N
     env.step(env.action_space.sample())
     actions = [env.action_space.sample() for _ in range(4)]
     copies = [copied(env), copied(copied(env))]
-    expected = course(copies[0], actions)
-    assert course(copies[1], actions) == expected
-    assert course(env, actions) == expected
+    expected = trace(copies[0], actions)
+    assert trace(copies[1], actions) == expected
+    assert trace(env, actions) == expected
     for each in (*copies, env):  # then as any other
         each.reset(seed=5)
-    assert course(copies[0], actions) == course(env, actions)
+    assert trace(copies[0], actions) == trace(env, actions)
 
 
 @pytest.mark.parametrize("copied", ROUTES)
-def test_copies_before_a_match_after_it_and_of_many(copied: Callable[[Any], Any]) -> None:
+def test_environments_are_copied_before_and_after_a_match_and_in_vectors(
+    copied: Callable[[Any], Any],
+) -> None:
     fresh = copied(LudusEnv("connect_four"))
     assert fresh.reset(seed=1)[0].keys() == LudusEnv("connect_four").reset(seed=1)[0].keys()
     over = LudusEnv("matrix")
@@ -73,15 +75,15 @@ def test_copies_before_a_match_after_it_and_of_many(copied: Callable[[Any], Any]
     vector.step(np.array([0, 4, 8]))
     other = copied(vector)
     actions = [np.array([k, (k + 3) % 9, (k + 5) % 9]) for k in range(9)]
-    assert course(other, actions) == course(vector, actions)
+    assert trace(other, actions) == trace(vector, actions)
 
 
 @pytest.mark.parametrize("copied", ROUTES)
-def test_games_in_python_and_pettingzoo_are_copied(copied: Callable[[Any], Any]) -> None:
+def test_environments_of_python_games_and_pettingzoo_are_copied(copied: Callable[[Any], Any]) -> None:
     env = LudusEnv(OWN)
     env.reset(seed=1)
     env.step(0)
-    assert course(copied(env), [1, 0, 1]) == course(env, [1, 0, 1])
+    assert trace(copied(env), [1, 0, 1]) == trace(env, [1, 0, 1])
     zoo = pytest.importorskip("ludus.games.exports.pettingzoo")
     turns = zoo.env("tic_tac_toe")
     turns.reset(seed=1)
@@ -113,7 +115,7 @@ class Bound:
         return getattr(self.inner, name)
 
 
-def test_a_game_that_cannot_be_copied_says_so() -> None:
+def test_a_game_that_cannot_be_copied_raises_a_type_error() -> None:
     env = LudusEnv(f"{__name__}:Bound")
     env.reset(seed=1)
     with pytest.raises(TypeError, match=r"^own-pays: it has no clone\(\), and cannot be copied: TypeError: "):
@@ -124,7 +126,7 @@ DISCRETE = [1.7, "1", True, None, [1, 2], [[1]], np.nan, np.array([1.5]), np.arr
 
 
 @pytest.mark.parametrize("action", DISCRETE, ids=repr)
-def test_what_is_no_choice_is_refused(action: object) -> None:
+def test_a_value_that_is_no_choice_is_refused(action: object) -> None:
     env = LudusEnv("tic_tac_toe")
     env.reset(seed=1)
     before = env.action_masks().tolist()
@@ -141,7 +143,7 @@ def test_every_form_of_an_integer_is_a_choice(action: object) -> None:
     assert not env.action_masks()[1]
 
 
-def test_choices_of_several_heads_and_of_many_matches() -> None:
+def test_choices_of_several_heads_and_of_many_matches_are_checked() -> None:
     spec = declare(
         "two", observation=[tensor("x", (1,))], heads=[HeadSpec("a", 3), HeadSpec("b", 4)], seats=1
     )
@@ -159,7 +161,7 @@ def test_choices_of_several_heads_and_of_many_matches() -> None:
     vector.step(np.array([[1], [2]]))
 
 
-def test_numbers_of_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_another_form_are_refused_for_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
     env = LudusEnv("gymnasium/Pendulum-v1")
     env.reset(seed=1)
     for wrong in (np.nan, [np.inf], "1", True, [1.0, 2.0], [[0.5]]):

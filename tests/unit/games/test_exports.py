@@ -1,4 +1,4 @@
-"""Games of ours with the faces of Gymnasium and PettingZoo, by the libraries' own tests and ours."""
+"""Games of Ludus as environments of Gymnasium and PettingZoo, by the libraries' tests and by these."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PYTHON = ("gymnasium/CartPole-v1", "gymnasium/Pendulum-v1", DUEL)
 
 
 @pytest.mark.parametrize("game", [*NATIVE, *PYTHON])
-def test_gymnasiums_own_check(game: str) -> None:
+def test_environments_pass_the_check_of_gymnasium(game: str) -> None:
     made = LudusEnv(game)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -37,7 +37,7 @@ def test_gymnasiums_own_check(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", [*NATIVE, DUEL])
-def test_pettingzoos_own_checks(game: str) -> None:
+def test_environments_pass_the_checks_of_pettingzoo(game: str) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message=".*(render|Observation space|Action space|classic|parallelized).*"
@@ -48,7 +48,7 @@ def test_pettingzoos_own_checks(game: str) -> None:
         seed_test(lambda: env(game), num_cycles=60)
 
 
-def test_games_are_registered_under_our_name() -> None:
+def test_games_are_registered_with_gymnasium_under_ludus() -> None:
     ids = register_all()
     assert "ludus/tic_tac_toe-v1" in ids
     single = gymnasium.make("ludus/tic_tac_toe-v1", opens="random")
@@ -59,7 +59,7 @@ def test_games_are_registered_under_our_name() -> None:
     assert many.num_envs == 5
 
 
-def test_a_whole_match_against_a_bot() -> None:
+def test_a_whole_match_is_played_against_a_bot() -> None:
     made = LudusEnv("tic_tac_toe", seat=1, opponent="random", illegal="raise")
     rng = np.random.default_rng(1)
     outcomes = []
@@ -96,7 +96,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
         made.step(9)
 
 
-def test_many_matches_by_one_call_are_the_single_ones() -> None:
+def test_a_vector_environment_plays_the_same_matches_as_single_ones() -> None:
     """Match m of a vector environment is match m of the pool, whatever the number of threads."""
     runs = []
     for threads in (0, 2):
@@ -122,7 +122,7 @@ def test_many_matches_by_one_call_are_the_single_ones() -> None:
     assert any(any(t[1]) for t in runs[0])
 
 
-def test_a_turn_based_match_names_who_acts() -> None:
+def test_a_turn_based_match_names_the_agent_to_act() -> None:
     made = parallel_env("connect_four")
     _, infos = made.reset(seed=1)
     turn = [a for a in made.agents if infos[a]["to_act"]]

@@ -1,13 +1,13 @@
-"""Records of Go: headers as other programs read them, and those that cannot be read, which are named."""
+"""Records of Go: headers are read as by other programs, and notes name those that cannot be read."""
 
 from __future__ import annotations
 
 import pytest
 
-from ludus.games.go_record import Record, Setup, leading_number, load
+from ludus.games.go_record import GoRecord, Setup, leading_number, load
 
 
-def read(text: str | bytes, until: int | None = None) -> Record:
+def read(text: str | bytes, until: int | None = None) -> GoRecord:
     return load(text.encode() if isinstance(text, str) else text, until)
 
 
@@ -100,7 +100,9 @@ SHIFT_JIS, GBK = "CA[Shift_JIS]", "CA[GBK]"
         ("Ñandú".encode("cp1252"), "Ñandú", "CA[Windows-1252]"),
     ],
 )
-def test_text_is_decoded_by_its_label_or_by_what_fits(head: bytes, name: str, charset: str) -> None:
+def test_text_is_decoded_by_its_label_or_by_the_encoding_that_fits(
+    head: bytes, name: str, charset: str
+) -> None:
     for text in (
         b"(;%sPB[%s]PW[x]SZ[9]KM[6.5];B[ee];W[cc];B[dd])" % (charset.encode(), head),
         b"(;SZ[9]KM[6.5]PW[x]PB[%s]%s;B[ee];W[cc];B[dd])" % (head, charset.encode()),
@@ -151,7 +153,7 @@ def test_a_handicap_without_stones_gets_the_fixed_points() -> None:
     assert made.as_written().black == []
     assert len(read("(;SZ[9]KM[0]HA[2 stones];W[ee])").black) == 2
     assert len(read("(;SZ[19]KM[0]HA[9])").black) == 9
-    # Stones that are there, or are played as moves, are not placed twice.
+    # Stones that are set up, or are played as moves, are not placed twice.
     assert read("(;SZ[19]KM[0]HA[2]AB[pd][dp];W[qq])").notes == []
     assert read("(;SZ[19]KM[0]HA[2];B[pd];B[dp];W[qq])").notes == []
     for text in ("HA[3]AB[pd][dp];W[qq]", "HA[2];B[pd];W[qq]", "HA[12];W[qq]", "HA[-2];W[qq]", "HA[2.5]"):
@@ -161,6 +163,6 @@ def test_a_handicap_without_stones_gets_the_fixed_points() -> None:
     assert read("(;SZ[19]KM[0]HA[1];B[qq])").notes == []
 
 
-def test_a_file_of_several_games_says_which_is_read() -> None:
+def test_a_file_of_several_games_notes_that_the_first_is_read() -> None:
     made = read("(;SZ[9]KM[0];B[aa])(;SZ[13];B[bb])")
     assert (made.size, made.notes) == (9, ["the file holds 2 games; the first is read"])

@@ -7,7 +7,7 @@ from tools import golden
 
 def test_every_game_behaves_as_pinned() -> None:
     assert golden.differences() == [], (
-        "if this is meant: python -m tools.golden --write, and say so in the commit"
+        "if this is meant: python -m tools.golden --write, and name the reason in the commit"
     )
 
 

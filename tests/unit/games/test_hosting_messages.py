@@ -1,4 +1,4 @@
-"""What cannot be hosted is one line that names the environment and what to change."""
+"""Errors of environments that cannot be hosted: one line with the name and the remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESET = "expected reset(self, *, seed=None, options=None)"
 
 @pytest.mark.parametrize("limit", ["", "Free"])  # with and without a wrapper around it
 @pytest.mark.parametrize(
-    ("name", "does", "told"),
+    ("name", "does", "message"),
     [
         ("OnlySeed", "", f"reset() takes no options: {RESET}"),
         ("OnlyOptions", "", f"reset() takes no seed: {RESET}"),
@@ -36,36 +36,38 @@ RESET = "expected reset(self, *, seed=None, options=None)"
         ("Odd", "paragraph", "cannot be made: ImportError: this environment has moved to another package"),
     ],
 )
-def test_an_environment_that_cannot_be_hosted(name: str, does: str, told: str, limit: str) -> None:
+def test_an_environment_that_cannot_be_hosted_is_named_with_a_remedy(
+    name: str, does: str, message: str, limit: str
+) -> None:
     game = f"{HERE}{name}{limit}-v0"
     with pytest.raises(ParamError) as caught:
         spec(typed(game), {"does": does})
-    assert str(caught.value) == f"{game}: {told}"
+    assert str(caught.value) == f"{game}: {message}"
 
 
-def test_any_signature_that_takes_both_is_right() -> None:
+def test_every_signature_with_seed_and_options_is_accepted() -> None:
     assert spec(typed(f"{HERE}Takes-v0")).seats == 1
 
 
 @pytest.mark.parametrize("limit", ["", "Free"])
-def test_a_step_of_the_old_form_is_named(limit: str) -> None:
+def test_a_step_with_four_values_is_named_in_the_error(limit: str) -> None:
     match = make_match(typed(f"{HERE}Odd{limit}-v0"), {"does": "four"})
     match.reset(1)
     match.step(np.zeros((1, 1), np.int32))
-    told = "step() returned 4 values: expected observation, reward, terminated, truncated, info"
-    assert match.error == f"ValueError: {told}"
+    message = "step() returned 4 values: expected observation, reward, terminated, truncated, info"
+    assert match.error == f"ValueError: {message}"
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("ALE/Breakout-v5", "gymnasium/ale_py:ALE/Breakout-v5, or atari/Breakout)"),
         ("ALE/Pong-ram-v5", "gymnasium/ale_py:ALE/Pong-ram-v5, or atari/Pong)"),
-        ("somebody/World-v0", "gymnasium/MODULE:somebody/World-v0)"),
+        ("other/World-v0", "gymnasium/MODULE:other/World-v0)"),
     ],
 )
-def test_a_namespace_that_no_module_has_registered(
-    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_namespace_that_no_module_has_registered_gets_a_hint(
+    name: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import gymnasium
 
@@ -74,11 +76,11 @@ def test_a_namespace_that_no_module_has_registered(
     monkeypatch.setattr(gymnasium, "registry", left)
     with pytest.raises(ParamError) as caught:
         spec(f"gymnasium/{name}")
-    assert str(caught.value).endswith(f" (name the module that registers it: {told}")
+    assert str(caught.value).endswith(f" (name the module that registers it: {message}")
 
 
 @pytest.mark.parametrize("name", ["Ant-v3", "Humanoid-v2", "GymV26Environment-v0", "GymV21Environment-v0"])
-def test_an_environment_that_has_moved_is_the_librarys_own_line(
+def test_an_environment_that_has_moved_gets_the_message_of_its_library(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ParamError) as caught:

@@ -1,4 +1,4 @@
-"""Legality by one rule, wherever a library puts it; nothing legal is an error of that match."""
+"""Action masks of every library follow one rule; a mask without a legal action is an error of its match."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: E402
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
-from ludus.games.adapters.masks import Given, Masks, given  # noqa: E402
+from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
 from ludus.games.exports.match import PythonMatch  # noqa: E402
 from ludus.games.names import typed  # noqa: E402
@@ -33,8 +34,8 @@ ENVS = "tests.unit.games.masked_envs"
 IN_DICT = spaces.Dict(observation=Box(0, 9, (1,), np.float32), action_mask=Box(0, 1, (4,), np.int8))
 
 
-class Checking(OneOf):
-    """Only legal actions, by the mask of the step before."""
+class LegalityCheck(OneOf):
+    """An environment that asserts that actions are legal by the mask of the step before."""
 
     def __init__(self, case: str, where: str) -> None:
         masks = [{} if m is None else {"action_mask": A(m, np.int8)} for m in CASES[case]]
@@ -57,11 +58,11 @@ class Checking(OneOf):
 
 
 def games(case: str) -> dict[str, tuple[str, dict[str, object]]]:
-    """A game of each library with the masks of a case."""
+    """Return a game of each library with the masks of a case."""
     zoo = typed(f"pettingzoo/{ENVS}")
     return {
-        "gymnasium, info": (registered(lambda: Checking(case, "info")), {}),
-        "gymnasium, observation": (registered(lambda: Checking(case, "observation")), {}),
+        "gymnasium, info": (registered(lambda: LegalityCheck(case, "info")), {}),
+        "gymnasium, observation": (registered(lambda: LegalityCheck(case, "observation")), {}),
         "pettingzoo, info": (zoo, {"case": case, "where": "info"}),
         "pettingzoo, observation": (zoo, {"case": case, "where": "observation"}),
         "dm_env": (typed(f"dm_env/{ENVS}:Door"), {"case": case}),
@@ -74,11 +75,14 @@ LIBRARIES = tuple(games("one"))
 
 
 def played(game: str, params: dict[str, object], matches: int = 6) -> list[MatchResult]:
-    """Matches of random legal choices."""
+    """Play matches of random legal choices."""
     seats = spec(game, params).seats
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(seats)))
     pool = ProcessPool(
-        game, params, lineup, slots=2, groups=1, workers=0, seed=1, num_matches=matches, on_error="truncate"
+        game,
+        params,
+        lineup,
+        PoolOptions(slots=2, groups=1, threads=0, seed=1, num_matches=matches, on_error="truncate"),
     )
     pool.attach(0, pool.slab(40))
     pool.recv(0)
@@ -103,7 +107,7 @@ def test_a_mask_holds_for_its_step_and_no_mask_allows_all(library: str, case: st
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_nothing_legal_ends_that_match_with_an_error(library: str) -> None:
+def test_a_mask_without_a_legal_action_ends_that_match_with_an_error(library: str) -> None:
     game, params = games("none")[library]
     results = played(game, params)
     assert {r.ticks for r in results} == {1}
@@ -116,7 +120,7 @@ def test_nothing_legal_ends_that_match_with_an_error(library: str) -> None:
     assert "seed 1, tick 1" in found.detail
 
 
-def test_a_search_and_an_export_refuse_it_too() -> None:
+def test_a_search_and_an_export_refuse_a_mask_without_a_legal_action() -> None:
     match = PythonMatch(typed(f"{ENVS}:Own"), {"case": "none", "seats": 2}, [0], "random")
     match.reset(1)
     match.step(np.full((2, 2), 1, np.int32))
@@ -142,7 +146,7 @@ def test_a_search_and_an_export_refuse_it_too() -> None:
         source.play(game, 0, 1)
 
 
-def test_a_game_that_masks_is_not_stepped_by_its_library() -> None:
+def test_a_game_with_masks_is_not_played_by_a_vector_environment() -> None:
     made: Any = maker("gymnasium/CartPole-v1", {})
     game = made.make_vector(2)
     game._env.step = lambda actions: (game._value, A([0, 0]), A([0, 0]), A([0, 0]), {"action_mask": 1})
@@ -202,19 +206,19 @@ BROKEN: dict[str, tuple[spaces.Space[Any], Any, str]] = {
 def written(space: spaces.Space[Any], mask: object) -> list[int]:
     masks = Masks(Actions(space))
     out = np.full(masks.size, 9, np.uint8)
-    masks.write(given(None, {"action_mask": mask}), out)
+    masks.write(masks_in(None, {"action_mask": mask}), out)
     return [int(x) for x in out]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_masks_have_the_form_of_the_librarys_sample(form: str) -> None:
+def test_masks_have_the_form_that_action_space_sample_takes(form: str) -> None:
     space, mask, expected = FORMS[form]
     assert written(space, mask) == expected
     assert written(space, None) == [1] * len(expected)
 
 
 @pytest.mark.parametrize("form", BROKEN)
-def test_a_mask_of_another_form_is_named(form: str) -> None:
+def test_a_mask_of_another_form_is_named_in_the_error(form: str) -> None:
     space, mask, message = BROKEN[form]
     with pytest.raises(ValueError, match=message):
         written(space, mask)
@@ -222,17 +226,17 @@ def test_a_mask_of_another_form_is_named(form: str) -> None:
 
 def test_two_masks_of_a_step_must_agree() -> None:
     masks, out = Masks(Actions(Discrete(2))), np.zeros(2, np.uint8)
-    masks.write(given({"action_mask": A([1, 0])}, {"action_mask": A([1, 0])}), out)
+    masks.write(masks_in({"action_mask": A([1, 0])}, {"action_mask": A([1, 0])}), out)
     assert out.tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"info\['action_mask'\] and observation\['action_mask'\] differ"):
-        masks.write(given({"action_mask": A([1, 0])}, {"action_mask": A([0, 1])}), out)
-    masks.write((Given(None, "mask"),), out)
+        masks.write(masks_in({"action_mask": A([1, 0])}, {"action_mask": A([0, 1])}), out)
+    masks.write((StepMask(None, "mask"),), out)
     assert out.tolist() == [1, 1]
-    assert given(A([1.0]), None) == given({}, {"action_mask": None}) == ()
+    assert masks_in(A([1.0]), None) == masks_in({}, {"action_mask": None}) == ()
 
 
 def test_a_loaded_policy_reads_the_mask_of_the_observation() -> None:
-    made = maker(registered(lambda: Checking("one", "observation")))
+    made = maker(registered(lambda: LegalityCheck("one", "observation")))
     face = GymnasiumFace(made)  # type: ignore[arg-type]
     seen = {"observation": A([1.0], np.float32), "action_mask": A([0, 1, 0, 0], np.int8)}
     assert face.legal(seen, None, None).tolist() == [[0, 1, 0, 0]]

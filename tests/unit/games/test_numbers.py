@@ -1,4 +1,4 @@
-"""Rewards and flags of any form: a number in an array of one is a number, all else is named."""
+"""Rewards and flags of any form: arrays of one element are read, other values are named in the error."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def test_a_number_in_an_array_of_one_is_a_number(game: str, form: str) -> None:
     assert play(game, reward=form) == 3.0
 
 
-#: A game of one's own writes into float32 itself, and numpy reads numbers out of strings.
+#: A Python game writes into float32 itself, and numpy reads numbers out of strings.
 NAMED = [(game, form) for game in GAMES for form in WRONG if game != GAMES[-1] or form == "two"]
 
 
 @pytest.mark.parametrize(("game", "form"), NAMED)
-def test_another_reward_is_named(game: str, form: str) -> None:
+def test_a_reward_that_is_no_number_is_named_in_the_error(game: str, form: str) -> None:
     with warnings.catch_warnings(action="error"):
         error = play(game, reward=form)
     assert isinstance(error, str)
     assert re.search(rf"^ValueError: reward( of a)? {WRONG[form]}", error), error
 
 
-def test_rewards_of_all_seats_are_written_at_once_or_named() -> None:
+def test_rewards_of_all_seats_are_written_at_once_or_named_in_the_error() -> None:
     assert play(GAMES[-1], reward="array", whole="true") == 3.0
     assert play(GAMES[-1], reward="two", whole="true") == 3.0
 
@@ -68,12 +68,12 @@ def test_a_flag_in_an_array_of_one_is_a_flag(game: str) -> None:
     assert play(game, end="yes") == 3.0
     assert play(game, end="int") == 3.0
     what = {"g": "terminated", "p": "termination of a", "t": r"what step\(\) returned"}[game[0]]
-    for end, told in {
+    for end, message in {
         "both": r"has shape \(2,\), expected true or false",
         "word": "is '1', expected true or false",
         "half": "is 0.5, expected true or false",
     }.items():
-        with pytest.raises(AssertionError, match=f"ValueError: {what} {told}"):
+        with pytest.raises(AssertionError, match=f"ValueError: {what} {message}"):
             raise AssertionError(play(game, end=end))
 
 
@@ -92,7 +92,7 @@ def test_the_check_names_rewards_that_cannot_be_learned_from(reward: str, detail
     assert detail in found
 
 
-def test_single_values() -> None:
+def test_single_numbers_and_flags_are_converted_or_refused() -> None:
     torch = pytest.importorskip("torch")
     assert number("reward", torch.tensor([2.0], requires_grad=False)) == 2.0
     assert number("reward", True) == 1.0
@@ -109,7 +109,7 @@ def test_single_values() -> None:
         flag("end", None)
 
 
-def test_values_of_many_matches() -> None:
+def test_numbers_and_flags_of_many_matches_are_converted_or_refused() -> None:
     assert numbers("reward", [[1.0], [2.0]], 2).tolist() == [1.0, 2.0]
     assert flags("end", [1, 0], 2).tolist() == [True, False]
     with pytest.raises(ValueError, match=r"^reward has shape \(3,\), expected 2 numbers$"):

@@ -1,4 +1,4 @@
-"""Observations keep their values: what does not fit is named; pictures are read by one rule."""
+"""Observations keep their values, others are named in the error; pictures are read by one rule."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gymnasium.spaces import Box  # noqa: E402
 
 from ludus.cli import __main__ as cli  # noqa: E402
 from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.pictures import Layouts, picture  # noqa: E402
 from ludus.games.adapters.spaces import Observation  # noqa: E402
@@ -31,7 +32,7 @@ VECTOR = Box(-1, 1, (3,), F)
 BYTES = Box(0, 255, (3,), np.uint8)
 NESTED = spaces.Dict(a=spaces.Tuple((VECTOR, spaces.Discrete(3))), b=spaces.MultiBinary(2))
 
-#: A space, a value that is no member, and the message about it. Of all of them a match ends with an error.
+#: A space, a value that is no member, and the message about it. Each ends its match with an error.
 WRONG: dict[str, tuple[Space, Any, str]] = {
     "outside uint8": (BYTES, A([-1, 256, 300]), "-1 at [0] cannot be kept as uint8"),
     "half in uint8": (BYTES, A([0, 2.5, 3]), "2.5 at [1] cannot be kept as uint8"),
@@ -82,18 +83,18 @@ def out_of(seen: Observation) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_value_that_would_change_is_named(case: str) -> None:
+def test_a_value_that_its_tensor_cannot_hold_is_named_in_the_error(case: str) -> None:
     space, value, message = WRONG[case]
     seen = Observation(space)
     with pytest.raises(ValueError, match="observation") as error:
         seen.write(value, out_of(seen))
     assert message in str(error.value)
-    told = difference(space, value, "observation")
-    assert told.startswith("observation")
+    message = difference(space, value, "observation")
+    assert message.startswith("observation")
 
 
 @pytest.mark.parametrize("case", RIGHT)
-def test_a_value_that_can_be_kept_is_kept(case: str) -> None:
+def test_a_value_that_its_tensor_can_hold_is_kept(case: str) -> None:
     space, value = RIGHT[case]
     seen = Observation(space)
     out = out_of(seen)
@@ -106,20 +107,22 @@ def test_a_value_that_can_be_kept_is_kept(case: str) -> None:
 def test_bounds_are_compared_number_by_number() -> None:
     space = Box(A([0, -5], F), A([1, 5], F))
     assert difference(space, A([1.0000005, -5], F), "observation") == ""  # rounding
-    told = difference(space, A([3, 3], F), "observation")
-    assert told.startswith("observation: 3.0 at [0] is not in Box(")
-    assert told.endswith("widen the bounds of observation_space, or clip the value")
+    message = difference(space, A([3, 3], F), "observation")
+    assert message.startswith("observation: 3.0 at [0] is not in Box(")
+    assert message.endswith("widen the bounds of observation_space, or clip the value")
     wide = difference(spaces.Dict(a=VECTOR), {"a": A([0, 0, 0], F), "more": 1}, "observation")
     assert wide == "observation['more'] is not in observation_space: add it there, or leave it out"
 
 
 @pytest.mark.parametrize("steps", [0, 2])
-def test_a_match_ends_with_slot_seed_tick_and_key(steps: int) -> None:
+def test_a_bad_observation_ends_its_match_with_slot_seed_tick_and_key(steps: int) -> None:
     space = spaces.Dict(camera=BYTES, speed=VECTOR)
     fine = {"camera": A([1, 2, 3], np.uint8), "speed": A([0, 0, 0], F)}
     game = registered(lambda: OneOf(space, values=[*[fine] * steps, {**fine, "camera": A([1, 256, 3])}]))
     lineup = Lineup((SeatPlan((Controller(policy=0),)),))
-    pool = ProcessPool(game, {}, lineup, slots=1, groups=1, workers=0, seed=7, on_error="truncate")
+    pool = ProcessPool(
+        game, {}, lineup, PoolOptions(slots=1, groups=1, threads=0, seed=7, on_error="truncate")
+    )
     pool.attach(0, pool.slab(steps + 1))
     pool.recv(0)
     results = []
@@ -141,7 +144,7 @@ def test_a_match_ends_with_slot_seed_tick_and_key(steps: int) -> None:
     )
 
 
-def test_a_vector_environment_is_looked_at_too() -> None:
+def test_observations_of_a_vector_environment_are_checked_too() -> None:
     made: Any = maker("gymnasium/CartPole-v1", {})
     game = made.make_vector(2)
     game.reset(1)
@@ -195,16 +198,16 @@ def test_axes_of_pictures_are_recognised_by_one_rule(shape: tuple[int, ...]) -> 
     assert (out["observation"] == expected).all()
     assert tensor.shape == expected.shape
     assert tensor.scale == (1.0 if layout == "flat" else 1 / 255)
-    said = {
+    meanings = {
         "hwc": "channels last (hwc)",
         "chw": "channels first (chw)",
         "hw": "picture",
         "flat": "flat vector",
     }
-    assert said[layout] in tensor.meaning
+    assert meanings[layout] in tensor.meaning
 
 
-def test_the_rule_can_be_set() -> None:
+def test_the_layout_of_pictures_can_be_set() -> None:
     stack = Observation(Box(0, 255, (4, 20, 30, 3), np.uint8), Layouts("hwc"))
     assert stack.tensors[0].shape == (12, 20, 30)
     array = stack.space.sample()
@@ -232,7 +235,7 @@ def test_pixels_are_scaled_by_the_spaces_high() -> None:
     assert Observation(Box(0, 0, (10, 10), np.uint8)).tensors[0].scale == 1
 
 
-def test_what_is_no_picture_says_why() -> None:
+def test_a_box_that_is_no_picture_is_described_with_the_reason() -> None:
     for shape, dtype, why in (
         ((84, 84, 3), F, "no bytes"),
         ((7, 7, 3), np.uint8, "sides below 8"),
@@ -242,7 +245,7 @@ def test_what_is_no_picture_says_why() -> None:
         assert tensor.meaning == f"{shape} as a flat vector ({why}; picture_layout sets it)"
 
 
-def test_games_show_says_the_layout_and_a_parameter_sets_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_show_prints_the_layout_and_a_parameter_sets_it(capsys: pytest.CaptureFixture[str]) -> None:
     game = registered(lambda: OneOf(Box(0, 1, (30, 19, 18), np.uint8)))
     assert cli.main(["games", "show", game]) == 0
     shown = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Ranges of parameters as people read them."""
+"""Readable ranges of parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ludus.games.python_game import declared_params, typed_params
 TOP = sys.float_info.max
 
 
-def test_ranges_are_read_by_people() -> None:
+def test_ranges_of_parameters_are_readable() -> None:
     def make(speed: float = 1.0, size: int = 3) -> None: ...
 
     assert [p.range for p in declared_params(make)] == ["any number", "any integer"]
-    for low, high, kind, told, expected in (
+    for low, high, kind, text, expected in (
         (0, 108_000_000, "integer", "0..108000000", "an integer from 0 to 108000000"),
         (0, 1 << 30, "integer", "0..1073741824", "an integer from 0 to 1073741824"),
         (0.25, 2, "real", "0.25..2", "a number from 0.25 to 2"),
@@ -27,7 +27,7 @@ def test_ranges_are_read_by_people() -> None:
         (-TOP, TOP, "real", "any number", "a finite number"),
     ):
         param = ParamSpec("p", kind, "0", low, high)  # type: ignore[arg-type]
-        assert (param.range, param.expected) == (told, expected)
+        assert (param.range, param.expected) == (text, expected)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "fast"])

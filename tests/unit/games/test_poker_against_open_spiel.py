@@ -1,4 +1,4 @@
-"""Kuhn and Leduc poker are OpenSpiel's: legal choices, information states and chips of random matches."""
+"""Kuhn and Leduc poker agree with OpenSpiel: choices, information states and chips of random matches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bits(match: Match, seat: int, size: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("game", "size"), [("kuhn_poker", 11), ("leduc_poker", 30)])
-def test_random_matches_agree(game: str, size: int) -> None:
+def test_random_matches_of_poker_agree_with_open_spiel(game: str, size: int) -> None:
     ends: set[str] = set()
     random = np.random.default_rng(1)
     for number in range(300):

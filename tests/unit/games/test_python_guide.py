@@ -1,4 +1,4 @@
-"""What docs/guides/python_games.md shows works as it stands there."""
+"""The examples of docs/guides/python_games.md work as written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     assert (again.matches, again.game, again.params) == (10, "nim", {"heap": "21"})
 
 
-def test_the_codec_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_codec_of_the_guide_decodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hosted, "_loaded", {})
     monkeypatch.setattr(registry._CODECS, "_registered", {})
@@ -69,14 +69,14 @@ def test_the_codec_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert values.tolist() == [[0, 0, 1, 1, 0, 0, 0, 0], [0] * 8]
 
 
-def test_the_faces_of_the_guide(tmp_path: Path) -> None:
-    """In a process of its own: nothing of the test registers the games."""
+def test_the_environments_of_the_guide_run(tmp_path: Path) -> None:
+    """Run in a process of its own, in which no test registers the games."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     (faces,) = (b for b in blocks if "parallel_env(" in b)
     (learning,) = (b for b in blocks if "model.learn" in b)
-    said = python(
+    output = python(
         tmp_path,
         faces + "print(one.reset(seed=1)[1].keys(), many.num_envs, mine.spec, all_seats.possible_agents)\n",
     )
-    assert said == "dict_keys(['legal', 'action_mask']) 64 None ['seat_0', 'seat_1']\n"
+    assert output == "dict_keys(['legal', 'action_mask']) 64 None ['seat_0', 'seat_1']\n"
     python(tmp_path, learning.replace("10_000", "64").replace('v1")', 'v1", n_steps=64)'))

@@ -12,7 +12,7 @@ from ludus.games.names import typed
 from ludus.native import ParamError, core
 
 
-def test_the_skeleton_is_there_and_declares_itself() -> None:
+def test_the_skeleton_is_listed_and_declares_its_spec() -> None:
     assert "tic_tac_toe" in list_games()
     s = spec("tic_tac_toe")
     assert (s.seats, s.turn_based, s.max_ticks, s.mask_size) == (2, True, 9, 9)
@@ -20,7 +20,7 @@ def test_the_skeleton_is_there_and_declares_itself() -> None:
     assert [b.name for b in s.bots] == ["random", "perfect"]
 
 
-def test_small_boards_of_go_get_turns_enough_to_take_off_what_is_dead() -> None:
+def test_small_boards_of_go_get_enough_turns_to_capture_dead_stones() -> None:
     turns = {size: spec("go", {"size": size}).max_ticks for size in (5, 9, 10, 11, 19)}
     assert turns == {5: 200, 9: 200, 10: 200, 11: 242, 19: 722}
     assert spec("go", {"size": 5, "max_moves": 30}).max_ticks == 30
@@ -45,7 +45,7 @@ def test_the_spec_hash_depends_on_what_policies_read_and_on_nothing_else() -> No
         ("./nowhere", {}, "nowhere: no such file or folder; expected a compiled game module"),
     ],
 )
-def test_what_is_wrong_is_named_with_the_nearest_valid_name(
+def test_a_wrong_name_is_reported_with_the_nearest_valid_name(
     game: str, params: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ParamError) as error:
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_named_with_the_nearest_valid_name(
     assert isinstance(error.value, ValueError)
 
 
-def test_a_folder_without_a_module_says_how_to_build_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_module_gets_the_command_that_builds_one(tmp_path: Path) -> None:
     with pytest.raises(ParamError, match="build it: cmake -S"):
         find(typed(str(tmp_path)))
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
         find(typed(str(bad)))
 
 
-def test_parameters_become_text() -> None:
+def test_parameters_are_converted_to_text() -> None:
     assert text_params({"a": 3, "b": 0.1, "c": "x", "d": True}) == {
         "a": "3",
         "b": "0.1",
@@ -77,7 +77,7 @@ def test_parameters_become_text() -> None:
         text_params({"list": [1]})
 
 
-def test_an_installed_package_declares_its_games(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_of_an_installed_package_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("nim_module")
     vars(module)["game_names"] = lambda: ["nim"]
     vars(module)["spec_json"] = lambda game, params: core.spec_json("tic_tac_toe", params).replace(

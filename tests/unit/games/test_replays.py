@@ -15,7 +15,7 @@ DATA = replays.record(
 )
 
 
-def test_a_replay_tells_what_it_holds() -> None:
+def test_info_reports_the_content_of_a_replay() -> None:
     info = replays.info(DATA)
     assert (info.game, info.seed, info.match, info.hash_every) == ("tic_tac_toe", 3, 8, 2)
     assert info.players == ("perfect", "uniform")
@@ -25,7 +25,7 @@ def test_a_replay_tells_what_it_holds() -> None:
 
 
 @pytest.mark.parametrize("game", BUILT_IN)
-def test_every_game_plays_out_the_same_again(game: str) -> None:
+def test_replays_of_every_game_verify(game: str) -> None:
     data = replays.record(game, seed=5)
     check = replays.verify(data)
     assert check.same
@@ -33,7 +33,7 @@ def test_every_game_plays_out_the_same_again(game: str) -> None:
     assert data == replays.record(game, seed=5)
 
 
-def test_frames_are_views_of_the_moments() -> None:
+def test_frames_are_views_at_the_chosen_ticks() -> None:
     ticks = replays.info(DATA).ticks
     seen = [json.loads(f)["tick"] for f in replays.frames(DATA, 2)]
     assert seen == sorted({*range(0, ticks + 1, 2), ticks})
@@ -57,7 +57,7 @@ def test_bytes_from_anywhere_are_refused_with_a_message(data: bytes) -> None:
         replays.verify(data)
 
 
-def test_decisions_play_the_match() -> None:
+def test_decisions_of_a_replay_reproduce_the_match() -> None:
     decisions = replays.decisions(DATA)
     boards = [json.loads(f) for f in replays.frames(DATA)]
     assert [d.tick for d in decisions] == list(range(replays.info(DATA).ticks))

@@ -1,4 +1,4 @@
-"""Rulebooks from files: what is read, what is refused and in which words, what travels."""
+"""Rulebooks from files: reading, messages of refusals, storage in runs and replays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
-from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 
 if sys.version_info >= (3, 11):
@@ -64,14 +65,14 @@ def test_a_rulebook_file_adds_a_type_to_actions_and_observations(tmp_path: Path)
     assert values["units.archer.hp"] == "150"
 
 
-def test_built_in_files_are_what_is_built_in() -> None:
+def test_rulebook_files_equal_the_built_in_rulebooks() -> None:
     folder = Path(rulebook.__file__).parent / "rulebooks"
     for name in rulebook.names():
         assert rulebook.keys(rulebook.read(folder / f"{name}.toml")) == rulebook.keys(name)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("extends = 'extnded'", "extends = 'extnded': no such rulebook (did you mean extended?)"),
         (
@@ -94,13 +95,13 @@ def test_built_in_files_are_what_is_built_in() -> None:
         ("\xff", "expected at least two types"),
     ],
 )
-def test_a_mistake_is_named_with_its_file(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_reported_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text if text != "\xff" else "")
     with pytest.raises(ParamError) as refused:
         rulebook.read(path)
     (line,) = str(refused.value).splitlines()
     assert re.match(rf"{re.escape(str(path))}:([12]?\d:)? ", line)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_hostile_files_are_refused(tmp_path: Path) -> None:
@@ -112,7 +113,9 @@ def test_hostile_files_are_refused(tmp_path: Path) -> None:
             rulebook.read(tmp_path / f"{name}.toml")
 
 
-def test_check_and_schema_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rulebooks_are_checked_and_described_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path, MINE)
     assert cli.main(["games", "check", str(path), "--matches", "1"]) == 0
     out = capsys.readouterr().out
@@ -137,7 +140,7 @@ def test_check_and_schema_on_the_command_line(tmp_path: Path, capsys: pytest.Cap
 
 
 def fits(value: object, schema: dict[str, Any]) -> bool:
-    """The part of JSON schema that the rulebook's schema uses."""
+    """Check a value by the part of JSON schema that the rulebook's schema uses."""
     kind = schema["type"]
     if kind == "object":
         if not isinstance(value, dict):
@@ -165,7 +168,7 @@ def fits(value: object, schema: dict[str, Any]) -> bool:
     return right and schema["minimum"] <= cast(float, value) <= schema["maximum"]
 
 
-def test_the_schema_takes_what_the_core_takes() -> None:
+def test_the_schema_accepts_what_the_core_accepts() -> None:
     schema = cast("dict[str, Any]", rulebook.schema())
     folder = Path(rulebook.__file__).parent / "rulebooks"
     for name in rulebook.names():
@@ -190,8 +193,8 @@ name = "rush"
 """
 
 
-def test_a_preset_takes_its_rulebook_in(tmp_path: Path) -> None:
-    """What a run writes down does not depend on the rulebook's file any more."""
+def test_a_preset_stores_the_text_of_its_rulebook(tmp_path: Path) -> None:
+    """The files of a run do not depend on the rulebook's file."""
     written(tmp_path, MINE)
     preset = tmp_path / "p.toml"
     preset.write_text(PRESET, encoding="utf-8")
@@ -205,7 +208,7 @@ def test_a_preset_takes_its_rulebook_in(tmp_path: Path) -> None:
     assert again == loaded.preset
 
 
-def test_mistakes_of_a_preset_with_a_rulebook(tmp_path: Path) -> None:
+def test_mistakes_in_the_rulebook_of_a_preset_are_reported(tmp_path: Path) -> None:
     written(tmp_path, MINE.replace("hp = 120", "hp = 0"))
     preset = tmp_path / "p.toml"
     preset.write_text(PRESET, encoding="utf-8")
@@ -224,7 +227,7 @@ def test_mistakes_of_a_preset_with_a_rulebook(tmp_path: Path) -> None:
         check_game(load_preset(str(preset)))
 
 
-def test_replays_carry_rules_that_are_drawn(tmp_path: Path) -> None:
+def test_replays_store_the_rules_that_were_drawn(tmp_path: Path) -> None:
     params = {
         "rulebook": rulebook.read(written(tmp_path, MINE)),
         "randomise": rulebook.randomise_text({"units.spearman.attack": (5, 30), "start.money": (100, 900)}),
@@ -239,14 +242,14 @@ def test_replays_carry_rules_that_are_drawn(tmp_path: Path) -> None:
 
 
 def test_a_replay_never_names_a_file(tmp_path: Path) -> None:
-    """A path in a replay's parameters is taken for the name of a rulebook, which it is not."""
+    """A path in a replay's parameters counts as the name of a rulebook, and there is none of that name."""
     path = written(tmp_path, MINE)
     with pytest.raises(ParamError, match="no such rulebook"):
         spec("rts", {"rulebook": str(path)})
 
 
 def test_mutated_files_are_refused_or_valid(tmp_path: Path) -> None:
-    """The Python half of the fuzz test: TOML in, lines or a reason out. The core's own is fuzz_rulebook."""
+    """Fuzz the Python half: TOML gives lines or an error. The core's fuzz test is fuzz_rulebook."""
     good = (Path(rulebook.__file__).parent / "rulebooks" / "extended.toml").read_text(encoding="utf-8")
     rng = random.Random(5)
     refused = valid = 0

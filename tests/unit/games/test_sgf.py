@@ -1,4 +1,4 @@
-"""SGF: known files, what is written is read, and anything at all ends in a message."""
+"""SGF: known files are read, writing and reading are inverse, and hostile bytes raise an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.games.go_record import Record, Setup, record, tree
+from ludus.games.go_record import GoRecord, Setup, record, tree
 from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, write
 
 FILE = r"""(;GM[1]FF[4]SZ[9]KM[6.5]PB[A \] B]C[back\\slash
@@ -18,7 +18,7 @@ line]AB[cc:dd][aa]
 ;B[ee](;W[];B[tt];W[ff])(;W[gg]C[other]))"""
 
 
-def test_a_file_is_read_as_it_stands() -> None:
+def test_a_file_is_read_as_written() -> None:
     (root,) = parse(FILE)
     assert root.first("PB") == "A ] B"
     assert root.first("C") == "back\\slash\nsecond line"
@@ -35,8 +35,8 @@ def test_a_file_is_read_as_it_stands() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "SGF line 1, column 1: expected '(;' where a game begins"),
-        ("hello", "SGF line 1, column 1: expected '(;' where a game begins"),
+        ("", "SGF line 1, column 1: expected '(;' at the start of a game"),
+        ("hello", "SGF line 1, column 1: expected '(;' at the start of a game"),
         ("(;B[aa]", "SGF line 1, column 8: the file ends inside a game; expected ')'"),
         ("(;\nB[aa", "SGF line 2, column 2: the value of B has no end; expected ']'"),
         ("(;B aa])", "SGF line 1, column 5: expected '[' after B, found 'a'"),
@@ -49,7 +49,7 @@ def test_a_file_is_read_as_it_stands() -> None:
         ("(;" * 2000, f"variations nested deeper than {MAX_DEPTH}"),
     ],
 )
-def test_what_is_no_sgf_is_refused_with_its_place(text: str, message: str) -> None:
+def test_text_that_is_no_sgf_is_refused_with_its_place(text: str, message: str) -> None:
     with pytest.raises(SgfError) as error:
         parse(text)
     assert message in str(error.value)
@@ -67,13 +67,13 @@ def test_what_is_no_sgf_is_refused_with_its_place(text: str, message: str) -> No
         ("(;SZ[9];B[aa];AB[zz])", "SGF: node 2: AB[zz]: expected a point of a board of 9 lines"),
     ],
 )
-def test_what_is_no_match_of_go_is_refused(text: str, message: str) -> None:
+def test_a_file_without_a_match_of_go_is_refused(text: str, message: str) -> None:
     with pytest.raises(SgfError) as error:
         record(parse(text)[0])
     assert str(error.value) == message
 
 
-def test_a_name_without_a_value_is_no_end_of_the_file() -> None:
+def test_a_property_without_a_value_does_not_end_the_file() -> None:
     made = record(parse("(;SZ[9]KM;B[aa]XX(;W[bb]N)(;W[cc]))")[0])
     assert (len(made.moves), made.komi) == (2, None)
     assert parse(write(*parse("(;SZ[9]KM;B[aa]XX)"))) == parse("(;SZ[9]KM;B[aa]XX)")
@@ -94,16 +94,16 @@ NODES = st.recursive(
 
 @given(st.lists(NODES, min_size=1, max_size=3))
 @settings(max_examples=80, deadline=None)
-def test_what_is_written_is_read(trees: list[Node]) -> None:
+def test_reading_returns_the_tree_that_was_written(trees: list[Node]) -> None:
     assert parse(write(*trees)) == trees
 
 
 @given(st.integers(2, 19), st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_record_comes_back_from_its_file(size: int, data: st.DataObject) -> None:
+def test_a_record_is_equal_after_writing_and_reading(size: int, data: st.DataObject) -> None:
     points = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
     stones = data.draw(st.lists(points, unique=True, max_size=8))
-    made = Record(
+    made = GoRecord(
         size=size,
         komi=data.draw(st.integers(-20, 20)) / 2,
         handicap=data.draw(st.integers(0, 9)),
@@ -125,14 +125,14 @@ def test_a_record_comes_back_from_its_file(size: int, data: st.DataObject) -> No
     assert back == made
 
 
-def test_a_file_is_text_of_some_encoding() -> None:
+def test_every_file_decodes_in_some_encoding() -> None:
     assert record(parse("(;PB[Lee ☺])".encode())[0]).info["PB"] == "Lee ☺"
     assert record(parse(b"(;PB[Sj\xf6gren])")[0]).info["PB"] == "Sjögren"
     assert parse("(;PB[☺])".encode("utf-16"))[0].first("PB") == "☺"
 
 
 def mutated(rng: random.Random, text: str) -> str:
-    """``text`` with a few bytes, brackets and pieces moved about."""
+    """Return ``text`` with a few bytes, brackets and pieces moved."""
     chars = list(text)
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(chars) + 1)

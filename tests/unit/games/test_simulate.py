@@ -10,7 +10,7 @@ from ludus.native import ParamError, core
 
 
 @pytest.mark.parametrize("game", BUILT_IN)
-def test_the_benchmark_adds_up(game: str) -> None:
+def test_figures_of_the_benchmark_are_consistent(game: str) -> None:
     r = simulate.bench_sim(game, ticks=2_000, matches=2, threads=2)
     assert r.threads == 2
     assert r.ticks >= 4_000
@@ -20,7 +20,7 @@ def test_the_benchmark_adds_up(game: str) -> None:
     assert r.state_bytes < 88 * 1024
 
 
-def test_the_benchmark_refuses_nonsense() -> None:
+def test_the_benchmark_refuses_invalid_arguments() -> None:
     with pytest.raises(ParamError, match=r"unknown bot 'perfct' \(did you mean perfect\?\)"):
         simulate.bench_sim("tic_tac_toe", bots=["perfct"])
     with pytest.raises(ParamError, match="3 bots for 2 seats"):

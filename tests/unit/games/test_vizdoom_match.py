@@ -1,4 +1,4 @@
-"""Engines against each other: barrier, watchdog, and nothing that stays behind."""
+"""Engines against each other: barrier, watchdog, and no processes left over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def match(players: int, **more: str) -> VizdoomMatch:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine engines start late, and a thread that stays in the library lets none start."""
+    """Allow for slow machines, and skip if a thread is stuck in the library."""
     monkeypatch.setattr(vizdoom_match, "START_S", 300.0)
     if any(not call.done() for call in vizdoom_match._stuck):
         pytest.skip("the library has not returned from a call since its engine was killed")
@@ -54,7 +54,7 @@ def actions(game: VizdoomMatch, choice: int) -> np.ndarray:
 
 
 def play(game: VizdoomMatch) -> None:
-    """Goes on without an end."""
+    """Play without an end."""
     while True:
         if game.step(actions(game, 0)):
             game._tics = 0
@@ -65,7 +65,7 @@ def test_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> None:
     for number in range(3):
         two.reset(number)
         assert len(two.engines) == 2
-        assert not two.engines & seen  # a match begins with engines of its own
+        assert not two.engines & seen  # a match starts with engines of its own
         seen |= two.engines
         assert list(two.to_act()) == [0, 1]
         steps = 1
@@ -76,33 +76,35 @@ def test_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> None:
     assert not engine_processes()
 
 
-def test_matches_start_where_no_match_has_been(
+def test_matches_start_in_an_empty_folder(
     two: VizdoomMatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     made: list[int] = []
-    begin = two._begin
+    start = two._start
 
     def looking(seat: int) -> None:
-        made.append(len(list(tmp_path.iterdir())))  # what the library needs is there before any engine
-        begin(seat)
+        made.append(len(list(tmp_path.iterdir())))  # the library's folder exists before any engine
+        start(seat)
 
-    monkeypatch.setattr(two, "_begin", looking)
+    monkeypatch.setattr(two, "_start", looking)
     two.reset(1)
     assert made == [1, 1]
 
 
-@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="Linux alone has it")
-def test_engines_let_others_run_while_they_wait(two: VizdoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LD_PRELOAD", "/of/somebody/else.so")
+@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="only on Linux")
+def test_engines_yield_the_processor_while_they_wait(
+    two: VizdoomMatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/of/another/program.so")
     two.reset(1)
     for pid in two.engines:
         assert str(YIELD_LIBRARY) in Path(f"/proc/{pid}/maps").read_text()
-    assert os.environ["LD_PRELOAD"] == "/of/somebody/else.so"
+    assert os.environ["LD_PRELOAD"] == "/of/another/program.so"
 
 
-@pytest.mark.parametrize("before", [None, "", "/of/somebody/else.so"])
-def test_what_a_process_preloads_is_as_before_once_the_engines_run(
+@pytest.mark.parametrize("before", [None, "", "/of/another/program.so"])
+def test_ld_preload_is_restored_once_the_engines_run(
     before: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LD_PRELOAD", raising=False)
@@ -113,8 +115,8 @@ def test_what_a_process_preloads_is_as_before_once_the_engines_run(
     assert os.environ.get("LD_PRELOAD") == before
 
 
-@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="Linux alone has it")
-def test_who_lets_others_run_receives_what_it_would_have_received() -> None:
+@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="only on Linux")
+def test_a_program_that_yields_receives_the_same_packets() -> None:
     code = (
         "import socket\n"
         "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -129,12 +131,12 @@ def test_who_lets_others_run_receives_what_it_would_have_received() -> None:
     command, nothing = [sys.executable, "-c", code], subprocess.DEVNULL
     with yielding():
         assert os.environ["LD_PRELOAD"].startswith(str(YIELD_LIBRARY))
-        said = subprocess.check_output(command, stdin=nothing, text=True)
-    assert said == subprocess.check_output(command, stdin=nothing, text=True)
-    assert said.splitlines() == [str(errno.EAGAIN), "here True", str(errno.ENOTSOCK)]
+        output = subprocess.check_output(command, stdin=nothing, text=True)
+    assert output == subprocess.check_output(command, stdin=nothing, text=True)
+    assert output.splitlines() == [str(errno.EAGAIN), "here True", str(errno.ENOTSOCK)]
 
 
-def test_where_the_library_cannot_be_loaded_engines_start_without_it(
+def test_engines_start_without_a_library_that_cannot_be_loaded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blank, before = tmp_path / "a b.so", dict(os.environ)
@@ -145,7 +147,7 @@ def test_where_the_library_cannot_be_loaded_engines_start_without_it(
             assert dict(os.environ) == before
 
 
-def test_every_seat_sees_its_own_screen_and_the_ends_of_a_match_are_told(two: VizdoomMatch) -> None:
+def test_every_seat_sees_its_own_screen_and_matches_end_with_an_outcome(two: VizdoomMatch) -> None:
     assert two.spec.seats == 2
     two.reset(1)
     seen = [{t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in two.spec.observation} for _ in "ab"]
@@ -159,11 +161,11 @@ def test_every_seat_sees_its_own_screen_and_the_ends_of_a_match_are_told(two: Vi
     two.rewards(earned)
     two.outcome(outcome)
     assert np.isfinite(earned).all()
-    assert outcome.tolist() == [0, 0]  # nobody has shot anybody yet
+    assert outcome.tolist() == [0, 0]  # no seat has a frag yet
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_an_engine_that_dies_or_freezes_ends_the_match_alone(
+def test_an_engine_that_dies_or_freezes_ends_only_its_match(
     how: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = match(2)

@@ -14,12 +14,12 @@ import pytest
 
 from ludus.games.adapters import vizdoom_match
 from ludus.games.adapters.seat_threads import SeatThreads
-from ludus.games.adapters.vizdoom_match import Player, VizdoomMatch, check_process
+from ludus.games.adapters.vizdoom_match import SeatInterface, VizdoomMatch, check_process
 from ludus.games.python_game import ProcessUnusable
 
 
 class Engine:
-    """Starts and ends at once. ``released``: what a tic of it waits for."""
+    """An engine that starts and ends at once. A tic waits for ``released``."""
 
     def __init__(self, started: list[Engine], released: threading.Event) -> None:
         self.started, self.released = started, released
@@ -35,7 +35,7 @@ class Engine:
 
 
 class Setting:
-    """Two seats."""
+    """A scenario of two seats."""
 
     spec: Any = None
     players, frame_skip, match_tics, tic_s = 2, 1, 10, 0.01
@@ -47,8 +47,8 @@ class Setting:
     def engine(self) -> Engine:
         return Engine(self.started, self.released)
 
-    def eyes(self) -> Player:
-        return cast(Player, SimpleNamespace(press=lambda action: [0]))
+    def seat(self) -> SeatInterface:
+        return cast(SeatInterface, SimpleNamespace(press=lambda action: [0]))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
     made.released.set()
 
 
-def test_a_stuck_thread_keeps_every_engine_from_its_start(setting: Setting) -> None:
+def test_no_engine_starts_while_a_thread_is_stuck(setting: Setting) -> None:
     match, other = VizdoomMatch(setting), VizdoomMatch(setting)
     match.reset(1)
     assert len(setting.started) == 2
@@ -93,7 +93,7 @@ def test_a_thread_that_returns_late_lets_engines_start_again(setting: Setting) -
     match.close()
 
 
-def test_an_engine_that_does_not_close_counts_as_well(
+def test_an_engine_that_does_not_close_prevents_starts_too(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Engine, "close", lambda self: self.released.wait(), raising=False)
@@ -104,7 +104,7 @@ def test_an_engine_that_does_not_close_counts_as_well(
     match.close()
 
 
-def test_calls_of_a_seat_run_in_order_and_raise_where_they_are_awaited() -> None:
+def test_calls_of_a_seat_run_in_order_and_raise_in_the_waiting_thread() -> None:
     threads = SeatThreads(2, "seat")
     done: list[int] = []
     calls = [threads.submit(0, done.append, i) for i in range(5)]
@@ -117,7 +117,7 @@ def test_calls_of_a_seat_run_in_order_and_raise_where_they_are_awaited() -> None
         failed.result(60)
 
 
-def test_a_stuck_thread_does_not_keep_the_process_from_its_end() -> None:
+def test_a_process_with_a_stuck_thread_can_end() -> None:
     code = (
         "import threading; from ludus.games.adapters.seat_threads import SeatThreads\n"
         "SeatThreads(1, 'seat').submit(0, threading.Event().wait)"

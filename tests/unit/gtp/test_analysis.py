@@ -17,7 +17,7 @@ from ludus.games import go, sgf
 from ludus.games.match import Match
 from ludus.gtp.analysis import MOST_SCORED, lower_bound, read_options
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer, Candidate, Expectation, Report, Restriction
+from ludus.gtp.players import BotPlayer, Expectation, MoveCandidate, Restriction, SearchReport
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.resolve import resolve_player
 from tests.unit.gtp.test_engine import Thinker, ask, engine, ok
@@ -62,7 +62,7 @@ def test_keys_are_read_in_any_order() -> None:
         ("allow b A1 3 avoid b A2 3", "allow may be given once"),
     ],
 )
-def test_what_is_not_known_is_refused(words: str, wrong: str) -> None:
+def test_unknown_keys_and_values_are_refused(words: str, wrong: str) -> None:
     with pytest.raises(GtpError, match=re.escape(wrong)):
         read_options(words.split(), go.BLACK, 9)
 
@@ -75,7 +75,7 @@ def test_the_number_of_moves_is_bounded_from_both_sides() -> None:
     assert moves(report(e, "kata-analyze b 10 minmoves 3")) == [("E5", "100"), ("A9", "3"), ("J9", "0")]
 
 
-def test_scores_utility_and_root_are_of_the_side_to_move() -> None:
+def test_scores_utility_and_root_are_from_the_perspective_of_the_side_to_move() -> None:
     # Thinker: Black leads by 3.5 points less a point for each move played.
     text = report(thinker(), "kata-analyze b 10 rootInfo true pvVisits true ownership true")
     assert "scoreMean 2.5 scoreStdev 2 scoreLead 2.5 scoreSelfplay 2.5 prior 0.25" in text
@@ -99,12 +99,12 @@ def test_a_score_of_random_continuations_is_stated_once() -> None:
     assert "score" not in searching().handle("kata-genmove_analyze b 1").partition("play")[0]
 
 
-def test_a_score_of_a_network_is_stated_for_the_moves_that_it_read() -> None:
+def test_a_networks_score_is_stated_for_each_candidate() -> None:
     class Wide(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
-            yield Report(81, 0.0, tuple(Candidate(p, 1, 0.0, 0.01) for p in range(81)))
+        ) -> Iterator[SearchReport]:
+            yield SearchReport(81, 0.0, tuple(MoveCandidate(p, 1, 0.0, 0.01) for p in range(81)))
 
         def expect(self, matches: Sequence[Match]) -> list[Expectation]:
             # A match that has ended has no seat to read it for.
@@ -116,11 +116,11 @@ def test_a_score_of_a_network_is_stated_for_the_moves_that_it_read() -> None:
 
 
 def test_the_lower_bound_rises_with_visits_and_is_exact_for_certain_values() -> None:
-    bounds = [lower_bound(Candidate(0, n, 0.2, 0.1)) for n in (1, 100, 10_000)]
+    bounds = [lower_bound(MoveCandidate(0, n, 0.2, 0.1)) for n in (1, 100, 10_000)]
     assert bounds[0] == 0.0
     assert bounds[1] == pytest.approx(0.6 - 5 * math.sqrt(0.24 / 100))
     assert bounds[0] < bounds[1] < bounds[2] < 0.6
-    assert lower_bound(Candidate(0, 1, 1.0, 0.1)) == 1.0
+    assert lower_bound(MoveCandidate(0, 1, 1.0, 0.1)) == 1.0
 
 
 def moves(text: str) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def searching(text: str = "mcts:200,plies=0", size: str = "5") -> Engine:
     return Engine(resolve_player(text, params, seed=3), params)
 
 
-def test_avoided_moves_are_not_searched_and_allowed_ones_alone_are() -> None:
+def test_avoided_moves_are_not_searched_and_only_allowed_ones_are() -> None:
     e = searching()
     named = set(re.findall(r"info move (\w+)", report(e, "kata-analyze b 10 avoid b C3,B2 1 minmoves 99")))
     assert "D4" in named
@@ -170,7 +170,7 @@ def test_ownership_by_playouts_sees_a_wall() -> None:
     assert lead == pytest.approx(sum(owned) - 0.5, abs=0.01)
 
 
-def test_rules_go_out_and_come_back() -> None:
+def test_rules_survive_a_round_trip() -> None:
     e = engine(ko="positional", suicide="forbidden", scoring="tromp_taylor")
     rules = json.loads(ok(e, "kata-get-rules"))
     assert rules == {

@@ -23,7 +23,7 @@ OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
 GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 
 
-def test_two_of_ours_play_to_the_end() -> None:
+def test_two_engines_of_ludus_play_to_the_end() -> None:
     with Program([*OURS, "random"]) as black, Program([*OURS, "tactical", "--seed", "3"]) as white:
         assert black.name.startswith("Ludus")
         with pytest.raises(CommandFailure, match="unknown command"):
@@ -46,7 +46,7 @@ def test_a_match_starts_with_an_opening_that_all_programs_receive() -> None:
             play_match(black, white, MatchRules(7, 3.5), opening=[24, 24])
 
 
-def test_programs_that_are_none() -> None:
+def test_commands_that_are_no_engines_are_refused() -> None:
     with pytest.raises(ProgramError, match="No such file"):
         Program("/nowhere/at/all")
     with pytest.raises(ProgramError, match="it has ended"):

@@ -16,7 +16,7 @@ from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.clock import Clock
 from ludus.gtp.engine import COMMANDS, STREAMS, Engine
-from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice, Expectation, Report, Restriction
+from ludus.gtp.players import RESIGN, BotPlayer, Choice, Expectation, MoveCandidate, Restriction, SearchReport
 
 
 def engine(bot: str = "random", **params: str) -> Engine:
@@ -55,7 +55,7 @@ def test_the_form_of_answers() -> None:
     ]  # fmt: skip
 
 
-def test_all_commands_that_gtp_requires_are_there() -> None:
+def test_all_commands_that_gtp_requires_exist() -> None:
     required = (
         "protocol_version name version known_command list_commands quit boardsize clear_board komi "
         "fixed_handicap place_free_handicap set_free_handicap play genmove undo time_settings time_left "
@@ -86,7 +86,7 @@ def test_moves_captures_and_undo() -> None:
     assert ask(e, "undo") == ["? cannot undo"]
 
 
-def test_the_match_goes_on_after_two_passes_and_out_of_turn() -> None:
+def test_the_match_continues_after_two_passes_and_out_of_turn() -> None:
     e = engine()
     ok(e, "play b pass", "play w pass")
     assert ok(e, "genmove b") != ""
@@ -141,7 +141,7 @@ def test_komi_changes_in_the_middle_of_a_match() -> None:
 
 def test_scores_and_dead_stones() -> None:
     # Black has the left (36 points), White the right (45); a black stone stands inside White's area without
-    # hope. While it lives, the empty points around it are nobody's: 37 points against 14. Komi is 7.
+    # hope. While it lives, the empty points around it are neutral: 37 points against 14. Komi is 7.
     for scoring, score, dead in (("tromp_taylor", "B+16", ""), ("chinese", "W+16", "J1")):
         e = engine(scoring=scoring, komi="7")
         for row in range(1, 10):
@@ -159,7 +159,7 @@ def test_scores_and_dead_stones() -> None:
     assert ask(e, "final_status_list sleeping") == ["? syntax error: expected alive, dead or seki"]
 
 
-def test_records_go_out_and_come_back(tmp_path: Path) -> None:
+def test_records_survive_a_round_trip(tmp_path: Path) -> None:
     e = engine()
     ok(e, "set_free_handicap c3 g7", "play w e5", "play b pass", "play w d5")
     board = ok(e, "showboard")
@@ -176,7 +176,7 @@ def test_records_go_out_and_come_back(tmp_path: Path) -> None:
 
 
 class Thinker:
-    """Knows all its moves; for the parts of the engine that a bot does not use."""
+    """A player with fixed moves, for the parts of the engine that a bot does not use."""
 
     name = "thinker"
     needs: Mapping[str, str] = {"size": "9"}
@@ -190,11 +190,11 @@ class Thinker:
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
         self.seconds.append(seconds)
-        return Choice(self.move, self.value, (Candidate(self.move, 10, self.value, 0.5, (self.move,)),))
+        return Choice(self.move, self.value, (MoveCandidate(self.move, 10, self.value, 0.5, (self.move,)),))
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         self.restrictions = tuple(restrictions)
         for visits in itertools.count(100, 100):
             yield report(visits)
@@ -205,7 +205,7 @@ class Thinker:
         seconds: float | None,
         interval: float,
         restrictions: Sequence[Restriction] = (),
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         self.seconds.append(seconds)
         yield from (report(visits) for visits in (100, 200))
 
@@ -216,26 +216,31 @@ class Thinker:
         return [Expectation(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]
 
 
-def report(visits: int) -> Report:
+def report(visits: int) -> SearchReport:
     """Two moves with visits, two without."""
-    tried = Candidate(40, visits, 0.2, 0.25, (40, 41), (visits, visits // 2)), Candidate(0, 3, -1.0, 0.0)
-    return Report(visits + 4, 0.1, (*tried, Candidate(7, 0, 0.1, 0.05), Candidate(8, 0, 0.1, 0.4)))
+    tried = (
+        MoveCandidate(40, visits, 0.2, 0.25, (40, 41), (visits, visits // 2)),
+        MoveCandidate(0, 3, -1.0, 0.0),
+    )
+    return SearchReport(
+        visits + 4, 0.1, (*tried, MoveCandidate(7, 0, 0.1, 0.05), MoveCandidate(8, 0, 0.1, 0.4))
+    )
 
 
 def test_resignation_illegal_choices_and_fixed_size() -> None:
-    said: list[str] = []
-    e = Engine(Thinker(40, -0.95), resign=0.9, log=said.append)
+    logged: list[str] = []
+    e = Engine(Thinker(40, -0.95), resign=0.9, log=logged.append)
     assert ok(e, "genmove b") == "resign"
     assert ok(e, "reg_genmove w") == "resign"
     assert ask(e, "boardsize 13") == ["? unacceptable size"]
-    e = Engine(Thinker(40, 0.0), log=said.append)
+    e = Engine(Thinker(40, 0.0), log=logged.append)
     assert ok(e, "genmove b") == "E5"
     assert ok(e, "genmove w") == "pass"
-    assert "illegal" in said[-2]
+    assert "illegal" in logged[-2]
     assert Engine(Thinker(RESIGN, 0.0)).handle("genmove b") == "= resign\n\n"
 
 
-def test_analysis_goes_on_until_the_next_line() -> None:
+def test_analysis_continues_until_the_next_line() -> None:
     out = io.StringIO()
     lines = io.BytesIO(
         b"1 lz-analyze b 10\n2 kata-analyze interval 5\nname\n" + b"x" * 100_000 + b"\n5 quit\n"
@@ -256,7 +261,7 @@ def test_analysis_goes_on_until_the_next_line() -> None:
 
 
 class Waits(io.BytesIO):
-    """Lines of a controller that takes its time before each: until ``ready`` says so."""
+    """Lines of a controller that takes its time before each: until ``ready`` returns true."""
 
     def __init__(self, text: bytes, ready: Callable[[int], bool]) -> None:
         super().__init__(text)
@@ -276,36 +281,36 @@ def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
     class Ponderer(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
-            for said in super().analyse(match, interval):
+        ) -> Iterator[SearchReport]:
+            for report in super().analyse(match, interval):
                 looks.append(match.tick)
-                yield said
+                yield report
 
     player = Ponderer(40, 0.0)
     out = io.StringIO()
-    # White's answer comes after 50 looks at the position after Black's move, and then nobody thinks.
+    # White's answer comes after 50 looks at the position after Black's move, and then the search stops.
     lines = Waits(b"genmove b\nplay w a1\nquit\n", lambda n: n != 1 or len(looks) >= 50)
     console.run(Engine(player), lines, out, ponder=True)
     assert out.getvalue() == "= E5\n\n=\n\n=\n\n"
     assert len(looks) >= 50
     assert set(looks) == {1}
-    # A fault costs nothing but the thought, and whoever has nothing left to find stops.
-    said: list[str] = []
+    # A fault ends only the pondering, and a complete search stops.
+    logged: list[str] = []
 
     class Faulty(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
+        ) -> Iterator[SearchReport]:
             raise ValueError("no")
 
-    broken = Engine(Faulty(40, 0.0), log=said.append)
+    broken = Engine(Faulty(40, 0.0), log=logged.append)
     assert ok(broken, "genmove b") == "E5"
     assert list(broken.ponder()) == []
-    assert "pondering" in said[-1]
+    assert "pondering" in logged[-1]
     assert list(engine().ponder()) == []
 
 
-def test_time() -> None:
+def test_time_settings_bound_the_seconds_of_a_move() -> None:
     clock = Clock()
     assert clock.seconds(0, 81, 0) is None
     clock.settings(0, 10, 0)
@@ -361,10 +366,10 @@ def garbage(rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("count", [3000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_any_line_gets_one_answer_and_the_engine_goes_on(
+def test_any_line_gets_one_answer_and_the_engine_continues(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # printsgf writes what it is told to
+    monkeypatch.chdir(tmp_path)  # printsgf writes files
     rng = random.Random(11)
     faults: list[str] = []
     e = Engine(BotPlayer("random"), {"size": "9"}, log=faults.append)

@@ -1,4 +1,4 @@
-"""Networks behind the engine: what they say of a position, and how many threads they take."""
+"""Networks behind the engine: their outputs for a position, and their number of threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARAMS = {"size": str(SIZE), "komi": "0.5"}
 def reader() -> NetworkReader:
     config = ResnetConfig(blocks=1, filters=8, ownership=True, score=True)
     network = ResidualNetwork(config, spec("go", PARAMS), seed=3)
-    with torch.no_grad():  # heads that say something
+    with torch.no_grad():  # heads with outputs other than 0
         for head in (network.policy_head, network.value_head, network.score_head, network.ownership_plane):
             assert head is not None
             head.weight.mul_(20.0)
@@ -40,7 +40,7 @@ def position(*moves: str) -> Match:
     return match
 
 
-def test_a_policy_is_over_legal_moves_and_the_expectation_is_blacks(reader: NetworkReader) -> None:
+def test_a_policy_covers_legal_moves_and_the_expectation_is_blacks(reader: NetworkReader) -> None:
     black, white = position("c3", "b2"), position("c3", "b2", "pass")
     raw = reader.read(black)
     assert sum(raw.policy) == pytest.approx(1.0, abs=1e-4)
@@ -62,7 +62,7 @@ def test_a_policy_is_over_legal_moves_and_the_expectation_is_blacks(reader: Netw
     np.testing.assert_allclose(expected.ownership, 1.0 - 2.0 * share, atol=1e-5)
 
 
-def test_a_turned_board_is_read_as_it_stands(reader: NetworkReader) -> None:
+def test_outputs_of_a_turned_board_are_turned_back(reader: NetworkReader) -> None:
     # Reading under symmetry k is reading the turned position, with the answer turned back.
     symmetries = Symmetries(spec("go", PARAMS))
     for k in range(8):
@@ -81,7 +81,7 @@ def test_a_turned_board_is_read_as_it_stands(reader: NetworkReader) -> None:
         reader.read(position(), 8)
 
 
-def test_raw_lines_are_whites(reader: NetworkReader) -> None:
+def test_raw_lines_are_from_whites_perspective(reader: NetworkReader) -> None:
     match = position("c3")
     raw = reader.read(match)
     lines = raw_lines(raw, 2, go.WHITE, SIZE).split("\n")
@@ -106,7 +106,7 @@ def test_komi_and_handicap_count_in_playouts() -> None:
 
 
 @pytest.mark.parametrize("command", ["gtp", "eval", "anything"])
-def test_every_command_computes_with_one_thread_an_operation(command: str, tmp_path: Path) -> None:
+def test_every_command_runs_one_thread_per_operation(command: str, tmp_path: Path) -> None:
     code = (
         "import sys; from ludus.cli.__main__ import main; main([sys.argv[1], '--help'])\n"
         "import torch; print(torch.get_num_threads())"

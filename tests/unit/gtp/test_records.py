@@ -44,7 +44,7 @@ def loader(tmp_path: Path) -> Loader:
     return Loader(tmp_path)
 
 
-def test_stones_set_up_in_the_middle_stand_and_the_match_continues(loader: Loader) -> None:
+def test_stones_set_up_in_the_middle_stay_and_the_match_continues(loader: Loader) -> None:
     assert loader.load("(;SZ[5]KM[7];B[bb];W[cc];AB[dd]AE[cc];W[ee])") == "= black"
     assert loader.board() == "...../.X.../...../...X./....O"
     ok(loader.engine, "play b c1")
@@ -150,7 +150,7 @@ def test_a_player_that_cannot_play_a_record_leaves_the_match_as_it_was(loader: L
     assert ask(loader.engine, "undo", "undo") == ["=", "? cannot undo"]
 
 
-def test_what_a_record_says_and_is_not_played_is_noted(loader: Loader) -> None:
+def test_values_of_a_record_that_are_not_used_are_noted(loader: Loader) -> None:
     assert loader.load("(;SZ[9]KM[375]RU[Japanese]HA[2];W[ee])") == "= black"
     assert loader.notes == [
         "loadsgf: KM[375]: read as 7.5 points",
@@ -175,7 +175,7 @@ def test_what_a_record_says_and_is_not_played_is_noted(loader: Loader) -> None:
     assert ok(loader.engine, "kata-get-rules") == own
 
 
-def test_names_events_and_results_come_back(loader: Loader) -> None:
+def test_names_events_and_results_survive_loading_and_printing(loader: Loader) -> None:
     loader.load("(;SZ[9]KM[7]PB[Lee \\] ☺]PW[B]BR[9p]DT[2016]RU[Japanese]RE[W+R]C[x];B[aa];W[];B[])")
     root = sgf.parse(ok(loader.engine, "printsgf"))[0]
     kept = {name: root.first(name) for name in ("PB", "PW", "BR", "DT", "RU", "RE", "C", "KM")}
@@ -212,7 +212,7 @@ def test_paths_are_whole_lines(loader: Loader, name: str, monkeypatch: pytest.Mo
     assert ask(e, f"12 loadsgf {name} 0")[0].startswith("?12 ")
 
 
-def test_a_record_replaces_records_alone(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_replaces_only_records(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
     e, folder = loader.engine, loader.path.parent
     ok(e, "play b c3", f"printsgf {loader.path}", "play w d4", f"printsgf {loader.path}")
     assert ok(e, "printsgf -") == ok(e, "printsgf")
@@ -298,10 +298,10 @@ def test_an_input_that_cannot_be_read_is_the_end() -> None:
                 raise OSError(errno.EIO, "Input/output error")
             return line
 
-    said: list[str] = []
+    logged: list[str] = []
     out = io.StringIO()
-    console.run(Engine(BotPlayer("random"), {}, log=said.append), Gone(b"name\n"), out)
-    assert (out.getvalue(), said) == ("= Ludus\n\n", ["the input ends: Input/output error"])
+    console.run(Engine(BotPlayer("random"), {}, log=logged.append), Gone(b"name\n"), out)
+    assert (out.getvalue(), logged) == ("= Ludus\n\n", ["the input ends: Input/output error"])
 
 
 def test_unknown_commands_name_the_nearest(loader: Loader) -> None:

@@ -16,7 +16,7 @@ def engine(text: str) -> Engine:
     return Engine(resolve_player(text, params, seed=3), params)
 
 
-def test_a_search_plays_and_takes_what_can_be_taken() -> None:
+def test_a_search_plays_and_captures_a_chain_in_atari() -> None:
     e = engine("mcts:300,plies=0")
     for move in ("b c3", "w c2", "b b2", "w a5", "b d2", "w a4"):
         assert e.handle(f"play {move}").startswith("=")
@@ -26,7 +26,7 @@ def test_a_search_plays_and_takes_what_can_be_taken() -> None:
     assert e.handle("genmove w").startswith("=")
 
 
-def test_analysis_says_what_it_thinks() -> None:
+def test_analysis_reports_moves_visits_and_values() -> None:
     player = resolve_player("mcts:50", {"size": "5"}, seed=1)
     assert isinstance(player, SearchedPlayer)
     from ludus.games.match import Match
@@ -43,7 +43,7 @@ def test_analysis_says_what_it_thinks() -> None:
     assert timed.value is not None
 
 
-def test_what_was_pondered_is_kept_and_an_end_is_found() -> None:
+def test_pondered_visits_are_kept_and_a_complete_search_ends() -> None:
     e = engine("mcts:200,plies=0")
     assert e.handle("genmove b").startswith("=")
     assert sum(1 for _ in e.ponder(0.02)) > 1  # to the most visits that a tree may have
@@ -58,6 +58,6 @@ def test_what_was_pondered_is_kept_and_an_end_is_found() -> None:
     assert tree.root(0).visits >= int(root.move_visits.max()) - 1
 
 
-def test_wrong_names_are_told() -> None:
+def test_wrong_names_are_reported() -> None:
     with pytest.raises(ConfigError, match="did you mean c_puct"):
         resolve_player("mcts:50,cpuct=3", {})

@@ -49,11 +49,59 @@ def test_every_role_is_valid() -> None:
     assert problems(population(algorithm__learning_rate=RANGE, meet__elo__sigma=SIGMAS), AROUND) == []
 
 
+def test_one_entry_stands_for_several_members() -> None:
+    tune = {"algorithm.learning_rate": RANGE}
+    one = cfg.PlayerConfig("p", "population", share=2.0, tune=tune)
+    replace = msgspec.structs.replace
+    written_out = tuple(replace(one, name=f"p{k}") for k in range(3))
+    rest = cfg.PlayerConfig(names=("left", "right"), role="pfsp")
+    repeated = league(replace(one, count=3), MAIN, rest, population=cfg.SampleFactory())
+    assert repeated.members == (
+        *written_out,
+        MAIN,
+        cfg.PlayerConfig("left", "pfsp"),
+        cfg.PlayerConfig("right", "pfsp"),
+    )
+    assert [repeated.entry_of(k) for k in range(6)] == [0, 0, 0, 1, 2, 2]
+    assert problems(repeated, AROUND) == []
+    assert differences(league(*written_out), league(replace(one, count=3))) == []
+    changed = league(replace(one, count=3, share=1.0))
+    assert differences(league(*written_out), changed) == [
+        "league.players.0.share differs: expected what the run began with"
+    ]
+    fewer = differences(repeated, league(replace(one, count=2), MAIN, rest, population=cfg.SampleFactory()))
+    assert fewer == [
+        "league.players = p0, p1, main, left, right: expected the players of the run, "
+        "p0, p1, p2, main, left, right"
+    ]
+
+
 @pytest.mark.parametrize(
     ("config", "line"),
     [
         (league(), "league.players = []: expected at least one player"),
         (league(MAIN, MAIN), 'players.1.name = "main": expected another name than league.players.0 has'),
+        (
+            league(cfg.PlayerConfig("p", count=2), cfg.PlayerConfig("p1")),
+            'players.1.name = "p1": expected another name than league.players.0 has',
+        ),
+        (
+            league(cfg.PlayerConfig(names=("a", "b", "a"))),
+            'players.0.names.2 = "a": expected another name than league.players.0 has',
+        ),
+        (
+            league(cfg.PlayerConfig(names=("a", "b", "c"), count=2)),
+            "players.0.count = 2: expected 3, the number of league.players.0.names",
+        ),
+        (
+            league(cfg.PlayerConfig("p", names=("a", "b"))),
+            'players.0.name = "p": expected no name beside league.players.0.names',
+        ),
+        (
+            league(cfg.PlayerConfig(count=2)),
+            'players.0.name = "": expected a name, or names of several players in league.players.0.names',
+        ),
+        (league(cfg.PlayerConfig(names=("a", "B"))), 'players.0.names.1 = "B": expected lower-case letters'),
         (league(cfg.PlayerConfig("simple")), "expected another name than a bot"),
         (league(cfg.PlayerConfig("mains")), "mean something else"),
         (league(cfg.PlayerConfig("a:b")), "expected lower-case letters, digits, - and _"),

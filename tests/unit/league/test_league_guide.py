@@ -50,7 +50,7 @@ def test_settings_are_valid(text: str) -> None:
     league = msgspec.convert(table, cfg.LeagueConfig)
     around = Surroundings(bots=("random", "perfect"), settings={"algorithm.learning_rate": 1e-3})
     assert problems(league, around) == []
-    assert len(league.players) >= 2
+    assert len(league.members) >= 2
 
 
 @pytest.mark.parametrize(

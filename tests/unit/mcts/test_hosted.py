@@ -11,12 +11,13 @@ import pytest
 from ludus.evaluation.play import play_evaluation, rollout_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import GameSpec
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.games.searchable import HostedGames, searchable
 from ludus.mcts import (
-    Batch,
+    LeafBatch,
     Matches,
     SearchConfig,
     SearchError,
@@ -33,7 +34,7 @@ pytest.importorskip("pyspiel")
 HOSTED, NATIVE = "openspiel/connect_four", "connect_four"
 
 
-def boards(batch: Batch, count: int) -> Sequence[bytes]:
+def boards(batch: LeafBatch, count: int) -> Sequence[bytes]:
     """Who has a stone where: own stones, then the opponent's, the highest row first.
 
     OpenSpiel's planes are player 0, player 1 and empty cells, the lowest row first, the same for both.
@@ -57,7 +58,7 @@ class Opinion:
     def __init__(self) -> None:
         self.asked: set[bytes] = set()
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         policy = np.zeros((count, 7), np.float32)
         value = np.zeros(count, np.float32)
         for i, board in enumerate(boards(batch, count)):
@@ -84,7 +85,7 @@ def pair(config: SearchConfig, **more: object) -> tuple[Trees, Trees]:
         SearchConfig(visits=48, gumbel_moves=4),
     ],
 )
-def test_a_match_searched_here_has_the_visits_of_the_compiled_one(config: SearchConfig) -> None:
+def test_a_python_game_gets_the_visits_of_the_compiled_one(config: SearchConfig) -> None:
     opinions = Opinion(), Opinion()
     hosted, native = (
         Trees(name, {}, config, evaluator=opinion, slots=2, native=games)
@@ -114,7 +115,7 @@ def test_a_match_searched_here_has_the_visits_of_the_compiled_one(config: Search
     assert opinions[0].asked == opinions[1].asked
 
 
-def test_random_matches_are_the_same_ones_too() -> None:
+def test_rollouts_of_a_python_game_equal_the_compiled_ones() -> None:
     hosted, native = pair(SearchConfig(visits=150), evaluator="rollout", rollouts=2, seed=9)
     for trees in (hosted, native):
         for move in (3, 3, 2):
@@ -152,8 +153,8 @@ def test_a_tree_is_kept_from_one_state_to_the_next() -> None:
     assert 0 < hosted.root(0).visits < 100
 
 
-def test_positions_that_were_forgotten_are_played_again() -> None:
-    """Other searches push a tree's positions out of memory (112 here); it goes on as if nothing were."""
+def test_positions_dropped_from_memory_are_replayed() -> None:
+    """Other searches push a tree's positions out of memory (112 here); the search continues unchanged."""
     hosted, native = pair(SearchConfig(visits=16), evaluator="uniform", slots=2)
     for trees in (hosted, native):
         for move in (3, 2, 3):
@@ -186,21 +187,16 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
     masks = []
     for name, games in (searchable(HOSTED), searchable(NATIVE)):
         spec = game_spec(name)
-        batch, mask = Batch(spec, 3), np.zeros((3, spec.mask_size), np.uint8)
+        batch, mask = LeafBatch(spec, 3), np.zeros((3, spec.mask_size), np.uint8)
         plies = int(native.plies[0])
-        games.read_positions(
-            name,
-            {},
-            3,
-            native.match[:1],
-            np.ascontiguousarray(native.action[:plies]),
-            np.array([0, plies]),
-            np.array([0, 3]),
-            wanted,
-            np.array([2, 0, 1], np.int32),
-            list(batch.arrays()),
-            mask,
+        actions = np.ascontiguousarray(native.action[:plies])
+        query = PositionQuery(
+            MatchMoves(native.match[:1], actions, np.array([0, plies])),
+            first=np.array([0, 3]),
+            wanted=wanted,
+            rows=np.array([2, 0, 1], np.int32),
         )
+        games.read_positions(name, {}, 3, query, list(batch.arrays()), mask)
         masks.append(([boards(batch, 3)], mask))
     np.testing.assert_array_equal(masks[0][1], masks[1][1])
     assert masks[0][0] == masks[1][0]
@@ -236,7 +232,7 @@ def test_searched_players_meet_in_evaluations() -> None:
         )
 
 
-def test_what_searches_a_game_is_found_by_its_name() -> None:
+def test_the_search_module_of_a_game_is_found_by_its_name() -> None:
     assert isinstance(searchable(HOSTED).games, HostedGames)
     native: SearchableGames = searchable(NATIVE).games
     assert native is core

@@ -9,6 +9,7 @@ import pytest
 from ludus.evaluation.play import Player, plan_player, play_evaluation
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
 from ludus.mcts import Planner, PlannerConfig, SearchError, parse_plan
 from ludus.mcts.planner import is_plan
@@ -19,9 +20,9 @@ GAME = "minirts"
 
 
 def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
-    """One match of the planned seat against ``bot``, at its beginning."""
+    """One match of the planned seat against ``bot``, at its start."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=bot),))))
-    pool = NativePool(game, {}, lineup, slots=1, groups=1, threads=0, seed=seed)
+    pool = NativePool(game, {}, lineup, PoolOptions(slots=1, groups=1, threads=0, seed=seed))
     slab = Slab(pool.spec, 300, pool.rows)
     pool.attach(0, slab)
     pool.recv(0)
@@ -29,7 +30,7 @@ def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
 
 
 def state_of(game: str, seed: int = 1, bot: str = "") -> bytes:
-    """A match at its beginning."""
+    """A match at its start."""
     pool, _ = pool_of(game, bot or game_spec(game).bots[0].name, seed)
     with pool:
         return pool.slot_state(0)
@@ -61,7 +62,7 @@ def test_a_win_in_one_is_found() -> None:
 
 
 def test_a_guide_plays_better_than_chance() -> None:
-    """One rollout a tree: what it says is what the match to the end says."""
+    """One rollout a tree: its value is the outcome of the match."""
     state = state_of("tic_tac_toe")
 
     def won(guide: str) -> float:
@@ -72,7 +73,7 @@ def test_a_guide_plays_better_than_chance() -> None:
     assert won("perfect") > won("") + 0.1
 
 
-def test_a_draw_counts_what_is_asked_for() -> None:
+def test_a_draw_counts_the_configured_value() -> None:
     """Nobody wins against perfect play, and chance draws sometimes."""
     state = state_of("tic_tac_toe")
 
@@ -121,7 +122,7 @@ def test_a_win_that_was_found_is_followed_without_another_search() -> None:
     assert len(lines[0][0]) > 5
 
 
-def test_only_wins_are_kept_whatever_a_draw_counts() -> None:
+def test_only_wins_are_kept_for_any_value_of_a_draw() -> None:
     config = PlannerConfig(trees=1, rollouts=200, opponent="perfect", draw=1.0, keep_wins=True)
     plan = Planner("tic_tac_toe", {}, config).plan(state_of("tic_tac_toe"), 0, seed=1)
     assert plan.mean.max() > 0.5  # drawn often, by then
@@ -146,7 +147,7 @@ def test_seconds_end_a_decision_and_every_tree_makes_a_rollout() -> None:
     np.testing.assert_array_equal(calm[0].visits, calm[1].visits)
 
 
-def test_texts_and_refusals() -> None:
+def test_texts_of_plans_are_parsed_or_refused() -> None:
     assert is_plan("plan:8x100")
     assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
         trees=8, rollouts=100, opponent="hit_and_run", explore=0.5

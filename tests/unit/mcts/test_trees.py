@@ -14,7 +14,7 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
 from ludus.mcts import (
-    Batch,
+    LeafBatch,
     Matches,
     SearchConfig,
     SearchError,
@@ -57,7 +57,7 @@ def test_an_evaluator_in_python_finds_what_the_core_finds() -> None:
     assert here.simulations == core.simulations == 900
 
 
-def test_what_a_tree_proves_is_what_the_solver_says() -> None:
+def test_a_trees_proofs_equal_the_solvers_values() -> None:
     """Connect Four late: random matches as leaves, outcomes proven from the ends."""
     solver, most = Solver(16), 3000
     trees = Trees(GAME, config=SearchConfig(visits=most, solver=True), evaluator="rollout")
@@ -80,7 +80,7 @@ def test_what_a_tree_proves_is_what_the_solver_says() -> None:
     assert set(seen) >= {-1.0, 1.0}
 
 
-def test_a_win_in_one_is_played_and_the_end_is_told() -> None:
+def test_a_win_in_one_is_played_and_the_end_is_reported() -> None:
     trees = Trees(GAME, config=SearchConfig(visits=100), evaluator="rollout", seed=3)
     for move in (0, 6, 0, 6, 0, 6):
         trees.play(0, move)
@@ -116,7 +116,7 @@ def test_games_that_cannot_be_searched_are_refused() -> None:
         )
 
 
-def test_texts_of_players() -> None:
+def test_texts_of_searches_are_parsed() -> None:
     assert is_search("mcts:4")
     assert not is_search("mctsx")
     assert parse_search("runs/a@best+search:64,c_puct=2,temperature=0") == (
@@ -190,7 +190,7 @@ def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
 
 @pytest.mark.parametrize(("policy_planes", "value_planes"), [(2, 1), (5, 3)])
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
-def test_a_network_answers_alike_whichever_way_it_runs(
+def test_a_network_gives_equal_outputs_in_every_mode(
     name: str, policy_planes: int, value_planes: int
 ) -> None:
     spec = game_spec(name)
@@ -205,7 +205,7 @@ def test_a_network_answers_alike_whichever_way_it_runs(
     with torch.no_grad():
         for p in network.parameters():  # statistics and scales that are not trivial
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.05)
-    batch = Batch(spec, 8)
+    batch = LeafBatch(spec, 8)
     random = np.random.default_rng(1)
     for array in batch.obs.values():
         array[...] = random.integers(0, 256, array.shape)
@@ -224,14 +224,14 @@ def test_a_network_answers_alike_whichever_way_it_runs(
 
 
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
-def test_a_network_that_sees_all_symmetries_answers_alike_for_a_board_and_its_mirror_image(name: str) -> None:
+def test_all_symmetries_give_equal_outputs_for_a_board_and_its_mirror_image(name: str) -> None:
     spec = game_spec(name)
     network = build_network(ResnetConfig(blocks=1, filters=8, value_hidden=8), spec, seed=3)
     with torch.no_grad():
         for p in network.parameters():
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.2)
     symmetries = Symmetries(spec)
-    batches = [Batch(spec, 1), Batch(spec, 1)]
+    batches = [LeafBatch(spec, 1), LeafBatch(spec, 1)]
     for k, batch in enumerate(batches):
         trees = Trees(name, evaluator=(recorder := _Recorder(spec)))
         for move in (0, 1, 2):
@@ -281,7 +281,7 @@ def test_symmetries_turn_moves_as_they_turn_boards(name: str) -> None:
 
 
 class _Recorder(UniformEvaluator):
-    def evaluate(self, batch: Batch, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[np.ndarray, np.ndarray]:
         self.seen = {n: a[:count].copy() for n, a in batch.obs.items()}
         return super().evaluate(batch, count)
 

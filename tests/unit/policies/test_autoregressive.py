@@ -1,4 +1,4 @@
-"""Heads decided one after the other: probabilities, pointers, masks, what is told from head to head."""
+"""Heads decided one after the other: probabilities, pointers, masks, embeddings from head to head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from ludus.flow import GameSpec
 from ludus.policies.action_distribution import Independent
-from ludus.policies.autoregressive import Pointing
+from ludus.policies.autoregressive import AutoregressiveDistribution
 from ludus.policies.config import EncoderConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
@@ -112,7 +112,7 @@ def test_the_likeliest_choice_is_taken_head_by_head() -> None:
             assert bool((evaluated.log_prob <= best.log_prob + 1e-6)[legal].all())
 
 
-def test_a_pointer_goes_with_its_entity() -> None:
+def test_a_pointers_logit_follows_its_entity() -> None:
     """Exchanging two entity rows and their mask entries exchanges the choices, nothing else."""
     network = make()
     obs, mask = moments(20)
@@ -130,7 +130,7 @@ def test_a_pointer_goes_with_its_entity() -> None:
     assert float((a - c).abs().max()) > 1e-2
 
 
-def test_later_heads_know_the_earlier_choices() -> None:
+def test_later_heads_see_the_earlier_choices() -> None:
     """The last head's distribution differs by what was chosen before, under masks that do not."""
     network = make()
     obs, mask = moments(10)
@@ -145,7 +145,7 @@ def test_later_heads_know_the_earlier_choices() -> None:
     assert float(spread.min()) > 1e-3
 
 
-def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
+def test_time_steps_of_a_batch_are_evaluated_as_alone() -> None:
     network = make()
     obs, mask = moments(30)
     drawn = network.step(obs).distribution.sample(mask, torch.full((30, 3), 0.3))
@@ -153,7 +153,7 @@ def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
     keep[[2, 3, 11, 29]] = True
     whole, _ = network.flat(obs)
     part = whole.select(keep)
-    assert isinstance(part, Pointing)
+    assert isinstance(part, AutoregressiveDistribution)
     evaluated = part.evaluate(mask[keep], drawn.actions[keep])
     torch.testing.assert_close(evaluated.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
     alone, _ = network.flat({n: x[keep] for n, x in obs.items()})
@@ -185,7 +185,7 @@ def test_pointers_need_their_tensor() -> None:
 def test_seed_fixes_the_numbers() -> None:
     a, b, c = (PolicyNetwork(CONFIG, pointing_spec(), seed=s).state_dict() for s in (1, 1, 2))
     assert all(torch.equal(a[n], b[n]) for n in a)
-    assert not torch.equal(a["policy_head.each.0.told"], c["policy_head.each.0.told"])
+    assert not torch.equal(a["policy_head.each.0.embedding"], c["policy_head.each.0.embedding"])
 
 
 def test_divergence_follows_the_chain_rule() -> None:

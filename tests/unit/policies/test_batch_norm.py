@@ -36,7 +36,7 @@ def filled(norm: BatchNorm, seed: int) -> BatchNorm:
 
 
 @pytest.mark.parametrize("shape", [(9, 5), (4, 5, 3, 2)])
-def test_it_is_torchs_in_eval_mode(shape: tuple[int, ...]) -> None:
+def test_a_norm_equals_torchs_in_eval_mode(shape: tuple[int, ...]) -> None:
     norm, x = filled(BatchNorm(5), 1), torch.randn(shape, generator=torch.Generator().manual_seed(2))
     expected = functional.batch_norm(x, norm.mean, norm.variance, None, norm.bias, False, 0.0, 1e-5)
     torch.testing.assert_close(norm(x), expected)
@@ -75,7 +75,7 @@ def test_statistics_become_those_of_the_inputs() -> None:
     torch.testing.assert_close(norm.mean, before + share, rtol=1e-4, atol=1e-4)
 
 
-def test_nothing_is_noted_while_nobody_asks() -> None:
+def test_nothing_is_recorded_outside_observing() -> None:
     norm = BatchNorm(5)
     norm(torch.randn(3, 5))
     assert norm.seen is None
@@ -92,7 +92,7 @@ def played(network: PolicyNetwork, seed: int, version: int = 0) -> Slab:
 
 
 def inputs_of_norms(network: PolicyNetwork, samples: Samples, index: np.ndarray) -> list[Tensor]:
-    """What enters each norm, of decisions in one batch: ``[N, C, ...]``, by undoing what it does."""
+    """Return the inputs of each norm for decisions in one batch, ``[N, C, ...]``, by inverting the norm."""
     outputs: list[Tensor] = []
     hooks = []
     for norm in batch_norms(network):

@@ -41,13 +41,13 @@ def some_logits(rows: int) -> torch.Tensor:
     return torch.randn(rows, 7, generator=generator) * 0.7
 
 
-def test_bits_are_the_number() -> None:
+def test_bits_survive_a_round_trip() -> None:
     u = torch.tensor([0.0, -0.0, 1.5, -3.25e-12, 7e8])
     assert torch.equal(from_bits(to_bits(u)), u)
     assert to_bits(u).numpy().astype(np.int32).view(np.float32).tolist() == u.tolist()
 
 
-def test_samples_have_the_distribution_that_is_said() -> None:
+def test_samples_have_the_stated_distribution() -> None:
     heads, rows = mixed(), 40_000
     logits = some_logits(1).expand(rows, 7)
     stated = heads.log_probs(logits, torch.ones(rows, 7, dtype=torch.uint8))
@@ -64,7 +64,7 @@ def test_samples_have_the_distribution_that_is_said() -> None:
     ).all()
 
 
-def test_densities_entropies_and_divergences() -> None:
+def test_densities_entropies_and_divergences_equal_torchs() -> None:
     heads = mixed()
     mask = torch.ones(5, 7, dtype=torch.uint8)
     p, q = heads.log_probs(some_logits(5), mask), heads.log_probs(some_logits(5).flip(0), mask)
@@ -97,7 +97,7 @@ def test_entropy_of_a_squashed_number(mean: float, log_deviation: float) -> None
     assert float(got) == pytest.approx(exact, abs=0.02)
 
 
-def test_the_game_is_given_numbers_within_its_bounds() -> None:
+def test_the_game_receives_numbers_within_its_bounds() -> None:
     u = np.array([[-50.0, 0.0], [0.0, 3.5], [0.3, -1.0]], np.float32)
     got = given_to_the_game(u.view(np.int32), [HEADS[0], HEADS[2]])
     assert got[:, 1].tolist() == [0.0, 3.5, -1.0]

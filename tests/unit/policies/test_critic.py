@@ -73,14 +73,14 @@ def test_an_own_critic_shares_no_parameter_with_the_policy() -> None:
     assert {n.split(".")[0] for n in critic} == {"critic", "value_head"}
 
 
-def test_a_shared_critic_has_its_last_layer_alone() -> None:
+def test_a_shared_critic_has_only_its_last_layer() -> None:
     network = PolicyNetwork(SMALL, SPEC, seed=1)
     assert network.critic is None
     assert set(network.critic_parameters()) == {"value_head.weight", "value_head.bias"}
     assert len(touched(network, network.flat(observations(5))[1])) > 4
 
 
-def test_the_policy_begins_as_with_a_shared_critic() -> None:
+def test_the_policy_starts_as_with_a_shared_critic() -> None:
     own, shared = PolicyNetwork(OWN, SPEC, seed=3), PolicyNetwork(SMALL, SPEC, seed=3)
     for name, value in shared.state_dict().items():
         assert torch.equal(own.state_dict()[name], value), name
@@ -89,7 +89,7 @@ def test_the_policy_begins_as_with_a_shared_critic() -> None:
     assert not torch.allclose(own.step(obs).value, shared.step(obs).value)
 
 
-def test_an_own_critic_of_heads_that_point() -> None:
+def test_an_own_critic_works_with_heads_that_point() -> None:
     config = msgspec.structs.replace(OWN, context=8)
     network = PolicyNetwork(config, pointing_spec(), seed=1)
     slab = random_slab(pointing_spec(), 3, 8, 1)
@@ -118,7 +118,7 @@ memory = "{memory}"
 
 
 @pytest.mark.parametrize("activation", ["leaky_relu", "elu"])
-def test_negative_numbers_go_through_the_activation_that_is_set(activation: str) -> None:
+def test_negative_numbers_pass_through_the_configured_activation(activation: str) -> None:
     config = msgspec.convert(
         {"network": "encoder", "inputs": ["numbers"], "dense": [], "hidden": [16], "norm": "none"}
         | {"activation": activation, "leaky_slope": 0.3},
@@ -152,7 +152,7 @@ def test_a_free_deviation_is_the_same_in_every_state_and_is_learned() -> None:
     assert not constant(state.step({"speed": torch.randn(9, 3)}).logits[:, 1])
 
 
-def test_free_deviations_begin_at_one_and_the_policy_near_uniform() -> None:
+def test_free_deviations_start_at_one_and_the_policy_near_uniform() -> None:
     network = PolicyNetwork(FREE, CAR, seed=1)
     logits = network.step({"speed": torch.randn(9, 3, generator=torch.Generator().manual_seed(1))}).logits
     assert float(logits[:, 1].abs().max()) == 0.0
@@ -188,7 +188,7 @@ def test_settings_that_a_weights_file_leaves_out_have_their_defaults() -> None:
     assert torch.equal(built.step(obs).logits, network.step(obs).logits)
 
 
-def test_a_weights_file_whose_network_cannot_be_is_refused() -> None:
+def test_a_weights_file_with_an_impossible_network_is_refused() -> None:
     network = PolicyNetwork(SMALL, SPEC, seed=1)
     fields = msgspec.json.decode(network.architecture) | {"critic": "own", "memory": "gru"}
     architecture = msgspec.json.encode(fields).decode()

@@ -83,7 +83,7 @@ def test_samples_follow_the_probabilities_and_are_never_illegal() -> None:
     assert (counts[log_probs.numpy() == -np.inf] == 0).all()
 
 
-def test_heads_of_one_size_are_what_each_is_alone() -> None:
+def test_heads_of_one_size_equal_each_head_alone() -> None:
     heads, one = Heads((3, 3, 3, 3)), Heads((3,))
     logits, mask = (x.repeat(1, 2)[:, :12] for x in batch(6, 300))
     uniform = torch.from_numpy(uniforms(4, 0, np.arange(300), 4))
@@ -106,7 +106,7 @@ def test_extreme_uniforms_pick_the_first_and_last_legal_choice(uniform: float) -
     assert int(heads.sample(log_probs, torch.full((1, 1), uniform))) == (1 if uniform == 0.0 else 4)
 
 
-def test_uniforms_depend_on_seed_step_row_and_head_alone() -> None:
+def test_uniforms_depend_only_on_seed_step_row_and_head() -> None:
     rows = np.arange(100, dtype=np.int32)
     whole = uniforms(1, 5, rows, 3)
     np.testing.assert_array_equal(whole[[7, 93, 4]], uniforms(1, 5, np.array([7, 93, 4]), 3))
@@ -140,7 +140,7 @@ def test_a_dependent_mask_is_the_conjunction_of_the_chosen_rows() -> None:
             np.testing.assert_array_equal(found[row], legal != 0)
 
 
-def test_masks_are_read_alike_by_numpy_and_torch() -> None:
+def test_numpy_and_torch_read_masks_equally() -> None:
     spec = pointing_spec()
     heads = heads_of(spec)
     rng = np.random.default_rng(8)

@@ -83,7 +83,7 @@ def test_a_network_with_an_encoder_of_the_users(
     assert {*network.planes, *network.rows} == pointed  # the heads that point have torsos as always
 
 
-def test_its_initial_weights_are_its_own_and_follow_the_seed() -> None:
+def test_initial_weights_are_the_encoders_own_and_follow_the_seed() -> None:
     one, same, other = (
         PolicyNetwork(EncoderConfig(encoder="mine"), spec("tic_tac_toe"), seed=s) for s in (1, 1, 2)
     )
@@ -116,7 +116,7 @@ class Raises(Mine):
 
 
 @pytest.mark.parametrize(
-    ("encoder", "said"),
+    ("encoder", "message"),
     [
         (NoSize, "NoSize.size is None, expected the width of its features"),
         (Half, r"linear.weight is torch.float16, expected float32"),
@@ -125,18 +125,18 @@ class Raises(Mine):
         (Wide, r"forward\(\) gives \[3, 48\], expected \[3, 24\]: \[N, size\]"),
     ],
 )
-def test_a_module_that_breaks_the_contract_is_named(encoder: object, said: str) -> None:
+def test_a_module_that_breaks_the_contract_is_named(encoder: object, message: str) -> None:
     register_encoder("broken", encoder)  # type: ignore[arg-type]
 
     def used() -> None:
         network = PolicyNetwork(EncoderConfig(encoder="broken"), spec("tic_tac_toe"), seed=1)
         network.step(zeros(network))
 
-    with pytest.raises(ValueError, match=f"policy.encoder = 'broken': {said}"):
+    with pytest.raises(ValueError, match=f"policy.encoder = 'broken': {message}"):
         used()
 
 
-def test_wrong_names() -> None:
+def test_wrong_encoder_names_are_refused() -> None:
     with pytest.raises(ExtensionError, match="cannot be called"):
         register_encoder("x", 5)  # type: ignore[arg-type]
     with pytest.raises(ExtensionError, match="expected letters"):
@@ -153,7 +153,7 @@ def test_wrong_names() -> None:
         ludus.train("tic_tac_toe", "runs/never", settings=settings)
 
 
-def test_it_trains_and_its_weights_load_where_it_is_registered(
+def test_an_encoder_trains_and_its_weights_load_where_it_is_registered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, str | int] = {
@@ -170,8 +170,10 @@ def test_it_trains_and_its_weights_load_where_it_is_registered(
     assert policy.act({"board": ludus.Match("tic_tac_toe").observe(0)["board"]}) in range(9)
     monkeypatch.setattr(encoders._ENCODERS, "_registered", {})
     monkeypatch.setattr(encoders._ENCODERS, "_found", {})
-    said = r"policy.encoder: unknown encoder 'mine' \(none is registered\); register it first: ludus.register"
-    with pytest.raises(ConfigError, match=said):
+    message = (
+        r"policy.encoder: unknown encoder 'mine' \(none is registered\); register it first: ludus.register"
+    )
+    with pytest.raises(ConfigError, match=message):
         ludus.load_policy(f"{tmp_path}/run@last")
 
 
@@ -184,6 +186,6 @@ def test_the_guide_runs(
     program = program.replace("8_000,", shorter)
     monkeypatch.chdir(tmp_path)
     exec(compile(program, "own_encoder.md", "exec"), {"__name__": "__main__"})
-    said = capsys.readouterr().out.splitlines()
-    assert 0.0 <= float(said[0]) <= 1.0
-    assert said[1].startswith("policy of tic_tac_toe, version ")
+    message = capsys.readouterr().out.splitlines()
+    assert 0.0 <= float(message[0]) <= 1.0
+    assert message[1].startswith("policy of tic_tac_toe, version ")

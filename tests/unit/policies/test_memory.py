@@ -1,4 +1,4 @@
-"""Recall says what it promises: highest and recent values, kept while nobody decides, gone with a match."""
+"""Recall: maximum and recent values, kept while a row does not decide, reset with each match."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ludus.policies.network import PolicyNetwork
 from ..synthetic import make_spec, tensor
 
 
-def test_recall_is_the_highest_and_the_fading_average() -> None:
-    """Against a plain loop in float64 over rows that end, begin and do not act."""
+def test_recall_is_the_maximum_and_the_fading_average() -> None:
+    """Against a plain loop in float64 over rows that end, start and do not act."""
     rng = np.random.default_rng(4)
     steps, rows, size = 25, 7, 3
     vectors = rng.normal(size=(steps, rows, size)).astype(np.float32)
@@ -37,5 +37,5 @@ def test_recall_is_the_highest_and_the_fading_average() -> None:
 def test_recall_needs_vectors() -> None:
     spec = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
     config = msgspec.structs.replace(EncoderConfig(channels=(4,), strides=(1,)), memory="recall")
-    with pytest.raises(ValueError, match="recall remembers vector inputs"):
+    with pytest.raises(ValueError, match="recall reads vector inputs"):
         PolicyNetwork(config, spec)

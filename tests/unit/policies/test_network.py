@@ -34,7 +34,7 @@ def observations(steps: int, rows: int, seed: int = 0) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("norm", ["none", "layer", "group", "batch"])
 @pytest.mark.parametrize("activation", ["leaky_relu", "relu", "tanh", "gelu", "elu"])
-def test_shapes(norm: str, activation: str) -> None:
+def test_outputs_have_their_shapes(norm: str, activation: str) -> None:
     config = msgspec.convert(
         {**msgspec.to_builtins(SMALL), "norm": norm, "activation": activation}, PolicyConfig
     )
@@ -46,7 +46,7 @@ def test_shapes(norm: str, activation: str) -> None:
     assert float(torch.softmax(out.logits[:, :4], dim=1).max()) < 0.3  # nearly uniform at the start
 
 
-def test_equal_seeds_give_equal_networks_whatever_torch_has_drawn() -> None:
+def test_equal_seeds_give_equal_networks_independent_of_torchs_generator() -> None:
     torch.manual_seed(1)
     a = PolicyNetwork(SMALL, SPEC, seed=3).state_dict()
     torch.manual_seed(2)
@@ -57,7 +57,7 @@ def test_equal_seeds_give_equal_networks_whatever_torch_has_drawn() -> None:
 
 
 @pytest.mark.parametrize("memory", ["none", "recall", "gru", "lstm"])
-def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
+def test_a_sequence_equals_its_single_steps(memory: str) -> None:
     """With resets in the middle and rows that do not act: memory is carried, reset and skipped alike."""
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory=memory), SPEC, seed=1)
     slab = random_slab(SPEC, 12, 10, seed=2, idle=0.3, end=0.2)
@@ -77,7 +77,7 @@ def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
 
 
 @pytest.mark.parametrize("memory", ["recall", "gru", "lstm"])
-def test_memory_matters_and_a_first_decision_forgets_it(memory: str) -> None:
+def test_memory_matters_and_a_first_decision_resets_it(memory: str) -> None:
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory=memory), SPEC, seed=1)
     obs = {n: x[0] for n, x in observations(1, 6).items()}
     shape = network.memory_shape
@@ -91,7 +91,7 @@ def test_memory_matters_and_a_first_decision_forgets_it(memory: str) -> None:
     assert not torch.allclose(network.step(obs, old, no).value, fresh.value)
 
 
-def test_memory_is_asked_for() -> None:
+def test_a_policy_with_memory_requires_memory() -> None:
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory="gru"), SPEC)
     with pytest.raises(ValueError, match="needs memory and first"):
         network.step({n: x[0] for n, x in observations(1, 2).items()})
@@ -102,7 +102,7 @@ def test_absent_entity_rows_change_nothing_and_order_does_not_matter() -> None:
     network = PolicyNetwork(msgspec.structs.replace(SMALL, inputs=("units",)), spec, seed=1)
     units = torch.from_numpy(np.random.default_rng(1).integers(1, 200, (4, 6, 8)).astype(np.uint8))
     units[:, 3:] = 0
-    units[2] = 0  # nobody there
+    units[2] = 0  # an absent entity
     with torch.no_grad():
         plain = network.step({"units": units}).logits
         mixed = network.step({"units": units[:, [5, 1, 3, 0, 4, 2]]}).logits
@@ -128,7 +128,7 @@ def test_entity_rows_give_the_same_numbers_in_acting_and_in_learning() -> None:
 
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 @pytest.mark.parametrize("convolution", ["plain", "residual"])
-def test_an_acting_network_says_bit_for_bit_what_the_learning_one_says(convolution: str, norm: str) -> None:
+def test_an_acting_network_equals_the_learning_one_bit_for_bit(convolution: str, norm: str) -> None:
     """At lag 0 the ratio of their probabilities is 1: what acts must round as what learns does."""
     changes = {"convolution": convolution, "norm": norm}
     config = msgspec.convert({**msgspec.to_builtins(SMALL), **changes}, PolicyConfig)

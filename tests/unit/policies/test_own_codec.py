@@ -50,7 +50,7 @@ def named(codec: str, shape: tuple[int, ...] = (1,)) -> TensorSpec:
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers stays in that test."""
+    """Drop the codecs that a test registers."""
     monkeypatch.setattr(registry._CODECS, "_registered", {})
     monkeypatch.setattr(registry._CODECS, "_found", {})
 
@@ -73,7 +73,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_registered_codec_is_what_the_tensor_means() -> None:
+def test_a_registered_codec_decodes_the_tensor() -> None:
     register_codec("one_hot", OneHot)
     spec = named("one_hot")
     assert layout_of(spec) == TensorLayout("vector", (8,))
@@ -83,7 +83,7 @@ def test_a_registered_codec_is_what_the_tensor_means() -> None:
     assert not is_bytes(spec)
 
 
-def test_rows_without_a_present_of_their_own_are_found_in_what_is_decoded() -> None:
+def test_rows_without_a_present_function_are_found_in_the_decoded_tensor() -> None:
     register_codec("pairs", Pairs())
     packed = torch.tensor([[0x21, 0, 0x03], [0, 0, 0x40]], dtype=torch.uint8)
     owner, place, some = entity_rows(named("pairs", (3,)), packed)
@@ -92,7 +92,7 @@ def test_rows_without_a_present_of_their_own_are_found_in_what_is_decoded() -> N
     assert some.tolist() == [[1.0, 2.0], [3.0, 0.0], [0.0, 4.0]]
 
 
-def test_a_name_is_given_once() -> None:
+def test_a_name_can_be_registered_once() -> None:
     register_codec("one_hot", OneHot())
     register_codec("one_hot", OneHot)  # a module that is loaded again
     with pytest.raises(
@@ -120,7 +120,7 @@ def test_an_installed_package_brings_a_codec(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "entry", "said"),
+    ("code", "entry", "message"),
     [
         ("import no_such_library\n", "a = broken:Codec", "ModuleNotFoundError: No module named 'no_such"),
         ("", "a = broken:Codec", "AttributeError"),
@@ -129,11 +129,11 @@ def test_an_installed_package_brings_a_codec(site: Path) -> None:
     ],
 )
 def test_a_broken_entry_point_is_one_error_with_the_name_of_its_package(
-    site: Path, code: str, entry: str, said: str, monkeypatch: pytest.MonkeyPatch
+    site: Path, code: str, entry: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package(site, "broken", code, entry)
     monkeypatch.delitem(sys.modules, "broken", raising=False)
-    with pytest.raises(ValueError, match=rf"codec 'a': .*broken:Codec of broken 1\.5.*{said}"):
+    with pytest.raises(ValueError, match=rf"codec 'a': .*broken:Codec of broken 1\.5.*{message}"):
         codec_of(named("a"))
     monkeypatch.delitem(sys.modules, "broken", raising=False)
 
@@ -175,7 +175,7 @@ def test_a_name_from_a_file_imports_nothing(
 
 
 @pytest.mark.parametrize(
-    ("layout", "said"),
+    ("layout", "message"),
     [
         ("TensorLayout('vector', (8, 8))", "expected a TensorLayout"),
         ("TensorLayout('vector', (0,))", "sizes from 1"),
@@ -184,18 +184,18 @@ def test_a_name_from_a_file_imports_nothing(
         ("{}['x']", "KeyError"),
     ],
 )
-def test_a_layout_that_is_none_is_refused(layout: str, said: str) -> None:
+def test_an_invalid_layout_is_refused(layout: str, message: str) -> None:
     class Odd(OneHot):
         def layout(self, spec: TensorSpec) -> TensorLayout:
             made: TensorLayout = eval(layout)
             return made
 
     register_codec("odd", Odd())
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         layout_of(named("odd"))
 
 
-def test_what_is_decoded_has_the_declared_shape() -> None:
+def test_a_decoded_tensor_has_the_declared_shape() -> None:
     class Short(OneHot):
         def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
             return packed.float()
@@ -204,12 +204,12 @@ def test_what_is_decoded_has_the_declared_shape() -> None:
     spec = declare("toy", observation=[named("short")], heads=[HeadSpec("take", 2)])
     network = PolicyNetwork(EncoderConfig(hidden=(4,), dense=()), spec, seed=0)
     with pytest.raises(
-        ValueError, match=r"codec short gives .*\[2, 1\], its layout\(\) says float32\[2, 8\]"
+        ValueError, match=r"codec short gives .*\[2, 1\], its layout\(\) declares float32\[2, 8\]"
     ):
         network.vectors({"cells": torch.zeros((2, 1), dtype=torch.uint8)})
 
 
-def test_processes_that_play_register_without_torch(tmp_path: Path) -> None:
+def test_worker_processes_register_codecs_without_torch(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom ludus.codecs import TensorLayout, register_codec\n"
         "register_codec('x', 'my_package.codec:Codec')\nsys.exit('torch' in sys.modules)\n"

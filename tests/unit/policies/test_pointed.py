@@ -48,7 +48,7 @@ def one_head(by_columns: bool, size: int = HEIGHT * WIDTH) -> GameSpec:
 
 
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_a_choice_is_its_cell(by_columns: bool) -> None:
+def test_a_choice_points_at_its_cell(by_columns: bool) -> None:
     """With all cells alike but one, exactly that cell's choice has another probability."""
     spec = one_head(by_columns)
     network = make(FLAT, spec)
@@ -68,7 +68,7 @@ def test_a_choice_is_its_cell(by_columns: bool) -> None:
             assert abs(evaluated[odd] - others[0]) > 1e-3
 
 
-def test_what_a_choice_tells_is_its_cell() -> None:
+def test_a_choices_features_are_those_of_its_cell() -> None:
     """``chosen`` gives the features of the cell whose logit ``scores`` gives at that choice."""
     planes = torch.randn((5, 7, HEIGHT, WIDTH))
     key = torch.randn((8, 7))
@@ -103,7 +103,7 @@ def test_probabilities_of_all_legal_decisions_sum_to_one(config: EncoderConfig) 
         assert set(map(tuple, drawn.actions.tolist())) <= set(decisions)
 
 
-def test_some_moments_of_a_batch_are_evaluated_as_alone() -> None:
+def test_time_steps_of_a_batch_are_evaluated_as_alone() -> None:
     spec = cells_spec()
     network = make(DEEP, spec)
     obs, mask = moments(spec, 20)
@@ -131,7 +131,7 @@ def test_gradients_are_finite_and_reach_every_parameter() -> None:
         assert float(grad.abs().max()) > 0.0, name
 
 
-def test_the_policy_begins_nearly_uniform() -> None:
+def test_the_policy_starts_nearly_uniform() -> None:
     spec = one_head(True)
     network = PolicyNetwork(DEEP, spec, seed=3)
     obs, mask = moments(spec, 30)
@@ -152,5 +152,5 @@ def test_heads_that_do_not_fit_their_planes_are_refused() -> None:
         PolicyNetwork(FLAT, msgspec.structs.replace(spec, heads=(head,)))
 
 
-def test_spec_hash_knows_the_order_of_cells() -> None:
+def test_the_spec_hash_depends_on_the_order_of_cells() -> None:
     assert len({one_head(b, s).spec_hash for b in (False, True) for s in (12, 13)}) == 4

@@ -72,7 +72,7 @@ def test_values_are_those_of_plain_loops(duelling: bool) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
-def test_choices_are_drawn_as_often_as_their_probability_says(epsilon: float) -> None:
+def test_choices_are_drawn_with_their_probability(epsilon: float) -> None:
     q, mask = random_q(5, 2, duelling=True, epsilon=epsilon)
     draws = 20_000
     log_probs, at = q.log_probs(mask), 0
@@ -114,7 +114,7 @@ def test_some_rows_are_selected() -> None:
     assert torch.equal(q.select(keep).log_probs(mask[keep]), q.log_probs(mask)[keep])
 
 
-def test_gradients_reach_taken_choices_alone() -> None:
+def test_gradients_reach_only_taken_choices() -> None:
     q, mask = random_q(6, 5, duelling=False)
     q.scores.requires_grad_()
     actions = q.greedy(mask)
@@ -148,7 +148,7 @@ def test_the_value_is_that_of_the_best_decision() -> None:
 
 
 @pytest.mark.parametrize("duelling", [False, True])
-def test_stacked_networks_say_the_same(duelling: bool) -> None:
+def test_stacked_networks_give_the_same_values(duelling: bool) -> None:
     networks = [network(seed, epsilon, duelling=duelling) for seed, epsilon in ((1, 0.0), (2, 0.6))]
     obs = {"numbers": torch.randn((7, 6), generator=torch.Generator().manual_seed(2))}
     mask = torch.ones((7, sum(SIZES)), dtype=torch.uint8)
@@ -166,7 +166,7 @@ def test_stacked_networks_say_the_same(duelling: bool) -> None:
         )
 
 
-def test_weights_files_know_the_output(tmp_path: Path) -> None:
+def test_weights_files_contain_the_output(tmp_path: Path) -> None:
     made = network(1, 0.25, duelling=True)
     tensors = {n: t.numpy() for n, t in made.state_dict().items()}
     meta = WeightsMeta(
@@ -219,7 +219,7 @@ CONTINUOUS = msgspec.structs.replace(
         ),
     ],
 )
-def test_what_has_no_q_values_is_refused(spec: GameSpec, changes: dict[str, object], message: str) -> None:
+def test_games_without_q_values_are_refused(spec: GameSpec, changes: dict[str, object], message: str) -> None:
     policy = msgspec.structs.replace(POLICY, **changes)
     with pytest.raises(ValueError, match=message):
         PolicyNetwork(policy, spec, 1)

@@ -45,7 +45,7 @@ def test_residual_stages_are_impalas() -> None:
     assert torso(torch.rand(2, 4, 84, 84)).shape == (2, torso.size)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_planes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"policy\.kernels 1; expected one per convolution"):
         PolicyNetwork(EncoderConfig(channels=(8, 8), strides=(1, 1), kernels=(3,)), SPEC)
     with pytest.raises(ValueError, match="too small for kernels"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.pool.native import NativePool
@@ -47,12 +48,9 @@ def pool_of(case: Shown, plan: SeatPlan, threads: int = 0) -> NativePool:
         case.game,
         case.params,
         Lineup((plan,) * seats),
-        slots=4,
-        groups=2,
-        threads=threads,
-        seed=9,
-        num_matches=MATCHES,
-        truncate_ticks=case.limit,
+        PoolOptions(
+            slots=4, groups=2, threads=threads, seed=9, num_matches=MATCHES, truncate_ticks=case.limit
+        ),
     )
 
 
@@ -160,7 +158,7 @@ def test_what_cannot_be_shown(
     plan = SeatPlan(tuple(controllers))
     seats = game_spec(game, dict(params)).seats
     with pytest.raises(ValueError, match=message):
-        NativePool(game, params, Lineup((plan,) * seats), slots=2)
+        NativePool(game, params, Lineup((plan,) * seats), PoolOptions(slots=2))
 
 
 def test_a_snapshot_of_a_shown_bot_is_no_other_ones() -> None:

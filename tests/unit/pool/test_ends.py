@@ -11,6 +11,7 @@ import pytest
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games.names import typed
 from ludus.games.registry import maker
@@ -32,8 +33,8 @@ def play(
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(seats)))
     results: list[MatchResult] = []
     final: dict[int, float] = {}
-    alone: dict[str, Any] = {"slots": 1, "groups": 1, "workers": 0, "on_error": "truncate"}
-    with ProcessPool(game, params, lineup, seed=1, **{**alone, **more}) as pool:
+    alone: dict[str, Any] = {"slots": 1, "groups": 1, "threads": 0, "on_error": "truncate"}
+    with ProcessPool(game, params, lineup, PoolOptions(seed=1, **{**alone, **more})) as pool:
         slab = pool.slab(steps)
         pool.attach(0, slab)
         for t in range(steps + 1):

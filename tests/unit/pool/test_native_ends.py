@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.pool.native import NativePool
 
 SLOTS, SEATS, CUT = 96, 4, 30
@@ -16,7 +17,7 @@ def cut_off(mode: str) -> Slab:
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(SEATS)))
     params = {"mode": mode}
     with NativePool(
-        "pommerman", params, lineup, slots=SLOTS, seed=3, num_matches=SLOTS, truncate_ticks=CUT
+        "pommerman", params, lineup, PoolOptions(slots=SLOTS, seed=3, num_matches=SLOTS, truncate_ticks=CUT)
     ) as pool:
         slab = pool.slab(CUT)
         pool.attach(0, slab)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.native import core
 from ludus.pool import MatchError
@@ -26,7 +27,7 @@ AGAINST_BOT = Lineup(plans=(SeatPlan((Controller(policy=0),)), SeatPlan((Control
 
 
 def make(lineup: Lineup = LEARNED, game: str = "tic_tac_toe", **options: Any) -> NativePool:  # noqa: ANN401
-    return NativePool(game, {}, lineup, **{"slots": 12, "seed": 5, **options})
+    return NativePool(game, {}, lineup, PoolOptions(**{"slots": 12, "seed": 5, **options}))
 
 
 def play(pool: NativePool, slab: Slab, steps: int | None = None) -> list[MatchResult]:
@@ -400,8 +401,9 @@ def twice(controller: Controller, frame_skip: int = 0, handover_ticks: int = 0) 
 )
 def test_arguments_that_make_no_sense(change: dict[str, Any], message: str) -> None:
     arguments = {"game": "tic_tac_toe", "params": {}, "lineup": LEARNED, "slots": 12, **change}
+    game, params, lineup = (arguments.pop(name) for name in ("game", "params", "lineup"))
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        NativePool(**arguments)
+        NativePool(game, params, lineup, PoolOptions(**arguments))
 
 
 def broken(name: str, value: Callable[[Array], Array]) -> Callable[[Slab], None]:

@@ -14,6 +14,7 @@ import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
 from ludus.flow.lineups import lineup_of
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import replays, spec
 from ludus.games.names import typed
@@ -34,7 +35,10 @@ Make = Callable[[], Pool]
 
 def native(threads: int = 1, groups: int = 2) -> NativePool:
     return NativePool(
-        "tic_tac_toe", {}, LINEUP, slots=SLOTS, groups=groups, threads=threads, seed=5, record="all"
+        "tic_tac_toe",
+        {},
+        LINEUP,
+        PoolOptions(slots=SLOTS, groups=groups, threads=threads, seed=5, record="all"),
     )
 
 
@@ -43,12 +47,9 @@ def process(workers: int = 0, groups: int = 2) -> ProcessPool:
         DUEL,
         {},
         LINEUP,
-        slots=SLOTS,
-        groups=groups,
-        workers=workers,
-        seed=5,
-        truncate_ticks=30,
-        record=range(10_000),
+        PoolOptions(
+            slots=SLOTS, groups=groups, threads=workers, seed=5, truncate_ticks=30, record=range(10_000)
+        ),
     )
 
 
@@ -304,7 +305,7 @@ def test_single_seats_and_slots_stepped_by_one_call() -> None:
     pytest.importorskip("gymnasium")
     lineup = Lineup((SeatPlan((Controller(policy=0), Controller(policy=1))),))
     for game in (typed(str(GAMES)), "gymnasium/CartPole-v1"):
-        with ProcessPool(game, {}, lineup, slots=4, groups=1, workers=0, seed=1) as pool:
+        with ProcessPool(game, {}, lineup, PoolOptions(slots=4, groups=1, threads=0, seed=1)) as pool:
             slab = pool.slab(100)
             for round_ in (1, 2):
                 lanes = np.array([[0], [1], [round_ - 1], [-1]])
@@ -335,7 +336,9 @@ def test_an_order_for_a_plan_of_a_team_holds_for_the_team() -> None:
     orders[:, 1] = np.arange(6) % 3
     orders[4:, 3] = orders[4:, 1]
     tags = np.arange(1, 7)
-    with NativePool("pommerman", TEAM, lineup_of(game, MIXED, MIXED), slots=6, num_matches=24) as pool:
+    with NativePool(
+        "pommerman", TEAM, lineup_of(game, MIXED, MIXED), PoolOptions(slots=6, num_matches=24)
+    ) as pool:
         orders[0, 3] = 2
         with pytest.raises(ValueError, match=r"slot 0: plans \[1, 3\] are a team .* are \[0, 2\]"):
             pool.set_orders(orders, tags)
@@ -355,7 +358,7 @@ def test_an_order_for_a_plan_of_a_team_holds_for_the_team() -> None:
     orders[:, 2] = [0, 0, 0, 2, 0, 0]
     lineup = Lineup((LEARNER, MIXED, MIXED, MIXED))
     with (
-        NativePool("pommerman", TEAM, lineup, slots=6) as short,
+        NativePool("pommerman", TEAM, lineup, PoolOptions(slots=6)) as short,
         pytest.raises(ValueError, match=r"slot 3: controller 2 for the team of plans \[0, 2\]; plan 0 has"),
     ):
         short.set_orders(orders, tags)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import match_seed
 from ludus.games.names import typed
 from ludus.native import ParamError
@@ -32,8 +33,8 @@ Act = Callable[[StepBatch], None]
 
 
 def walk(params: dict[str, object] | None = None, **more: object) -> ProcessPool:
-    settings: dict[str, object] = {"slots": 4, "groups": 2, "workers": 2, "seed": 5, "on_error": "truncate"}
-    return ProcessPool(WALK, params or {}, ONE, **{**settings, **more})  # type: ignore[arg-type]
+    settings: dict[str, object] = {"slots": 4, "groups": 2, "threads": 2, "seed": 5, "on_error": "truncate"}
+    return ProcessPool(WALK, params or {}, ONE, PoolOptions(**{**settings, **more}))  # type: ignore[arg-type]
 
 
 def ones(batch: StepBatch) -> None:
@@ -102,11 +103,11 @@ def test_the_present_moment_goes_to_the_next_slab_and_last_observations_to_the_s
 
 @pytest.mark.parametrize(("workers", "groups"), [(0, 1), (1, 2), (3, 2), (2, 4)])
 def test_the_number_of_workers_and_groups_changes_nothing(workers: int, groups: int) -> None:
-    with walk(slots=8, workers=2) as pool:
+    with walk(slots=8, threads=2) as pool:
         expected = pool.slab(9)
         play(pool, expected)
         fields = {n: a.copy() for n, a in expected.fields().items()}
-    with walk(slots=8, workers=workers, groups=groups) as pool:
+    with walk(slots=8, threads=workers, groups=groups) as pool:
         slab = pool.slab(9)
         play(pool, slab)
         for name, array in slab.fields().items():
@@ -114,7 +115,7 @@ def test_the_number_of_workers_and_groups_changes_nothing(workers: int, groups: 
 
 
 def test_the_first_group_that_is_ready_is_given() -> None:
-    with walk(groups=4, workers=2) as pool:
+    with walk(groups=4, threads=2) as pool:
         slab = pool.slab(3)
         for g in range(4):
             pool.attach(g, slab)
@@ -149,7 +150,7 @@ def test_two_seats_take_turns_and_change_places() -> None:
             slab.actions[t, rows, 0] = np.where(slab.mask[t, rows, 0] != 0, 0, 2)
             slab.actions[t, rows[rows % 3 == 0], 0] = 2
 
-    with ProcessPool(DUEL, {}, TWO, slots=4, groups=1, workers=2, seed=1) as pool:
+    with ProcessPool(DUEL, {}, TWO, PoolOptions(slots=4, groups=1, threads=2, seed=1)) as pool:
         slab = pool.slab(64)
         results = play(pool, slab, legal)
     assert results
@@ -166,7 +167,7 @@ def test_two_seats_take_turns_and_change_places() -> None:
 
 def test_rewards_count_from_a_rows_first_decision_on() -> None:
     """A match's result counts everything; a row without a decision has nothing to be rewarded for."""
-    with ProcessPool(WAGES, {}, TWO, slots=2, groups=1, workers=0, seed=1) as pool:
+    with ProcessPool(WAGES, {}, TWO, PoolOptions(slots=2, groups=1, threads=0, seed=1)) as pool:
         slab = pool.slab(8)
         results = play(pool, slab)
     assert slab.active[:8, 0].tolist() == [1] * 8
@@ -209,7 +210,7 @@ def test_a_seat_that_does_not_exist_ends_the_match() -> None:
         batch.slab.actions[batch.t, batch.rows] = 2
 
     params = {"astray": match_seed(1, 0)}
-    with ProcessPool(DUEL, params, TWO, slots=2, groups=1, seed=1, on_error="truncate") as pool:
+    with ProcessPool(DUEL, params, TWO, PoolOptions(slots=2, groups=1, seed=1, on_error="truncate")) as pool:
         slab = pool.slab(12)
         results = play(pool, slab, twos)
     failed = [r for r in results if r.error]
@@ -274,7 +275,7 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
 
 
 def test_without_workers_a_game_whose_process_is_spoilt_ends_the_pool() -> None:
-    with walk({"trouble": "reset-unusable", "seed": match_seed(5, 5)}, workers=0) as pool:
+    with walk({"trouble": "reset-unusable", "seed": match_seed(5, 5)}, threads=0) as pool:
         slab = pool.slab(15)
         with pytest.raises(PoolError, match="walk: a thread of the library is stuck"):
             play(pool, slab)
@@ -330,7 +331,7 @@ def test_losses_with_play_in_between_are_forgotten() -> None:
 
 
 def test_a_game_that_kills_its_worker_at_every_start_ends_the_pool() -> None:
-    with walk({"trouble": "step-exit", "at": 1}, workers=1) as pool:
+    with walk({"trouble": "step-exit", "at": 1}, threads=1) as pool:
         slab = pool.slab(12)
         with pytest.raises(PoolError, match=r"walk: worker 0 was lost 4 times in a row: slot \d, match \d+"):
             play(pool, slab)
@@ -357,7 +358,7 @@ import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is started without it
 sys.path[:0] = {path!r}
 from tests.unit.pool.test_process_pool import walk, play
-pool = walk({{"trouble": {trouble!r}, "at": 3}}, workers=2, timeout_s=0)
+pool = walk({{"trouble": {trouble!r}, "at": 3}}, threads=2, timeout_s=0)
 print(*pool.worker_pids, flush=True)
 slab = pool.slab(4)
 {body}
@@ -457,8 +458,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         walk(slots=3)
     bots = Lineup((SeatPlan((Controller(bot="random"),)),))
     with pytest.raises(ValueError, match="every seat of a Python game is a policy's"):
-        ProcessPool(WALK, {}, bots, slots=2)
-    with walk(workers=1) as pool:
+        ProcessPool(WALK, {}, bots, PoolOptions(slots=2))
+    with walk(threads=1) as pool:
         with pytest.raises(ValueError, match=r"make it with pool\.slab"):
             pool.attach(0, Slab(pool.spec, 3, pool.rows))
         with pytest.raises(ValueError, match="attach a slab"):
@@ -472,7 +473,7 @@ def test_a_vectorised_environment_fills_slabs_as_single_ones_do() -> None:
     slabs = {}
     for how in ("auto", "no"):
         params = {"vectorise": how, "max_episode_steps": 20}
-        with ProcessPool(game, params, ONE, slots=8, groups=2, workers=2, seed=1) as pool:
+        with ProcessPool(game, params, ONE, PoolOptions(slots=8, groups=2, threads=2, seed=1)) as pool:
             slab = slabs[how] = pool.slab(64)
             results = play(pool, slab, lambda b: pool.random_actions(b.group))
             assert all(r.ticks == r.returns[0] <= 20 for r in results)

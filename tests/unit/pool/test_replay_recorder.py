@@ -9,6 +9,8 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow.hosted_replay import HostedReplay
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import match_seed
 from ludus.games import replays
 from ludus.games.match_record import MatchRecorder
@@ -50,7 +52,7 @@ def play(pool: ProcessPool, slab: Slab, slabs: int = 1) -> list[MatchResult]:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_recorded_matches_play_out_the_same_again(workers: int) -> None:
     with ProcessPool(
-        WALK, {"length": 13}, ONE, slots=4, groups=2, workers=workers, seed=5, record=range(3, 7)
+        WALK, {"length": 13}, ONE, PoolOptions(slots=4, groups=2, threads=workers, seed=5, record=range(3, 7))
     ) as pool:
         results = {r.match: r for r in play(pool, pool.slab(9), 4)}  # matches cross the ends of slabs
     assert sorted(m for m, r in results.items() if r.replay) == [3, 4, 5, 6]
@@ -63,14 +65,16 @@ def test_recorded_matches_play_out_the_same_again(workers: int) -> None:
         assert info.reproduced == "unknown"
         check = replays.verify(data)
         assert (check.same, check.ticks, check.last_same, check.difference) == (True, 13, 13, "")
-        assert replays.info(replays.tried(data)).reproduced == "yes"
+        assert replays.info(replays.mark_reproduced(data)).reproduced == "yes"
     again = {d.tick: d.action for d in replays.decisions(results[5].replay)}
     assert sorted(again) == list(range(13))
     assert len(set(again.values())) == 3
 
 
 def test_seats_in_turn_are_told_apart() -> None:
-    with ProcessPool(DUEL, {}, TWO, slots=2, groups=1, workers=0, seed=2, record=range(4)) as pool:
+    with ProcessPool(
+        DUEL, {}, TWO, PoolOptions(slots=2, groups=1, threads=0, seed=2, record=range(4))
+    ) as pool:
         results = [r for r in play(pool, pool.slab(30)) if r.replay]
     assert len(results) == 4
     for r in results:
@@ -105,21 +109,21 @@ def test_what_differs_is_found_where_it_differs() -> None:
     check = replays.verify(record(1.0))
     assert not check.same
     assert check.last_same == 0
-    assert check.difference == "what the match shows differs after tick 10"
-    assert replays.info(replays.tried(record(1.0))).reproduced == "no"
+    assert check.difference == "the observations, masks or rewards differ after tick 10"
+    assert replays.info(replays.mark_reproduced(record(1.0))).reproduced == "no"
 
 
 def test_a_match_that_failed_or_was_cut_off_says_so() -> None:
     failing = {"length": 6, "trouble": "step-raise", "at": 3}
     with ProcessPool(
-        WALK, failing, ONE, slots=2, groups=1, workers=0, on_error="truncate", record=range(9)
+        WALK, failing, ONE, PoolOptions(slots=2, groups=1, threads=0, on_error="truncate", record=range(9))
     ) as pool:
         results = play(pool, pool.slab(9))
     assert results
     assert all(r.error and not r.replay for r in results)
     for params, cut in (({"length": 8}, 5), ({"length": 5, "late": "true"}, 0)):
         with ProcessPool(
-            WALK, params, ONE, slots=2, groups=1, workers=0, truncate_ticks=cut, record=[0]
+            WALK, params, ONE, PoolOptions(slots=2, groups=1, threads=0, truncate_ticks=cut, record=[0])
         ) as pool:
             data = next(r.replay for r in play(pool, pool.slab(9)) if r.replay)
         info = replays.info(data)
@@ -131,7 +135,7 @@ def test_a_pool_that_records_plays_no_match_with_others() -> None:
     """Gymnasium's vectorised CartPole gives a match other numbers than its own seed does."""
     pytest.importorskip("gymnasium")
     with ProcessPool(
-        "gymnasium/CartPole-v1", {}, ONE, slots=4, groups=1, workers=0, seed=3, record=range(8)
+        "gymnasium/CartPole-v1", {}, ONE, PoolOptions(slots=4, groups=1, threads=0, seed=3, record=range(8))
     ) as pool:
         results = [r for r in play(pool, pool.slab(60), 2) if r.replay]
     assert len(results) == 8
@@ -145,24 +149,26 @@ def test_a_replay_never_decides_which_code_is_run() -> None:
 
     def named(game: str) -> bytes:
         return core.replay_encode(
-            game=game,
-            version=1,
-            params={},
-            seed=0,
-            match=0,
-            players=["a", "b"],
-            heads=1,
-            ticks=[],
-            seats=[],
-            actions=[],
-            length=0,
-            hash_every=10,
-            hashes=[1],
-            final_hash=1,
-            over=False,
-            outcome=[0.0, 0.0],
-            returns=[0.0, 0.0],
-            reproduced=0,
+            HostedReplay(
+                game=game,
+                version=1,
+                params={},
+                seed=0,
+                match=0,
+                players=["a", "b"],
+                heads=1,
+                ticks=[],
+                seats=[],
+                actions=[],
+                length=0,
+                hash_every=10,
+                hashes=[1],
+                final_hash=1,
+                over=False,
+                outcome=[0.0, 0.0],
+                returns=[0.0, 0.0],
+                reproduced=0,
+            )
         )
 
     for game in ("tests.unit.pool.hosted_games:Walk", "gymnasium/os:system", "pettingzoo/antigravity"):
@@ -179,7 +185,7 @@ def test_a_replay_never_decides_which_code_is_run() -> None:
 
 
 def test_states_are_the_way_to_where_a_match_stands() -> None:
-    with ProcessPool(DUEL, {}, TWO, slots=2, groups=1, workers=0, seed=2, states=True) as pool:
+    with ProcessPool(DUEL, {}, TWO, PoolOptions(slots=2, groups=1, threads=0, seed=2, states=True)) as pool:
         slab = pool.slab(8)
         pool.attach(0, slab)
         for _ in range(3):
@@ -190,7 +196,7 @@ def test_states_are_the_way_to_where_a_match_stands() -> None:
         assert pool.slot_state(1) == core.hosted_state(2, 1, moves)
         assert pool.slot_tick(1) == 3
     with (
-        ProcessPool(DUEL, {}, TWO, slots=2, groups=1, workers=0) as pool,
+        ProcessPool(DUEL, {}, TWO, PoolOptions(slots=2, groups=1, threads=0)) as pool,
         pytest.raises(ValueError, match="states=True"),
     ):
         pool.slot_state(0)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import MatchResult
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import match_seed
 from ludus.pool import PoolError, worker_pool
 from ludus.pool.process import ProcessPool
@@ -76,7 +77,10 @@ def test_workers_of_every_kind_of_game_are_watched(kind: str) -> None:
     game, lineup = (DUEL, TWO) if kind == "seats" else ("gymnasium/CartPole-v1", ONE)
     states = kind == "vector states"
     with ProcessPool(
-        game, {}, lineup, slots=8, workers=2, on_error="truncate", timeout_s=TIMEOUT_S, states=states
+        game,
+        {},
+        lineup,
+        PoolOptions(slots=8, threads=2, on_error="truncate", timeout_s=TIMEOUT_S, states=states),
     ) as pool:
         slab = pool.slab(8)
         play(pool, slab, lambda b: pool.random_actions(b.group))
@@ -120,7 +124,7 @@ def test_workers_that_are_stopped_at_every_start_end_the_pool(tmp_path: Path) ->
     params: dict[str, object] = {"crashes": str(tmp_path), "parent": os.getpid(), "by": int(signal.SIGSTOP)}
     why = r"walk: worker 0 was lost 4 times in a row: its process was stopped for longer than 0.2 s"
     with pytest.raises(PoolError, match=why):
-        walk(params, timeout_s=0.2, workers=1)
+        walk(params, timeout_s=0.2, threads=1)
 
 
 def test_a_snapshot_of_a_pool_with_a_stopped_worker_is_taken_and_restored() -> None:

@@ -10,10 +10,11 @@ from ludus.evaluation.play import Player, play_matches, scripted_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec
 from ludus.policies.distribution import Heads
 from ludus.pool.native import NativePool
-from ludus.pool.shard import Plan
+from ludus.pool.shard import PoolPlan
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import RandomActor
 from ludus.training.actor_learner.rollout_summary import opponent_name, summarise_rollout
@@ -40,7 +41,7 @@ def with_teams(*teams: int) -> GameSpec:
 )
 def test_turns_keep_teams_together(teams: tuple[int, ...], turns: tuple[int, ...]) -> None:
     assert with_teams(*teams).turns == turns
-    plan = Plan(with_teams(*teams), Lineup(()), 0, 8, None, 0)
+    plan = PoolPlan(with_teams(*teams), Lineup(()), 0, 8, None, 0)
     seats = len(teams) or 4
     seated = {tuple(plan.plan_of(slot, seat) for seat in range(seats)) for slot in range(8)}
     assert len(seated) == len(turns)
@@ -60,7 +61,9 @@ def test_the_spec_names_its_teams() -> None:
 def test_a_team_is_one_player(team: bool) -> None:
     params = TEAM if team else {"max_steps": "60"}
     game = spec("pommerman", params)
-    with NativePool("pommerman", params, lineup_of(game, LEARNED, MIXED), slots=8, num_matches=64) as pool:
+    with NativePool(
+        "pommerman", params, lineup_of(game, LEARNED, MIXED), PoolOptions(slots=8, num_matches=64)
+    ) as pool:
         slab = Slab(pool.spec, 16, pool.rows)
         assert pool.rows == (16 if team else 8)
         collector = Collector(pool, {0: RandomActor(Heads((6,)), seed=3)}, learned=())
@@ -88,7 +91,7 @@ def test_the_dead_are_paid_with_their_team() -> None:
     """A row that died early is inactive, but is told the end and the result of its team."""
     game = spec("pommerman", TEAM)
     noop = SeatPlan((Controller(bot="noop"),))
-    with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), slots=16) as pool:
+    with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), PoolOptions(slots=16)) as pool:
         slab = Slab(pool.spec, 128, pool.rows)
         pool.attach(0, slab)
         for _ in range(slab.steps):

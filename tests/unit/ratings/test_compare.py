@@ -37,7 +37,7 @@ def test_probability_of_improvement_is_that_of_rliable() -> None:
     assert bounds == pytest.approx(GOLDEN["improvement_interval"], abs=NOISE)
 
 
-def test_the_middle_half_alone_counts() -> None:
+def test_only_the_middle_half_counts() -> None:
     assert float(iqm(np.array([[-99.0], [1.0], [2.0], [99.0]]))) == 1.5
     assert float(iqm(np.array([[1.0], [2.0], [6.0]]))) == 3.0  # a quarter of three runs is none
     stack = np.array([[[0.0], [1.0], [2.0], [9.0]], [[4.0], [5.0], [6.0], [7.0]]])
@@ -51,7 +51,7 @@ def test_every_task_draws_its_runs_by_itself() -> None:
     assert (low, high) == (0.0, 1.0)
 
 
-def test_under_five_seeds_student_from_five_on_the_bootstrap() -> None:
+def test_fewer_than_five_seeds_use_student_and_more_the_bootstrap() -> None:
     four, five = [0.2, 0.4, 0.5, 0.9], [0.2, 0.4, 0.5, 0.6, 0.9]
     few = summarise_runs(four)
     t = mean_interval(four)
@@ -68,7 +68,7 @@ def test_under_five_seeds_student_from_five_on_the_bootstrap() -> None:
     assert json.loads(msgspec.json.encode(one))["low"] is None
 
 
-def test_equal_seeds_give_equal_intervals_and_others_do_not() -> None:
+def test_equal_seeds_give_equal_intervals_and_other_seeds_differ() -> None:
     scores = np.array(GOLDEN["scores"]["one_task"])
     intervals = [bootstrap_interval(scores, seed=seed, draws=500) for seed in (3, 3, 4)]
     assert intervals[0] == intervals[1] != intervals[2]

@@ -38,7 +38,7 @@ def test_bounds_solve_the_score_equation(case: tuple[int, int]) -> None:
             )
 
 
-def test_nothing_known_without_matches() -> None:
+def test_without_matches_the_interval_is_everything() -> None:
     assert wilson_interval(0, 0) == wilson_interval(0, 0, 0.5)
     assert (wilson_interval(0, 0).low, wilson_interval(0, 0).high) == (0.0, 1.0)
 

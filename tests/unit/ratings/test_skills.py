@@ -26,13 +26,13 @@ def test_trueskill_is_that_of_the_reference() -> None:
             np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
 
 
-def test_the_scale() -> None:
+def test_the_scale_is_that_of_trueskill() -> None:
     assert win_probability(8.3) == pytest.approx(0.80, abs=1e-3)
     assert win_probability(10.0) == pytest.approx(0.845, abs=1e-3)
     assert win_probability(0.0) == 0.5
 
 
-def test_an_anchor_stays_and_a_skill_is_found() -> None:
+def test_an_anchor_stays_and_a_skill_converges() -> None:
     generator = np.random.default_rng(4)
     true = 6.0
     matches = [
@@ -44,7 +44,7 @@ def test_an_anchor_stays_and_a_skill_is_found() -> None:
     assert skills["new"].sigma < 0.3 < SIGMA
 
 
-def test_far_apart_it_stays_finite() -> None:
+def test_skills_far_apart_stay_finite() -> None:
     for outcome in (1.0, 0.0, -1.0):
         (a,), (b,) = rate_match([Skill(-2000.0, 5.0)], [Skill(2000.0, 5.0)], outcome)
         assert np.isfinite([a.mu, a.sigma, b.mu, b.sigma]).all()
@@ -53,7 +53,7 @@ def test_far_apart_it_stays_finite() -> None:
         rate_match([], [Skill()], 1.0)
 
 
-def test_without_anchors_it_is_elo() -> None:
+def test_ratings_without_anchors_are_elo() -> None:
     generator = np.random.default_rng(1)
     points = generator.integers(0, 30, (5, 5)).astype(float)
     np.fill_diagonal(points, 0.0)
@@ -72,13 +72,13 @@ def test_anchors_stay_and_put_all_on_their_scale() -> None:
     assert not found.covariance[:2].any()
     lead, error = found.difference(2, 3)
     assert lead == pytest.approx(500.0, abs=2.0)
-    # What two players have in common with their anchors is no error of their difference.
+    # An error that two players share with their anchors is no error of their difference.
     assert error < np.hypot(*found.error()[2:])
     with pytest.raises(ValueError, match="anchors"):
         bradley_terry(matches * expected, matches, {4: 0.0})
 
 
-def test_the_error_covers_what_chance_does() -> None:
+def test_the_error_covers_the_effect_of_chance() -> None:
     generator = np.random.default_rng(2)
     inside = 0
     for _ in range(300):
@@ -97,6 +97,6 @@ def test_an_outcome_that_is_not_finite_is_refused(outcome: float) -> None:
 
 
 @pytest.mark.parametrize("skill", [Skill(float("nan")), Skill(0.0, float("inf")), Skill(0.0, -1.0)])
-def test_a_skill_that_is_no_belief_is_refused(skill: Skill) -> None:
+def test_an_invalid_skill_is_refused(skill: Skill) -> None:
     with pytest.raises(ValueError, match=r"^Skill\(mu=.*expected finite numbers"):
         rate_match([skill], [Skill()], 1.0)

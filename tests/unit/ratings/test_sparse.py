@@ -53,7 +53,7 @@ def test_groups_of_pairs_are_those_of_tables() -> None:
         assert groups_of(range(40), few) == connected(table)
 
 
-def test_players_that_met_no_one_and_lopsided_results() -> None:
+def test_players_without_matches_and_lopsided_results_have_finite_ratings() -> None:
     pairs = Pairs(np.array([0, 1]), np.array([1, 2]), np.array([50.0, 0.0]), np.array([50.0, 80.0]))
     points, matches = np.zeros((4, 4)), np.zeros((4, 4))
     points[0, 1], points[2, 1] = 50.0, 80.0

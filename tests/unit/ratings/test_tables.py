@@ -18,7 +18,7 @@ def tables(strength: list[float], count: float) -> tuple[np.ndarray, np.ndarray]
     return matches * expected, matches
 
 
-def test_elo_finds_what_made_the_results() -> None:
+def test_elo_recovers_the_ratings_behind_the_results() -> None:
     strength = [-300.0, -50.0, 100.0, 250.0]
     found = elo(*tables(strength, 4000.0))
     np.testing.assert_allclose(found.rating, strength, atol=1.0)
@@ -27,14 +27,14 @@ def test_elo_finds_what_made_the_results() -> None:
     np.testing.assert_allclose(few.error / found.error, 10.0, rtol=0.1)  # a hundredth of the matches
 
 
-def test_elo_of_whoever_won_everything_is_finite() -> None:
+def test_elo_of_a_player_that_won_everything_is_finite() -> None:
     found = elo([[0.0, 10.0], [0.0, 0.0]], [[0.0, 10.0], [10.0, 0.0]])
     assert 100.0 < found.rating[0] < 1000.0
     assert found.rating[0] == pytest.approx(-found.rating[1])
     assert np.isfinite(found.error).all()
 
 
-def test_errors_cover_what_chance_does() -> None:
+def test_errors_cover_the_effect_of_chance() -> None:
     random = np.random.default_rng(1)
     strength = np.array([-100.0, 0.0, 100.0])
     rate = 1.0 / (1.0 + 10.0 ** ((strength[None, :] - strength[:, None]) / 400.0))
@@ -49,7 +49,7 @@ def test_errors_cover_what_chance_does() -> None:
     assert 0.92 < inside / 600 < 0.98
 
 
-def test_nash_of_known_games() -> None:
+def test_known_games_have_their_nash_equilibrium() -> None:
     np.testing.assert_allclose(maximal_entropy_nash(CYCLE), 1.0 / 3.0, atol=1e-6)
     better = np.array([[0.0, 0.3], [-0.3, 0.0]])
     np.testing.assert_allclose(maximal_entropy_nash(better), [1.0, 0.0], atol=1e-3)
@@ -81,7 +81,7 @@ def test_no_match_beats_the_mixture_of_a_large_random_game() -> None:
     assert (advantage @ share).max() < 5e-3 * np.abs(advantage).max()
 
 
-def test_nash_average_of_results() -> None:
+def test_the_nash_average_of_results_is_right() -> None:
     points, matches = tables([-200.0, 0.0, 200.0], 1000.0)
     found = nash_average(points, matches)
     assert found.share[2] > 0.99

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import spec
 from ludus.pool.native import NativePool
@@ -45,7 +46,7 @@ class CountingActor:
 
 def play(threads: int, groups: int, opponent: Controller) -> tuple[Collector, Slab, list[MatchResult]]:
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((opponent,))))
-    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=groups, threads=threads, seed=4)
+    pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=8, groups=groups, threads=threads, seed=4))
     actors = {0: CountingActor()} | ({1: CountingActor(1)} if opponent.policy == 1 else {})
     collector = Collector(pool, actors, learned=(0,))
     slab = Slab(GAME, STEPS, pool.rows)
@@ -123,7 +124,9 @@ class OpinionatedActor(CountingActor):
 def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory() -> None:
     """The value of a last observation is 100 and the decisions of the match that was cut off."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
-    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    pool = NativePool(
+        "tic_tac_toe", {}, lineup, PoolOptions(slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    )
     collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)}, learned=(0,))
     slab = Slab(GAME, STEPS, pool.rows)
     valued: dict[int, set[int]] = {0: set(), 1: set()}  # policy -> steps at whose end a match was cut off
@@ -170,7 +173,9 @@ def test_contiguous_rows_are_views() -> None:
 def test_every_learned_policy_keeps_memory_and_values() -> None:
     """Two learned ids of one pool: each row's bootstrap and memory come from the policy that plays it."""
     lineup = Lineup((SeatPlan((Controller(policy=3),)), SeatPlan((Controller(policy=5),))))
-    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    pool = NativePool(
+        "tic_tac_toe", {}, lineup, PoolOptions(slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    )
     collector = Collector(pool, {3: OpinionatedActor(), 5: CountingActor(1)}, learned=(5, 3))
     slab = Slab(GAME, STEPS, pool.rows)
     counted, cut = [0] * slab.rows, {3: 0, 5: 0}
@@ -221,7 +226,7 @@ class GroupActor(RowActor):
 def three_policies(actors: Mapping[int, CountingActor]) -> tuple[Collector, Slab]:
     drawn = tuple(Controller(policy=policy) for policy in (1, 2, 5))
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan(drawn)))
-    pool = NativePool("tic_tac_toe", {}, lineup, slots=24, groups=2, threads=0, seed=4)
+    pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=24, groups=2, threads=0, seed=4))
     collector = Collector(pool, actors, learned=(0,))
     slab = Slab(GAME, STEPS, pool.rows)
     for _ in range(3):

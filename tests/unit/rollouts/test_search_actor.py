@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
-from ludus.mcts import Plan, PlannerConfig, parse_search
+from ludus.mcts import PlannerConfig, PlanResult, parse_search
 from ludus.pool.native import NativePool
 from ludus.rollouts import ActInput, Decision
 from ludus.rollouts.search_actor import PlannerActor, SearchActor
@@ -21,7 +22,7 @@ MATCHES = 6
 def first_decision(make: Callable[[NativePool], SearchActor], step: int = 0) -> tuple[Decision, SearchActor]:
     """The actor decides for the first moment of some equal matches."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=0),))))
-    with NativePool(GAME, {}, lineup, slots=MATCHES, groups=1, threads=0, seed=1) as pool:
+    with NativePool(GAME, {}, lineup, PoolOptions(slots=MATCHES, groups=1, threads=0, seed=1)) as pool:
         slab = Slab(pool.spec, 1, pool.rows)
         pool.attach(0, slab)
         pool.recv(0)
@@ -60,7 +61,7 @@ def test_every_planned_decision_has_a_seed_of_its_own() -> None:
     """Seed, step and row decide, and no two decisions of a run share a seed."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot="random"),))))
     seeds: list[int] = []
-    with NativePool("tic_tac_toe", {}, lineup, slots=4, groups=1, threads=0, seed=1) as pool:
+    with NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=4, groups=1, threads=0, seed=1)) as pool:
         pool.attach(0, Slab(pool.spec, 1, pool.rows))
         pool.recv(0)
         actors = [PlannerActor(pool, {}, PlannerConfig(), 1, seed) for seed in (1, 2)]
@@ -68,9 +69,9 @@ def test_every_planned_decision_has_a_seed_of_its_own() -> None:
         spec = game_spec("tic_tac_toe")
         mask = np.ones((len(rows), spec.mask_size), np.uint8)
 
-        def plan(state: bytes, seat: int, seed: int) -> Plan:
+        def plan(state: bytes, seat: int, seed: int) -> PlanResult:
             seeds.append(seed)
-            return Plan(1, np.array([1, 3], np.int32), np.array([0.5, 0.75], np.float32), 9)
+            return PlanResult(1, np.array([1, 3], np.int32), np.array([0.5, 0.75], np.float32), 9)
 
         for actor in actors:
             actor.planner.plan = plan  # type: ignore[method-assign]

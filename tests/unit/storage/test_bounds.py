@@ -92,7 +92,7 @@ def test_a_file_of_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) ->
 
 
 @pytest.mark.timeout(60)
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_read_of_no_regular_file_does_not_wait(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
@@ -121,12 +121,12 @@ def test_a_users_state_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         place.chmod(modes[place])
 
 
-def test_where_a_users_state_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_state_is_in_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LUDUS_STATE_DIR", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
     assert user_state.state_folder() == Path("/state/ludus")
     monkeypatch.delenv("XDG_STATE_HOME")
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert user_state.state_folder() == Path("/home/somebody/.local/state/ludus")
+    monkeypatch.setenv("HOME", "/home/user")
+    assert user_state.state_folder() == Path("/home/user/.local/state/ludus")
     monkeypatch.setenv("LUDUS_STATE_DIR", "/elsewhere")
     assert user_state.state_folder() == Path("/elsewhere")

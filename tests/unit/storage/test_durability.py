@@ -1,4 +1,4 @@
-"""What is left after a power cut, and checkpoints whose bytes have changed."""
+"""Files after a power cut, and checkpoints whose bytes have changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.storage import CheckpointStore, CorruptFile, RunDirectory, RunLog, read_jsonl, write_atomic
-from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.storage.matches import MatchesMeta, MatchFiles
 from ludus.storage.user_state import ENVIRONMENT, write_private
 
 from .test_storage import checkpoint, info
@@ -47,7 +47,7 @@ def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
 
 
 class Disk:
-    """What a power cut would leave: follows fsync of files and folders, and renames, by their paths."""
+    """Disk after a power cut: follows fsync of files and folders, and renames, by path."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[str, Path]] = []
@@ -154,7 +154,7 @@ def test_writing_keeps_no_file_open(tmp_path: Path) -> None:
 
 
 def test_dropped_matches_leave_no_file(tmp_path: Path) -> None:
-    files = MatchFiles(tmp_path / "games", GamesMeta("tic_tac_toe", "", {}, 1))
+    files = MatchFiles(tmp_path / "self_play", MatchesMeta("tic_tac_toe", "", {}, 1))
     for number in (1, 2, 3):
         files.write(number, {"plies": np.array([number], np.int32)})
     files.drop([1, 3])

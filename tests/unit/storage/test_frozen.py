@@ -66,7 +66,7 @@ def test_snapshots_without_a_player_keep_their_name(run: RunDirectory) -> None:
         ("all", "ludus rate takes RUN@all"),
     ],
 )
-def test_the_nearest_name_is_said(run: RunDirectory, name: str, said: str) -> None:
+def test_an_unknown_name_gets_the_nearest_one(run: RunDirectory, name: str, said: str) -> None:
     with pytest.raises(RunNotFound, match=said.replace("?", r"\?")):
         resolve_weights(f"{run.path}@{name}")
 
@@ -83,7 +83,7 @@ def test_names_that_leave_the_folder_are_refused(run: RunDirectory, name: str) -
         resolve_weights(f"{run.path}@{name}")
 
 
-def test_links_are_no_players(run: RunDirectory, tmp_path: Path) -> None:
+def test_links_are_not_listed_as_players(run: RunDirectory, tmp_path: Path) -> None:
     other = FrozenPlayers(tmp_path / "other")
     saved = other.save("secret", weights(3))
     (run.snapshots / "linked").symlink_to(saved.parent)
@@ -95,7 +95,7 @@ def test_links_are_no_players(run: RunDirectory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "A", ".a", "-a", "a.b", "a:1", "ä", "x" * 65])
-def test_no_path_is_made_of_other_names(name: str, tmp_path: Path) -> None:
+def test_other_names_make_no_path(name: str, tmp_path: Path) -> None:
     assert not is_player_name(name)
     with pytest.raises(ValueError, match="expected a name"):
         FrozenPlayers(tmp_path).path(name, 1)
@@ -134,5 +134,5 @@ def test_all_of_a_league_are_its_frozen_players(run: RunDirectory) -> None:
         ("random", "random"),
     ],
 )
-def test_initial_weights_are_shown_as_that(name: str, shown: str) -> None:
+def test_version_0_is_shown_as_initial_weights(name: str, shown: str) -> None:
     assert labelled(name) == shown

@@ -13,11 +13,11 @@ from ludus.storage import CorruptFile, JsonlWriter, write_atomic
 from ludus.storage.checkpoints import CheckpointStore
 from ludus.storage.files import open_own, open_regular, own_folder, write_directory_atomic, write_synced
 from ludus.storage.frozen import FrozenPlayers, LearnerState
-from ludus.storage.games import GamesMeta, MatchFiles
 from ludus.storage.journal import Journal
+from ludus.storage.matches import MatchesMeta, MatchFiles
 
 STATE = LearnerState({"a": np.zeros(2, np.float32)}, {})
-META = GamesMeta("g", "h", {}, 1)
+META = MatchesMeta("g", "h", {}, 1)
 
 
 @pytest.mark.parametrize("how", ["symbolic", "hard", "dangling", "pipe", "folder", "device"])
@@ -46,7 +46,7 @@ def test_only_a_file_of_its_own_is_opened_to_write(how: str, flags: int, tmp_pat
 
 @pytest.mark.parametrize("write", [write_synced, write_atomic])
 @pytest.mark.parametrize("how", ["symbolic", "hard", "pipe"])
-def test_what_is_in_the_place_of_a_new_file_is_removed(
+def test_an_entry_in_the_place_of_a_new_file_is_removed(
     write: Callable[[Path, bytes], None], how: str, tmp_path: Path
 ) -> None:
     victim = tmp_path / "victim"
@@ -63,7 +63,7 @@ def test_what_is_in_the_place_of_a_new_file_is_removed(
 
 
 @pytest.mark.parametrize("name", ["new", "new.tmp", "new.old.tmp"])
-def test_a_folder_is_replaced_and_no_target_of_a_link(name: str, tmp_path: Path) -> None:
+def test_a_folder_is_replaced_and_the_target_of_a_link_stays(name: str, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "file").write_text("mine")
@@ -89,7 +89,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("how", ["link", "dangling", "file"])
-def test_a_folder_that_is_none_is_refused(writer: str, how: str, tmp_path: Path) -> None:
+def test_a_link_or_file_in_place_of_a_folder_is_refused(writer: str, how: str, tmp_path: Path) -> None:
     folder, victim = tmp_path / "folder", tmp_path / "victim"
     if how == "file":
         folder.write_text("mine")

@@ -27,7 +27,7 @@ from ludus.training.run_evaluator import RunEvaluator
         ("runs/x@best+search:9", "runs-x@best+search-9"),
     ],
 )
-def test_a_name_as_a_part_of_a_file(name: str, part: str) -> None:
+def test_a_name_becomes_part_of_a_files_name(name: str, part: str) -> None:
     assert file_part(name) == part
 
 
@@ -46,7 +46,7 @@ def test_replays_of_a_run_have_no_colon_and_do_not_overwrite_each_other(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("runs/x@best+serch:200", r"unknown \+serch:200 \(did you mean \+search:200\?\)"),
         ("runs/x@main:3+saerch:50", r"unknown \+saerch:50 \(did you mean \+search:50\?\)"),
@@ -54,8 +54,8 @@ def test_replays_of_a_run_have_no_colon_and_do_not_overwrite_each_other(tmp_path
         ("runs/x@best+tree:7", r"unknown \+tree:7 \(expected \+search:7 behind weights\)"),
     ],
 )
-def test_a_misspelt_search_behind_weights(text: str, told: str) -> None:
-    with pytest.raises(RunNotFound, match=told):
+def test_a_misspelt_search_behind_weights_is_named(text: str, message: str) -> None:
+    with pytest.raises(RunNotFound, match=message):
         resolve_weights(text)
 
 
@@ -69,6 +69,6 @@ def test_a_misspelt_search_behind_weights(text: str, told: str) -> None:
         ("rnadom", "random"),
     ],
 )
-def test_a_misspelt_player(name: str, meant: str) -> None:
+def test_a_misspelt_player_is_named(name: str, meant: str) -> None:
     with pytest.raises(ConfigError, match=rf"\(did you mean {meant}\?\)"):
         scripted_player(name, spec("tic_tac_toe"), 1)

@@ -1,4 +1,4 @@
-"""The key that tells a user's own checkpoints from all others."""
+"""The key that authenticates a user's own checkpoints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_users_have_keys_of_their_own(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(keys) == 2
 
 
-def test_all_that_ask_first_at_once_get_one_key(folder: Path) -> None:
+def test_concurrent_first_uses_get_one_key(folder: Path) -> None:
     keys: list[bytes] = []
     start = threading.Barrier(8)
 
@@ -53,9 +53,7 @@ def test_all_that_ask_first_at_once_get_one_key(folder: Path) -> None:
     assert [p.name for p in folder.iterdir()] == ["key"]
 
 
-def test_a_key_that_another_process_made_meanwhile_stays(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_of_another_process_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made between the look for a key and the writing of one."""
     other = b"o" * 32
 
@@ -70,7 +68,7 @@ def test_a_key_that_another_process_made_meanwhile_stays(
     assert (folder / "key").read_bytes() == other
 
 
-def test_signatures_are_of_the_message_and_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signatures_depend_on_the_message_and_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     signature = sign(b"message")
     assert len(signature) == 64
     assert is_signed(b"message", signature)
@@ -89,7 +87,7 @@ def test_signatures_are_of_the_message_and_the_key(folder: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660])
-def test_a_key_that_others_can_read_or_write_proves_nothing(folder: Path, mode: int) -> None:
+def test_a_key_that_others_can_read_or_write_is_not_used(folder: Path, mode: int) -> None:
     signature = sign(b"message")
     (folder / "key").chmod(mode)
     assert not is_signed(b"message", signature)

@@ -60,7 +60,7 @@ def info() -> RunInfo:
     return RunInfo(1, "0.1.0", "tic_tac_toe", "0" * 16, 1, "2026-01-01T00:00:00Z", ("ludus", "train"))
 
 
-def test_atomic_write_replaces_or_leaves(tmp_path: Path) -> None:
+def test_an_atomic_write_replaces_the_file_or_leaves_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_atomic(path, b"old")
     write_atomic(path, b"new")
@@ -68,7 +68,7 @@ def test_atomic_write_replaces_or_leaves(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_jsonl_repairs_a_torn_line(tmp_path: Path) -> None:
+def test_a_torn_line_of_jsonl_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     writer = JsonlWriter(path)
     writer.append({"a": 1})
@@ -83,7 +83,7 @@ def test_jsonl_repairs_a_torn_line(tmp_path: Path) -> None:
     assert [r["a"] for r in read_jsonl(path)] == [1, 2, 4]
 
 
-def test_jsonl_names_the_bad_line(tmp_path: Path) -> None:
+def test_an_invalid_line_of_jsonl_is_named(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"a": 1}\nnonsense\n')
     with pytest.raises(CorruptFile, match=r"metrics\.jsonl:2"):
@@ -92,7 +92,9 @@ def test_jsonl_names_the_bad_line(tmp_path: Path) -> None:
 
 @given(data=st.binary(max_size=200))
 @settings(max_examples=200, deadline=None)
-def test_jsonl_reads_any_bytes_or_refuses(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_bytes_are_read_as_jsonl_or_refused(
+    data: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_bytes(data)
     try:
@@ -117,7 +119,7 @@ def test_weights_round_trip(tmp_path: Path) -> None:
     assert read.tensors["n"].shape == ()
 
 
-def test_weights_refuses_what_is_not_finite(tmp_path: Path) -> None:
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     store = CheckpointStore(tmp_path)
     store.save(checkpoint(1, float("nan")))
     with pytest.raises(CorruptFile, match="not finite"):
@@ -221,7 +223,7 @@ def test_run_directory_is_made_once(tmp_path: Path) -> None:
         RunDirectory.open(tmp_path / "other")
 
 
-def test_references(tmp_path: Path) -> None:
+def test_references_resolve_to_their_files(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", "", info())
     with pytest.raises(RunNotFound, match="no checkpoint yet"):
         resolve_weights(f"{run.path}@best")
@@ -238,7 +240,7 @@ def test_references(tmp_path: Path) -> None:
     assert not is_reference("simple")
 
 
-def test_rewind_takes_back_what_came_after(tmp_path: Path) -> None:
+def test_rewind_removes_later_rows(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", "", info())
     log = RunLog(run)
     log.metrics({"update": 1})

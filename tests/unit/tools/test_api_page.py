@@ -63,6 +63,6 @@ def test_sections_become_lists() -> None:
     assert text.startswith(
         '### `ludus.search`\n\n```python\nsearch(\n    match: Match,\n    player: str = "mcts:400",\n    *,'
     )
-    assert "\n- `seed`: Of what the search draws.\n" in text
+    assert "\n- `seed`: Seed of the search.\n" in text
     assert "**Returns** Move, value for that seat" in text
     assert "\n- `ConfigError`: No searched player" in text

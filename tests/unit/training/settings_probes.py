@@ -22,7 +22,7 @@ from torch import Tensor
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
-from ludus.mcts import Batch, Trees
+from ludus.mcts import LeafBatch, Trees
 from ludus.mcts.evaluator import Floats
 from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
@@ -64,7 +64,7 @@ class Plain:
 class Opinions:
     """Answers of its own for every position: what a search does with them shows in its visits."""
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         boards = batch.obs["board"][:count].astype(np.int64)
         mixed = (boards * (31, 17, 7)).sum(axis=1)
         policy = 1.0 + (mixed[:, None] * (np.arange(9) + 3)) % 5
@@ -132,7 +132,7 @@ def files(preset: Preset) -> object:
 
 
 def pool(preset: Preset) -> object:
-    """What the pool of the learner's matches is made with."""
+    """Arguments with which the pool of the learner's matches is made."""
     seen: dict[str, object] = {}
 
     def looking(*args: Any, **kwargs: Any) -> Pool:  # noqa: ANN401
@@ -205,7 +205,7 @@ def components(preset: Preset) -> object:
 
 
 def beginning(preset: Preset) -> object:
-    """The weights that a run begins with. ``run.start`` may name those of another seed."""
+    """The initial weights of a run; ``run.start`` may name those of another seed."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1, start="")
@@ -216,7 +216,7 @@ def beginning(preset: Preset) -> object:
 
 
 def refused(preset: Preset) -> object:
-    """What a method finds wrong with a preset."""
+    """Problems that a method reports about a preset."""
     return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
 
 
@@ -234,7 +234,7 @@ def taught(preset: Preset) -> object:
 
 
 def updates(preset: Preset) -> object:
-    """What a learner makes of two slabs that no game made; half of each is one version old."""
+    """Results of a learner on two synthetic slabs; half of each is one version old."""
     learner = build.build_learner(preset)
     for seed, share in ((1, 0.25), (2, 0.5)):
         slab = random_slab(learner.network.spec, 8, 8, seed, end=0.3)

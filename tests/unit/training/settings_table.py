@@ -231,7 +231,7 @@ ALPHAZERO = {
 
 PIPELINED = {"run.lag": "pipelined"}
 TAUGHT = {"algorithm.teacher": "teacher.safetensors"}
-#: Of every actor-critic method.
+#: Settings of every actor-critic method.
 ACTOR_CRITIC = {
     "learning_rate": Seen("0.01"),
     "learning_rate_schedule": Seen("cosine"),

@@ -20,8 +20,10 @@ from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.storage import RunDirectory
 from ludus.training.reporting.metrics import read_metrics
 
-GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "add_a_method.md").read_text("utf-8")
-METHOD, _ = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "guides" / "add_a_method.md").read_text("utf-8")
+(METHOD,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+REGISTERED = f"{METHOD}\nfrom ludus.algorithms.registry import register\nregister(METHOD)\n"
 (PRESET,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
 ENTRY_POINTS = "reinforce = reinforce:METHOD\nbad = nowhere:M\n"
 QUICK = {"run.threads": 1}
@@ -40,13 +42,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("reinforce", None)
 
 
+def test_the_method_of_the_guide_is_the_example() -> None:
+    assert (ROOT / "examples" / "reinforce.py").read_text("utf-8") == METHOD
+
+
 def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(METHOD.splitlines()) < 70
     with pytest.raises(PresetError, match=r'algorithm\.name = "reinforce": expected one of appo, a2c, '):
         load_preset("reinforce.toml")
-    exec(METHOD, {"__name__": "reinforce"})
+    exec(REGISTERED, {"__name__": "reinforce"})
     result = ludus.train("reinforce.toml", "run", settings=QUICK)
     (final,) = result.final
     still = QUICK | {"run.max_steps": 1, "algorithm.learning_rate": 1e-12}
@@ -65,7 +71,7 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
 
 
 def test_settings_of_a_registered_method_are_checked(folder: Path) -> None:
-    exec(METHOD, {"__name__": "reinforce"})
+    exec(REGISTERED, {"__name__": "reinforce"})
     for change, message in (
         ({"algorithm.baselin": "true"}, r"unknown key algorithm\.baselin \(did you mean baseline\?\)"),
         ({"algorithm.clip_ratio": "0.1"}, 'this key needs algorithm.name = "appo", here it is "reinforce"'),
@@ -85,7 +91,6 @@ def test_names_of_methods_that_come_with_ludus_are_taken() -> None:
 
 
 def test_an_installed_method_is_found_and_a_broken_one_concerns_nobody_else(folder: Path) -> None:
-    Path("reinforce.py").write_text(METHOD.replace("register(METHOD)\n", ""))
     about = folder / "reinforce-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: reinforce\nVersion: 1.0\n")

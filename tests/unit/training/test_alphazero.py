@@ -14,8 +14,9 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import replays
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.training.alphazero.checkpoint import AlphaZeroState
@@ -72,7 +73,7 @@ def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
     rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
     assert rows[-1]["steps"] == result.steps
     assert "Final matches" in run.report.read_text()
-    files = sorted(run.games.glob("*.safetensors"))
+    files = sorted(run.self_play.glob("*.safetensors"))
     assert files
 
     more = resume_run(
@@ -128,7 +129,7 @@ def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_p
     run_dir = tmp_path / "run"
     start_run(preset(), run_dir)
     run = RunDirectory.open(run_dir)
-    newest = sorted(run.games.glob("*.safetensors"))[-1]
+    newest = sorted(run.self_play.glob("*.safetensors"))[-1]
     # Matches that were finished and written, as if the process had died before its next checkpoint.
     copy = newest.with_name(f"{int(newest.stem) + 1:09d}.safetensors")
     copy.write_bytes(newest.read_bytes())

@@ -61,7 +61,7 @@ def preset() -> Preset:
     return small_preset(run__lag="sync", run__keep_checkpoints=1, evaluation__every_steps=250)
 
 
-def test_the_luckiest_evaluation_does_not_make_the_best(
+def test_the_luckiest_evaluation_does_not_choose_the_best_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While training, earlier versions look better; in the play-off the latest of the candidates is."""
@@ -80,7 +80,7 @@ def test_the_luckiest_evaluation_does_not_make_the_best(
     assert best is not None
     assert best.version == candidates[-1] != inside[0]
     assert best.score == pytest.approx(0.1 + candidates[-1] / 1000 - 0.01)
-    # One checkpoint is kept for going on, three for their weights.
+    # One checkpoint is kept for resuming, three for their weights.
     assert store.versions() == [*candidates, inside[-1]]
     report = (run / "report.md").read_text()
     assert f"## Final matches of version {candidates[-1]}" in report
@@ -88,7 +88,7 @@ def test_the_luckiest_evaluation_does_not_make_the_best(
     assert len([line for line in report.splitlines() if line.startswith("| version ")]) == 3
 
 
-def test_the_final_matches_decide_nothing_and_are_fresh(tmp_path: Path) -> None:
+def test_the_final_matches_are_new_and_do_not_choose_the_best(tmp_path: Path) -> None:
     run = tmp_path / "run"
     recorder = Recorder()
     result = start_run(preset(), run, sinks=[recorder])
@@ -114,7 +114,7 @@ def test_a_run_of_one_candidate_plays_no_play_off(tmp_path: Path) -> None:
     assert made == [(True, False, False), (False, False, False), (False, False, True)]
 
 
-def test_candidates_outlive_a_resume(tmp_path: Path) -> None:
+def test_candidates_survive_a_resume(tmp_path: Path) -> None:
     """Weights that a later part of the run did not make stay on disk and in the play-off."""
     run = tmp_path / "run"
     start_run(preset(), run)

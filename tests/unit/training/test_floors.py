@@ -1,4 +1,4 @@
-"""Floors of a run's results: what the weights that it begins with reach before any training."""
+"""Floors of a run's results: its initial weights and uniform play, without any training."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_run_evaluates_its_initial_weights_first(tmp_path: Path) -> None:
     assert {m["version"] for m in matches} == {0}
 
 
-def test_training_is_the_same_without_it(tmp_path: Path) -> None:
+def test_training_is_the_same_without_the_initial_evaluation(tmp_path: Path) -> None:
     """Weights, later evaluations and the choice of the best do not depend on it, whatever it gave."""
     with_it, without = tmp_path / "with" / "run", tmp_path / "without" / "run"
     changes: dict[str, object] = {"evaluation__every_steps": 100, "run__lag": "sync"}
@@ -87,7 +87,9 @@ def test_training_is_the_same_without_it(tmp_path: Path) -> None:
         ({"evaluation__floor_matches": 4, "evaluation__initial": "false"}, 0),
     ],
 )
-def test_how_many_matches_it_has(changes: dict[str, object], count: int, tmp_path: Path) -> None:
+def test_the_initial_evaluation_has_the_configured_number_of_matches(
+    changes: dict[str, object], count: int, tmp_path: Path
+) -> None:
     start_run(short(**changes, run__max_steps=128), tmp_path / "run")
     assert sum(r.matches for e in initial_rows(tmp_path / "run") for r in e.results) == count
 
@@ -111,7 +113,7 @@ def rigged(monkeypatch: pytest.MonkeyPatch, initial: Callable[[], tuple[EvalResu
     monkeypatch.setattr(RunEvaluator, "rate", other)
 
 
-def test_a_resumed_run_does_not_repeat_it(tmp_path: Path) -> None:
+def test_a_resumed_run_does_not_repeat_the_initial_evaluation(tmp_path: Path) -> None:
     class Stop(Recorder):
         def update(self, metrics: object) -> None:
             raise KeyboardInterrupt
@@ -126,7 +128,7 @@ def test_a_resumed_run_does_not_repeat_it(tmp_path: Path) -> None:
     assert len(initial_rows(run)) == 1
 
 
-def test_an_interrupted_one_is_made_when_the_run_is_resumed(
+def test_a_resumed_run_makes_an_interrupted_initial_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops: list[Interrupt] = []
@@ -152,7 +154,9 @@ def test_an_interrupted_one_is_made_when_the_run_is_resumed(
         assert not read_metrics(RunDirectory.open(run))[1][0].final
 
 
-def test_untrained_play_without_end_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_untrained_matches_do_not_fail_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def endless() -> None:
         raise EndlessMatch("tic_tac_toe", 10, 1, 1)
 
@@ -163,14 +167,14 @@ def test_untrained_play_without_end_ends_no_run(tmp_path: Path, monkeypatch: pyt
     assert any("the initial weights were not evaluated" in m for m in recorder.messages)
 
 
-def test_a_target_that_the_initial_weights_reach_ends_no_run(tmp_path: Path) -> None:
+def test_initial_weights_that_reach_the_target_do_not_end_the_run(tmp_path: Path) -> None:
     changes: dict[str, object] = {"run__target": 0.001, "evaluation__every_steps": 0}
     result = start_run(short(**changes, evaluation__matches=40), tmp_path / "run")
     assert initial_rows(tmp_path / "run")[0].score > 0.001
     assert result.steps >= 300
 
 
-def test_weights_of_another_run_are_named(tmp_path: Path) -> None:
+def test_initial_weights_of_another_run_are_named(tmp_path: Path) -> None:
     start_run(short(), tmp_path / "first")
     given = f"{tmp_path / 'first'}@last"
     start_run(short(run__start=given), tmp_path / "run")
@@ -180,8 +184,8 @@ def test_weights_of_another_run_are_named(tmp_path: Path) -> None:
     assert f"began with the weights `{given}`" in (tmp_path / "run" / "report.md").read_text()
 
 
-def test_every_trainer_has_it(tmp_path: Path) -> None:
-    """The seed of a league's first main is what its evaluations begin with."""
+def test_every_trainer_evaluates_its_initial_weights(tmp_path: Path) -> None:
+    """The seed of a league's first main is its initial weights in evaluations."""
     settings = {"evaluation.matches": "4", "run.checkpoint_every_minutes": "1"}
     league = LEAGUE.format(game="matrix", lag="sync", steps=200)
     presets = {

@@ -47,7 +47,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("name", "run", "base"), GAMES)
-def test_a_game_has_settings(name: str, run: str, base: str) -> None:
+def test_every_game_has_settings(name: str, run: str, base: str) -> None:
     loaded = load_preset(name)
     check_game(loaded)  # every setting fits the game
     assert loaded.name == run
@@ -69,7 +69,7 @@ def test_a_game_has_settings(name: str, run: str, base: str) -> None:
         assert bool(loaded.preset.opponents) is not alone
 
 
-def test_settings_follow_the_spaces() -> None:
+def test_settings_depend_on_the_spaces_of_the_game() -> None:
     pytest.importorskip("gymnasium")
     numbers, continuous = (
         load_preset(f"gymnasium/{n}").preset for n in ("Acrobot-v1", "MountainCarContinuous-v0")
@@ -115,7 +115,7 @@ def test_a_run_is_named_after_its_game(
     assert main([*words_of[-1][1:], "--quiet", "--final-matches", "2"]) == 0
 
 
-def test_another_game_than_the_preset_s_names_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_game_that_replaces_the_preset_s_names_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     loaded = load_preset("tic_tac_toe", {"game.name": "connect_four"})
     assert (loaded.name, loaded.preset.title) == ("connect_four", "")
     loaded = load_preset("tic_tac_toe", {"game.name": "connect_four", "title": "mine"})
@@ -151,7 +151,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_files_say_what_to_do_with_them(
+def test_errors_about_other_files_suggest_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -181,7 +181,7 @@ OWN_NAMES = [
 
 
 @pytest.mark.parametrize(("name", "reference"), OWN_NAMES)
-def test_a_library_s_own_name_leads_to_its_game(
+def test_the_name_in_a_library_suggests_its_game(
     capsys: pytest.CaptureFixture[str], name: str, reference: str
 ) -> None:
     for words in (["games", "show", name], ["games", "check", name], ["train", name]):
@@ -191,7 +191,7 @@ def test_a_library_s_own_name_leads_to_its_game(
     assert reference in libraries.names(spec_of)
 
 
-def test_games_list_leads_to_other_libraries(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_list_mentions_other_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games", "list"]) == 0
     out = capsys.readouterr().out
     for family in libraries.LISTED:

@@ -28,7 +28,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return asked
 
 
-def test_auto_is_the_processor_and_says_so_once_where_a_card_is(tmp_path: Path, card: list[bool]) -> None:
+def test_auto_uses_the_cpu_and_reports_an_unused_gpu_once(tmp_path: Path, card: list[bool]) -> None:
     assert hardware.device_name(RunConfig()) == "cpu"
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
@@ -39,7 +39,7 @@ def test_auto_is_the_processor_and_says_so_once_where_a_card_is(tmp_path: Path, 
     ]
 
 
-def test_no_card_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gpu_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
@@ -48,7 +48,7 @@ def test_no_card_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         hardware.device_name(RunConfig(device="cuda"))
 
 
-def test_a_card_is_taken_when_it_is_named(card: list[bool]) -> None:
+def test_a_gpu_is_used_when_it_is_named(card: list[bool]) -> None:
     assert hardware.device_name(RunConfig(device="cuda")) == "cuda"
     assert hardware.device_note(RunConfig(device="cuda")) == ""
     assert hardware.device_note(RunConfig(device="cpu")) == ""

@@ -76,7 +76,7 @@ def until_finished(run: Path, interrupts: int, **changes: str) -> RunResult:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("calls", [{1}, {7}, {2, 5, 9, 20}])
-def test_a_resumed_run_learns_what_it_owed(
+def test_a_resumed_run_makes_the_updates_that_it_owes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: set[int], number: int
 ) -> None:
     signalled_at(monkeypatch, calls, number)
@@ -90,7 +90,7 @@ def test_a_resumed_run_learns_what_it_owed(
     assert len(set(versions)) == len(versions)
 
 
-def test_what_is_owed_is_learned_though_the_budget_is_used_up(
+def test_owed_updates_are_made_although_the_budget_is_used_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one round, whose learning is interrupted once its matches have used up all steps."""
@@ -144,7 +144,7 @@ def test_matches_of_a_killed_process_are_learned_from_though_the_budget_is_used_
     assert owed(state) < 1.0
 
 
-def test_a_gate_that_is_interrupted_decides_nothing_and_is_held_again(
+def test_an_interrupted_gate_decides_nothing_and_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, numbers = Gate.gate, list[int]()

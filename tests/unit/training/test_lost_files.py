@@ -18,7 +18,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import parse_preset
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.storage.games import MatchFiles
+from ludus.storage.matches import MatchFiles
 from ludus.storage.tensors import decode_file, encode_tensors
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import (

@@ -46,7 +46,7 @@ def test_a_run_has_the_scalars_of_its_evaluations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "reason"),
     [
         ('{"schema":3,"kind":"update"}', "schema 3, this version of ludus reads 2"),
         ('{"schema":2,"kind":"update","version":"x"}', "version"),
@@ -54,14 +54,14 @@ def test_a_run_has_the_scalars_of_its_evaluations(tmp_path: Path) -> None:
         ('{"kind":"update","version":3}', "schema None, this version of ludus reads 2"),
     ],
 )
-def test_a_bad_row_is_named(row: str, says: str, tmp_path: Path) -> None:
+def test_a_bad_row_is_named(row: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     start_run(small_preset(evaluation__every_steps=0, run__max_steps=200), path)
     run = RunDirectory.open(path)
     good = len(run.metrics.read_text().splitlines())
     with run.metrics.open("a") as file:
         file.write(row + "\n")
-    with pytest.raises(CorruptFile, match=rf"metrics\.jsonl:{good + 1}: .*{says}"):
+    with pytest.raises(CorruptFile, match=rf"metrics\.jsonl:{good + 1}: .*{reason}"):
         read_metrics(run)
 
 
@@ -95,7 +95,7 @@ class Broken(Sink):
         raise AssertionError("it was left out")
 
 
-def test_a_sink_that_fails_is_left_out_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_sink_that_fails_is_left_out_and_the_run_continues(tmp_path: Path) -> None:
     broken, recorder = Broken(), Recorder()
     run = tmp_path / "run"
     result = start_run(

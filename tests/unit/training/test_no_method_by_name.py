@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,9 +21,14 @@ def module_of(reference: object) -> str:
     return reference.partition(":")[0] if isinstance(reference, str) else ""
 
 
-def own_modules(method: Method) -> set[str]:
-    """Modules that belong to one method; two methods may share the one that holds all settings."""
-    return {module_of(method.learner), module_of(method.checks)} - {""}
+def own_module(method: Method) -> str:
+    """The module or package of one method: ``ludus.algorithms.dqn``."""
+    return ".".join(module_of(method.learner).split(".")[:3])
+
+
+def is_own(module: str, method: Method) -> bool:
+    """Whether ``module`` is the method's, or lies in its package."""
+    return f"{module}.".startswith(f"{own_module(method)}.")
 
 
 def own_folder(method: Method) -> Path:
@@ -33,20 +38,29 @@ def own_folder(method: Method) -> Path:
     return SOURCE.parent.joinpath(*module_of(method.trainer).split(".")).parent
 
 
-def mentions(tree: ast.AST, method: Method) -> Iterator[str]:
+KINDS = (ast.Name, ast.Attribute, ast.ImportFrom, ast.Import, ast.Compare, ast.MatchValue)
+
+
+def nodes_of(code: str) -> list[ast.AST]:
+    """The nodes of a module that may mention a method."""
+    return [node for node in ast.walk(ast.parse(code)) if isinstance(node, KINDS)]
+
+
+def mentions(nodes: Sequence[ast.AST], method: Method) -> Iterator[str]:
     """Each place that names the method's settings, imports its modules or compares with its name."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = node.id if isinstance(node, ast.Name) else node.attr
             if name == method.config.__name__:
                 yield f"line {node.lineno}: {name}"
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            names = {alias.name for alias in node.names}
-            if method.config.__name__ in names or module in own_modules(method):
+            names = [alias.name for alias in node.names]
+            modules = [module, *(f"{module}.{name}" for name in names)]
+            if method.config.__name__ in names or any(is_own(m, method) for m in modules):
                 yield f"line {node.lineno}: import from {module}"
         elif isinstance(node, ast.Import):
-            if own_modules(method) & {alias.name for alias in node.names}:
+            if any(is_own(alias.name, method) for alias in node.names):
                 yield f"line {node.lineno}: import"
         elif isinstance(node, (ast.Compare, ast.MatchValue)):
             constants = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
@@ -58,10 +72,10 @@ def mentions(tree: ast.AST, method: Method) -> Iterator[str]:
 def test_no_package_around_the_methods_mentions_one(package: str) -> None:
     found: list[str] = []
     for path in sorted((SOURCE / package).rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
+        nodes = nodes_of(path.read_text("utf-8"))
         for method in BUILT_IN.values():
             if not path.is_relative_to(own_folder(method)):
-                found += [f"{path.relative_to(SOURCE)}: {text}" for text in mentions(tree, method)]
+                found += [f"{path.relative_to(SOURCE)}: {text}" for text in mentions(nodes, method)]
     assert found == []
 
 
@@ -69,6 +83,9 @@ def test_no_package_around_the_methods_mentions_one(package: str) -> None:
     "code",
     [
         "isinstance(x, DqnConfig)",
+        "from ludus.algorithms.dqn.size import x",
+        "from ludus.algorithms import dqn",
+        "import ludus.algorithms.dqn.learner",
         "from ludus.algorithms.config import DqnConfig as C",
         "import ludus.algorithms.registry as r; r.DqnConfig",
         'x = preset.algorithm.name == "dqn"',
@@ -77,14 +94,8 @@ def test_no_package_around_the_methods_mentions_one(package: str) -> None:
     ],
 )
 def test_a_mention_is_found(code: str) -> None:
-    assert list(mentions(ast.parse(code), BUILT_IN["dqn"]))
-    assert not list(mentions(ast.parse(code), BUILT_IN["appo"]))
-
-
-def test_a_module_of_a_method_is_found() -> None:
-    for module in own_modules(BUILT_IN["dqn"]):
-        assert list(mentions(ast.parse(f"from {module} import x"), BUILT_IN["dqn"]))
-        assert list(mentions(ast.parse(f"import {module}"), BUILT_IN["dqn"]))
+    assert list(mentions(nodes_of(code), BUILT_IN["dqn"]))
+    assert not list(mentions(nodes_of(code), BUILT_IN["appo"]))
 
 
 def test_only_a_trainer_of_its_own_may_know_a_method() -> None:

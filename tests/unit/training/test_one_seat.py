@@ -59,7 +59,7 @@ def result(total: float, ticks: int = 5, error: str = "") -> MatchResult:
 NO_RATES = dict.fromkeys(("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score"))
 
 
-def test_there_is_no_win_rate_where_nothing_is_won() -> None:
+def test_a_game_without_winners_has_no_win_rate() -> None:
     """In Python, in JSON and in text."""
     rated = summarise([result(1.0), result(3.0)], player="me", against=ALONE, game="walk", seed=1)
     assert {name: getattr(rated, name) for name in NO_RATES} == NO_RATES
@@ -108,7 +108,7 @@ def test_intervals_of_means() -> None:
     assert wide.high - wide.mean == pytest.approx(1.96 * wide.deviation / 2000**0.5, rel=1e-3)
 
 
-def test_returns_are_summed_up() -> None:
+def test_summaries_hold_the_mean_return() -> None:
     some = [result(1.0), result(2.0), result(6.0), result(9.0, error="step: no")]
     rated = summarise(some, player="me", against=ALONE, game="walk", seed=1)
     assert (rated.alone, rated.mean_return, rated.matches, rated.errors) == (True, 3.0, 3, 1)
@@ -143,13 +143,13 @@ def test_a_run_from_training_to_report(tmp_path: Path) -> None:
     assert more.steps >= 1500
 
 
-def test_a_return_ends_the_run(tmp_path: Path) -> None:
+def test_a_mean_return_above_the_target_ends_the_run(tmp_path: Path) -> None:
     done = start_run(load_preset(str(preset(tmp_path, target=0.5))).preset, tmp_path / "run")
     assert done.reason.startswith("target = 0.5 reached (lower bound ")
     assert done.steps < 900
 
 
-def test_a_game_that_fails_goes_on_or_stops_as_the_preset_says(tmp_path: Path) -> None:
+def test_a_failed_match_stops_the_run_only_if_the_preset_asks(tmp_path: Path) -> None:
     broken = 'trouble = "step-raise", at = 4, seed = -1'
     with pytest.raises(
         RunFailed, match=r"walk: match \d+ \(slot \d, seed \d+\) failed at tick 4: step: ValueError"

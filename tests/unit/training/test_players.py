@@ -10,7 +10,7 @@ from ludus.evaluation.players import resolve_player
 from ludus.evaluation.settings import MatchSettings
 
 
-def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_players_of_the_same_name_have_different_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
 
     def note(*arguments: object, seed: int, **more: object) -> object:

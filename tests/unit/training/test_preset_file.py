@@ -14,6 +14,7 @@ from ludus.algorithms.config import AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
+from ludus.presets.document import to_toml
 from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
@@ -22,7 +23,6 @@ from ludus.presets.file import (
     load_preset,
     parse_preset,
     shipped_presets,
-    to_toml,
 )
 from ludus.presets.game_checks import check_game
 
@@ -84,13 +84,13 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ('policy.inputs = ["bord"]', "policy.inputs.0: unknown observation bord of tic_tac_toe"),
     ],
 )
-def test_a_mistake_says_where_what_and_what_was_expected(line: str, message: str) -> None:
+def test_an_error_names_the_place_the_value_and_the_expectation(line: str, message: str) -> None:
     lines = mistakes(line.encode() + b"\n" + GAME)
     assert len(lines) == 1
     assert lines[0].startswith(f"presets/x.toml: {message}")
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     lines = mistakes(GAME + b'[algorithm]\nclip_ratoi = 1\nlearning_rate = "x"\n[run]\nlag = "none"\n')
     assert [line.split(":")[1].split("=")[0].strip() for line in lines] == [
         "unknown key algorithm.clip_ratoi (did you mean clip_ratio?)",
@@ -125,12 +125,12 @@ def test_all_mistakes_are_told_at_once() -> None:
         ),
     ],
 )
-def test_documents_that_are_no_preset(raw: bytes, message: str) -> None:
+def test_documents_of_other_kinds_are_refused(raw: bytes, message: str) -> None:
     assert mistakes(raw)[0].startswith(message)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_refused_or_read_never_a_crash(raw: bytes) -> None:
+def test_any_bytes_are_read_or_refused_without_a_crash(raw: bytes) -> None:
     with suppress(PresetError):
         assert isinstance(parse_preset(raw, "x").preset, Preset)
 
@@ -223,7 +223,7 @@ def test_a_preset_is_a_path_or_a_shipped_name(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", sorted(shipped_presets()))
-def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(name: str) -> None:
+def test_shipped_presets_fit_their_games_and_round_trip_through_toml(name: str) -> None:
     loaded = load_preset(name)
     check_game(loaded)
     remarks = {e.path: e.origin for e in explain(loaded)}
@@ -235,14 +235,14 @@ def full_size(name: str) -> tuple[Preset, LeagueConfig]:
     small, full = (load_preset(n).preset for n in (name, f"{name}-full"))
     assert small.league is not None
     assert full.league is not None
-    assert len(full.league.players) >= len(small.league.players)
+    assert len(full.league.members) >= len(small.league.members)
     assert full.run.max_minutes > small.run.max_minutes or full.run.max_steps > 1e9
     return full, full.league
 
 
 def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     _, league = full_size("alphastar")
-    assert [p.role for p in league.players] == ["main", "main_exploiter", *["league_exploiter"] * 2]
+    assert [p.role for p in league.members] == ["main", "main_exploiter", *["league_exploiter"] * 2]
     for player in league.players:
         assert isinstance(player.freeze, Beats)
         assert (player.freeze.rate, player.freeze.min_steps, player.freeze.max_steps) == (0.7, 2e9, 4e9)
@@ -252,7 +252,7 @@ def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     assert [p.role for p in league.players] == ["openai_five"]
     assert preset.pool.slots * preset.pool.rollout_length == 983_040
     preset, league = full_size("pbt")
-    assert [p.role for p in league.players] == ["population"] * 8
+    assert [p.role for p in league.members] == ["population"] * 8
     assert league.population.every * int(preset.game.params["frame_skip"]) == 5_000_000
     preset, league = full_size("pommerman-league")
     assert isinstance(league.players[0].freeze, Period)
@@ -270,6 +270,6 @@ def test_any_text_key_and_number_survive_toml(title: str, key: str, number: floa
 
 
 def test_a_preset_is_plain_data() -> None:
-    """What resume reads back is what was trained with, whatever the types."""
+    """A resumed run reads the settings that it was trained with, for all types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset

@@ -1,4 +1,4 @@
-"""What a run says that it does, before its first update too, whatever its method."""
+"""Descriptions of a run's present work, for every method and before its first update."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Asking(Recorder):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_says_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_every_method_describes_its_present_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     made, words = METHODS[method]
     sink, rated = Asking(), list[str]()
 

@@ -1,4 +1,4 @@
-"""Matches that begin at random, for players who know one line by heart."""
+"""Matches with a random start, for players that repeat one line of play."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def matches(random_start: int, seed: int = 3) -> list[MatchResult]:
     )
 
 
-def test_matches_begin_differently_and_the_same_seed_begins_them_the_same() -> None:
+def test_random_starts_differ_between_matches_and_repeat_with_the_seed() -> None:
     by_heart = matches(0)
     assert {(r.ticks, r.decisions) for r in by_heart} == {(7, 7)}
     drawn = matches(4)
@@ -50,7 +50,7 @@ def test_matches_begin_differently_and_the_same_seed_begins_them_the_same() -> N
     assert np.mean(made) == pytest.approx((0 + 1 + 1 + 2 + 2) / 5 + (0 + 0 + 1 + 1 + 2) / 5, abs=0.25)
 
 
-def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_starts_work_from_python_and_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     lengths: list[int] = []
     result = evaluate(
         "mcts:2",
@@ -72,7 +72,7 @@ def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]
         assert "perfect plays from the first tick" in capsys.readouterr().err
 
 
-def test_what_cannot_begin_at_random() -> None:
+def test_wrong_random_starts_are_refused() -> None:
     with pytest.raises(ConfigError, match="random_start = -1"):
         evaluate("mcts:2", "mcts:2", MatchSettings(matches=2, random_start=-1), game="tic_tac_toe")
     with pytest.raises(ConfigError, match="perfect plays from the first tick"):

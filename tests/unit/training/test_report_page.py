@@ -72,7 +72,7 @@ def test_a_page_needs_nothing_from_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "```\nopen", "|", "| a |", "# ", "`", "** *", "![a](b", "- "])
-def test_odd_lines_are_no_error(text: str) -> None:
+def test_unusual_lines_are_no_error(text: str) -> None:
     assert made(text).endswith("</main></body></html>\n")
 
 
@@ -84,7 +84,7 @@ def run(folder: str, seed: int = 1, **settings: object) -> RunRecord:
     )  # fmt: skip
 
 
-def test_names_are_the_last_parts_that_tell_settings_apart() -> None:
+def test_names_are_the_shortest_unambiguous_last_parts() -> None:
     paths = ["algorithm.learning_rate", "policy.memory", "pool.a.x", "pool.b.x", "game.name", "title"]
     assert list(short_names(paths).values()) == ["learning_rate", "memory", "a.x", "b.x", "game", "title"]
     assert short_names(["opponents.0.name", "opponents.1.name", "run.name"]) == {
@@ -119,7 +119,7 @@ MANY = {f"algorithm__setting_number_{n}": n for n in range(40)}
         ([run("a", x=None), run("b", x=True)], ["x=-", "x=true"]),
     ],
 )  # fmt: skip
-def test_cells_have_short_names_that_tell_them_apart(runs: list[RunRecord], names: list[str]) -> None:
+def test_cells_have_short_unambiguous_names(runs: list[RunRecord], names: list[str]) -> None:
     assert cell_names(runs) == names
     assert max(map(len, names)) <= MAX_NAME
 

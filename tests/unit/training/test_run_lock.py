@@ -112,7 +112,7 @@ def fails(trainer: Trainer, evaluate: object) -> None:
     raise RunFailed("on purpose")
 
 
-def test_the_state_of_a_run_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_of_a_run_is_visible_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preset = small_preset(evaluation__every_steps=0, evaluation__final_matches=0, run__max_steps=200)
     run = tmp_path / "run"
     with pytest.raises(Interrupted):
@@ -129,7 +129,7 @@ def test_the_state_of_a_run_from_outside(tmp_path: Path, monkeypatch: pytest.Mon
     assert RunDirectory.open(tmp_path / "failed").status().state == "failed"
 
 
-def test_a_reader_does_not_keep_a_writer_out(tmp_path: Path) -> None:
+def test_a_reader_does_not_block_a_writer(tmp_path: Path) -> None:
     path, holder = tmp_path / "lock", Holder(1, "h", "t")
     for _ in range(3):
         with RunLock(path, holder):
@@ -153,7 +153,7 @@ def test_a_lock_that_is_a_link_changes_no_other_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["removed", "replaced", "moved", "made a folder"])
 def test_a_lock_file_that_is_gone_admits_no_second_writer(tmp_path: Path, change: str) -> None:
-    """The lock is on the directory; the file only says who has it."""
+    """The lock is on the directory; the file only names its holder."""
     path = tmp_path / "lock"
     with RunLock(path, Holder(1, "here", "now")):
         if change == "moved":

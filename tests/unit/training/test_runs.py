@@ -1,4 +1,4 @@
-"""Whole runs of tic-tac-toe: what they leave, that they repeat, that they can be gone on with."""
+"""Whole runs of tic-tac-toe: their files, reproducibility and resuming."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.games.replays import info as replay_info
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
@@ -38,7 +38,7 @@ def last_weights(run: Path) -> Path:
 
 
 @pytest.mark.parametrize("lag", ["sync", "pipelined"])
-def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
+def test_a_run_writes_all_its_files_and_repeats(tmp_path: Path, lag: str) -> None:
     preset = small_preset(run__lag=lag)
     recorder = Recorder()
     result = start_run(preset, tmp_path / "a" / "run", sinks=[recorder])
@@ -70,7 +70,7 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     replays = list(run.replays.glob("final-random-*.replay.ludus"))
     assert replays
     players = replay_info(replays[0].read_bytes()).players
-    assert run.reference(result.best_version) in players, players  # whoever watches it is told who learned
+    assert run.reference(result.best_version) in players, players  # viewers see which player learned
 
     assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "run" / "metrics.jsonl")
     assert same_weights(last_weights(run.path), last_weights(tmp_path / "b" / "run"))
@@ -168,7 +168,7 @@ class InterruptAt(Recorder):
             time.sleep(0.01)
 
 
-def test_interrupt_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_an_interrupt_saves_the_run_and_prints_how_to_resume(tmp_path: Path) -> None:
     preset = small_preset(run__lag="sync", evaluation__every_steps=0)
     start_run(preset, tmp_path / "whole")
     run = tmp_path / "run"
@@ -200,7 +200,7 @@ def test_target_ends_a_run_early(tmp_path: Path) -> None:
     assert result.reason.startswith("target = 0.1 reached")
 
 
-def test_evaluate_players(tmp_path: Path) -> None:
+def test_weights_and_bots_are_evaluated(tmp_path: Path) -> None:
     start_run(small_preset(run__max_steps=200), tmp_path / "run")
     result = evaluate(f"{tmp_path}/run@last", "random", MatchSettings(matches=50))
     assert result.matches == 50
@@ -216,7 +216,7 @@ def test_evaluate_players(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("max_lag", "over_lag"), [(0, "wait"), (2, "wait"), (0, "drop"), (1, "drop")])
-def test_async_keeps_its_bound(tmp_path: Path, max_lag: int, over_lag: str) -> None:
+def test_async_keeps_its_bound_of_lag(tmp_path: Path, max_lag: int, over_lag: str) -> None:
     recorder = Recorder()
     preset = small_preset(
         run__lag="async",
@@ -234,7 +234,7 @@ def test_async_keeps_its_bound(tmp_path: Path, max_lag: int, over_lag: str) -> N
     assert last.numbers["learner/sample_reuse"] <= 1.0
 
 
-def test_async_goes_on_after_an_interrupt(tmp_path: Path) -> None:
+def test_an_async_run_resumes_after_an_interrupt(tmp_path: Path) -> None:
     preset = small_preset(run__lag="async", opponents__0__name="past", opponents__0__past_every=2)
     with pytest.raises(Interrupted):
         start_run(preset, tmp_path / "run", sinks=[InterruptAt(4)])
@@ -244,14 +244,14 @@ def test_async_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     assert result.steps >= 1600
 
 
-def test_a_preset_that_cannot_be_leaves_no_directory(tmp_path: Path) -> None:
+def test_an_impossible_preset_creates_no_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="policy"):
         start_run(small_preset(policy__inputs="nothing"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_without_a_checkpoint_begins_anew_and_repeats(tmp_path: Path) -> None:
-    """What was written before the first checkpoint is written again, not twice."""
+def test_a_run_without_a_checkpoint_starts_again_and_repeats(tmp_path: Path) -> None:
+    """Rows from before the first checkpoint are replaced, not repeated."""
     preset = small_preset(evaluation__every_steps=0, run__max_steps=600)
     start_run(preset, tmp_path / "run")
     run = RunDirectory.open(tmp_path / "run")

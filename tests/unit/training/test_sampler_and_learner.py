@@ -11,6 +11,7 @@ from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -132,7 +133,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     """Tic-tac-toe between two policy ids, each trained by its learner; the weights of both."""
     spec = game_spec("tic_tac_toe")
     lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
-    pool = NativePool("tic_tac_toe", {}, lineup, slots=16, groups=2, threads=0, seed=4)
+    pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=16, groups=2, threads=0, seed=4))
     # Memory of different shapes: nothing of one policy fits the other.
     configs = {first: EncoderConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)}
     configs[second] = EncoderConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)

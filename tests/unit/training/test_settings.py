@@ -32,7 +32,7 @@ def structs(kind: mi.Type) -> Iterator[mi.StructType]:
             yield from structs(struct)
 
 
-def test_every_setting_has_a_place_in_the_table() -> None:
+def test_every_setting_is_in_the_table() -> None:
     there = {s.cls.__name__: {f.encode_name for f in s.fields} - TABLES for s in structs(preset_type())}
     assert {name: set(fields) for name, fields in TABLE.items()} == there
     assert {f.encode_name for s in structs(preset_type()) if s.cls is Preset for f in s.fields} == {
@@ -47,7 +47,7 @@ def test_a_setting_has_an_effect(struct: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("base", [BOTS, SELF], ids=["appo", "alphazero"])
-def test_what_is_compared_repeats(base: str) -> None:
+def test_compared_runs_are_reproducible(base: str) -> None:
     """Or any two runs would differ, and every setting seem to have an effect."""
     preset = parse_preset(base.encode(), "base").preset
     assert run(preset) == run(preset)

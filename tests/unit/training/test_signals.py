@@ -49,7 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Of the process that runs the tests, which a signal with its default action would end."""
+    """Protect the process of the tests, which a signal with its default action would end."""
     before = {s: signal.getsignal(s) for s in SIGNALS}
     for number in SIGNALS:  # a shell's own start: SIGINT raises, the others end the process
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _unhandled)
@@ -175,7 +175,7 @@ def test_workers_leave_signals_to_a_whole_job_to_their_parent() -> None:
         assert signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL)
 
 
-def test_handlers_are_put_back() -> None:
+def test_signal_handlers_are_restored() -> None:
     came: list[int] = []
     before = {s: signal.getsignal(s) for s in SIGNALS}
     with on_stop(lambda number, frame: came.append(number)):
@@ -185,7 +185,7 @@ def test_handlers_are_put_back() -> None:
     assert {s: signal.getsignal(s) for s in SIGNALS} == before
 
 
-def test_a_stopped_process_of_a_sweep_ends_when_it_is_told_to(tmp_path: Path) -> None:
+def test_a_stopped_process_of_a_sweep_ends_on_a_signal(tmp_path: Path) -> None:
     words = ("train", "tic_tac_toe", "--run-dir", str(tmp_path / "run"), "--quiet", "--run.max-minutes", "9")
     process = launch(Command("train", words), tmp_path / "lock", tmp_path / "log")
     assert process is not None

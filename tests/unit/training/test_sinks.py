@@ -40,7 +40,7 @@ def started(run: Path) -> TensorBoardSink:
 
 
 def scalars(directory: Path, tag: str) -> list[tuple[int, float]]:
-    """What TensorBoard reads."""
+    """Return the scalars that TensorBoard reads."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     reader = EventAccumulator(str(directory))
@@ -57,9 +57,7 @@ def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
     assert scalars(tmp_path / "run" / "tensorboard", "rollout/win_rate/random") == [(100, 0.25), (200, 0.25)]
 
 
-def test_a_disk_that_fills_costs_records_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_costs_only_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sink = started(tmp_path / "run")
     sink.update(metrics(100))
     real_open = os.fdopen
@@ -107,7 +105,7 @@ def resumed(run: Path) -> TensorBoardSink:
 
 
 @pytest.mark.parametrize("saved", [(), (100,), (100, 200), (100, 200, 300, 400)])
-def test_curves_do_not_go_back_after_a_resume(
+def test_steps_of_curves_never_fall_after_a_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[int, ...]
 ) -> None:
     """Killed after step 400, resumed from a checkpoint, twice within one second, with a clock set back."""

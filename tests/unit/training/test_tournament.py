@@ -1,4 +1,4 @@
-"""Tables of results: who meets whom, and what comes of it."""
+"""Tournaments: pairings, tables of results and ratings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_better_players_are_rated_higher() -> None:
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_the_versions_of_a_run_and_neighbours(tmp_path: Path) -> None:
+def test_the_versions_of_a_run_meet_their_neighbours(tmp_path: Path) -> None:
     run = tmp_path / "run"
     start_run(parse_preset(TOML.encode(), "test").preset, run)
     names = expand(f"{run}@all", 99)
@@ -74,7 +74,7 @@ def test_the_versions_of_a_run_and_neighbours(tmp_path: Path) -> None:
     assert [list(row) for row in table.matches] == [[0, 4, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4], [0, 0, 4, 0]]
 
 
-def test_refusals() -> None:
+def test_wrong_players_are_refused() -> None:
     with pytest.raises(ConfigError, match="two players"):
         tournament(["random"], game="tic_tac_toe")
     with pytest.raises(ConfigError, match="random: named twice"):

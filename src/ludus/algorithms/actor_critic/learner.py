@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -11,10 +12,8 @@ from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
 from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.config import ActorCriticConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
-from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult, mean_of, passes
 from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
-from ludus.algorithms.samples import Index
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
@@ -49,11 +48,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
     def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
         rate = learning_rate_at(config, progress) * RATE_STEP**self._rate_steps
-        entropy = self._entropy_coefficient(progress)
-
-        def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
-            return self._loss(batch, network, part, entropy)
-
+        loss = functools.partial(self._loss, batch, entropy_coefficient=self._entropy_coefficient(progress))
         optimiser: Optimiser = self.optimiser
         if self._value_only:
             optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())

@@ -142,6 +142,9 @@ class BenchTrain(msgspec.Struct, frozen=True):
     )
 
     preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    method: Annotated[
+        str, option("Python file with the learning method to train by (sets algorithm.name)", "FILE.py")
+    ] = ""
     seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 20.0
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -150,8 +153,9 @@ class BenchTrain(msgspec.Struct, frozen=True):
         """Train for the measuring time, print the rates and return the exit code."""
         from ludus.presets.file import load_preset
         from ludus.presets.game_checks import check_game
+        from ludus.presets.method_file import with_method
 
-        loaded = load_preset(self.preset, self.overrides)
+        loaded = load_preset(self.preset, with_method(self.method, self.overrides))
         check_game(loaded)
         from ludus.bench.training import bench_train
 
@@ -196,6 +200,7 @@ def pool_ticks_per_s(
 ) -> float:
     """Ticks per second of the pool with bots in every seat, with ``matches`` matches per thread."""
     from ludus.flow import Controller, Lineup, SeatPlan
+    from ludus.flow.pool_options import PoolOptions
     from ludus.pool.native import NativePool
 
     plans = tuple(SeatPlan((Controller(bot=bot),), frame_skip=frame_skip) for bot in bots)
@@ -205,11 +210,9 @@ def pool_ticks_per_s(
         game,
         params,
         Lineup(plans, rotate=False),
-        slots=matches * threads * groups,
-        groups=groups,
-        threads=workers,
-        seed=seed,
-        num_matches=2**40,
+        PoolOptions(
+            slots=matches * threads * groups, groups=groups, threads=workers, seed=seed, num_matches=2**40
+        ),
     ) as pool:
         started, before = time.perf_counter(), pool.stats().ticks
         while (elapsed := time.perf_counter() - started) < seconds:

@@ -12,7 +12,7 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 
 if TYPE_CHECKING:
-    from ludus.games.replays import ReplayInfo as ReplayFacts
+    from ludus.games.replays import ReplayInfo
 
 MAX_BYTES = 64 << 20
 FILE = positional("a replay (.ludus)", "FILE")
@@ -34,7 +34,7 @@ def read_replay(name: str) -> bytes:
         raise UserError(f"{error}; this is no replay") from None
 
 
-class ReplayInfo(msgspec.Struct, frozen=True):
+class ReplayShow(msgspec.Struct, frozen=True):
     """Show what a replay holds: game, seed, players, length, outcome."""
 
     EXAMPLES: ClassVar = ("ludus replay info match.ludus",)
@@ -74,7 +74,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
         return DONE
 
 
-def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
+def _hosted_rows(info: ReplayInfo) -> list[tuple[str, str]]:
     """Return the rows for games written in Python."""
     if info.format == 1:
         return []

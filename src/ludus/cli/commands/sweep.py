@@ -43,6 +43,9 @@ class Sweep(msgspec.Struct, frozen=True):
 
     sweep: Annotated[str, positional("a sweep file (TOML)", "FILE")]
     run_dir: Annotated[str, option("directory of the sweep (default: runs/NAME of the file)", "DIR")] = ""
+    method: Annotated[
+        str, option("Python file with a learning method that presets or cells name", "FILE.py")
+    ] = ""
     workers: Annotated[
         Natural, option("runs at a time (default: the file's, else as many as processors)", "N")
     ] = 0
@@ -53,12 +56,15 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Train the runs, or print them with ``--explain``, and return the exit code."""
+        from ludus.games.names import typed
+        from ludus.presets.method_file import load_method
         from ludus.training.sweep.config import preset_hashes, read_sweep
         from ludus.training.sweep.plan import check_sweep
         from ludus.training.sweep.search import check_search
 
+        file = load_method(typed(self.method)) if self.method else None
         config = read_sweep(self.sweep, self.overrides)
-        hashes = preset_hashes(config)
+        hashes = preset_hashes(config) | ({file.path: file.sha256} if file is not None else {})
         cells = check_sweep(config)
         if config.search == "tpe":
             check_search(config.source)

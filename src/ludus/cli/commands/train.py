@@ -17,11 +17,13 @@ from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.game_checks import check_game, effective_params
+from ludus.presets.method_file import with_method
 from ludus.presets.options import ends_with, option_of
 from ludus.training.changes import RESUMABLE, options, run_settings
-from ludus.training.run_game import resumed_code
+from ludus.training.trusted_code import resumed_code, resumed_method
 
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
+METHOD = option("Python file with the learning method to train by (sets algorithm.name)", "FILE.py")
 
 
 class Train(msgspec.Struct, frozen=True):
@@ -49,6 +52,7 @@ class Train(msgspec.Struct, frozen=True):
         "ludus train tic_tac_toe",
         "ludus train minirts --run.max-minutes 3 --run.seed 7",
         "ludus train gymnasium/LunarLander-v3 --learning-rate 3e-4",
+        "ludus train tic_tac_toe --method ./reinforce.py",
         "ludus train minirts --explain > mine.toml",
     )
 
@@ -61,6 +65,7 @@ class Train(msgspec.Struct, frozen=True):
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset or game>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
+    method: Annotated[str, METHOD] = ""
     explain: Annotated[
         bool, option("print all effective settings with their origin and the network, and exit")
     ] = False
@@ -70,7 +75,7 @@ class Train(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Train, or print the settings with ``--explain``, and return the exit code."""
-        loaded = load_preset(self.preset, self.overrides)
+        loaded = load_preset(self.preset, with_method(self.method, self.overrides))
         spec = check_game(loaded)
         if loaded.note:
             console.note(loaded.note)
@@ -98,8 +103,8 @@ class Resume(msgspec.Struct, frozen=True):
 
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
     so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
-    nor installed is loaded if you started the run on this machine, or if --game names it; so is a teacher
-    in Python, which --teacher names.
+    nor installed is loaded if you started the run on this machine, or if --game names it; so is a learning
+    method from a file, which --method names, and a teacher in Python, which --teacher names.
     """
 
     EXAMPLES: ClassVar = (
@@ -114,6 +119,9 @@ class Resume(msgspec.Struct, frozen=True):
     teacher: Annotated[
         str, option("Python file of the run's teacher, if the run was started elsewhere", "FILE.py")
     ] = ""
+    method: Annotated[
+        str, option("Python file of the run's method, if the run was started elsewhere", "FILE.py")
+    ] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -127,6 +135,7 @@ class Resume(msgspec.Struct, frozen=True):
         overrides = resumable(self.overrides)
         from ludus.storage.rundir import RunDirectory
 
+        resumed_method(RunDirectory(run_dir), self.method)
         loaded = run_settings(RunDirectory(run_dir), overrides)
         preset = resumed_code(run_dir, loaded.preset, self.game, self.teacher)
         loaded = msgspec.structs.replace(loaded, preset=preset)
@@ -145,6 +154,7 @@ class Resume(msgspec.Struct, frozen=True):
                 more=changed if overrides else None,
                 game=self.game,
                 teacher=self.teacher,
+                method=self.method,
             )
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
@@ -185,7 +195,7 @@ def print_explained(
     """
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
-    settings: list[Explained] = explain(whole)
+    settings: list[EffectiveValue] = explain(whole)
     network = explained_network(loaded, spec)
     if as_json:
         console.document({"preset": loaded.source, "settings": settings, "network": network})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-#: First part of a reference -> module with ``maker(name, params)``, extra of the package, what it hosts.
+#: First part of a reference -> module with ``maker(name, params)``, extra of the package, hosted games.
 ADAPTERS: dict[str, tuple[str, str, str]] = {
-    "gymnasium": ("ludus.games.adapters.gymnasium", "gymnasium", "any environment that Gymnasium knows"),
+    "gymnasium": ("ludus.games.adapters.gymnasium", "gymnasium", "any registered environment"),
     "pettingzoo": ("ludus.games.adapters.pettingzoo", "pettingzoo", "parallel and AEC environments"),
     "atari": ("ludus.games.adapters.atari", "atari", "the games of the Arcade Learning Environment"),
     "openspiel": ("ludus.games.adapters.open_spiel", "open-spiel", "sequential and simultaneous games"),

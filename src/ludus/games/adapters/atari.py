@@ -30,7 +30,7 @@ _PARAMS = (
     ParamSpec("stack", "integer", "4", 1, 16, meaning="observed pictures, the newest last"),
     ParamSpec("size", "integer", "84", 16, 160, meaning="height and width of a picture"),
     ParamSpec("sticky", "real", "0.0", 0, 1, meaning="chance that a frame repeats the action before it"),
-    ParamSpec("noop_max", "integer", "30", 0, 1000, meaning="a match begins with 0 to so many idle frames"),
+    ParamSpec("noop_max", "integer", "30", 0, 1000, meaning="most idle frames at the start of a match"),
     ParamSpec(
         "episodic_life", "text", "false", choices=("false", "true"), meaning="a lost life ends the match"
     ),
@@ -75,8 +75,8 @@ class AtariGame:
         """Start a match with no-op frames drawn from ``seed``, or continue after a lost life."""
         ale, maker = self._ale, self._maker
         self._rng = np.random.default_rng(seed)
-        goes_on = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
-        if goes_on:
+        continues = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
+        if continues:
             self._wait(self._actions[0])
         else:
             self._frame_count = 0

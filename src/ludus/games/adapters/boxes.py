@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Box
 
 NONE = OPEN / 2.0
-#: Integers of one number. ``u`` is a float32, so ``p`` tells apart some 2**25 places.
+#: Integers of one number. ``u`` is a float32, so ``p`` has some 2**25 distinct values.
 MAX_INTEGERS = 1 << 24
 #: Largest magnitude of an integer, which a head's float64 bounds hold exactly.
 MAX_INTEGER = 1 << 53
@@ -105,7 +105,7 @@ def _head(name: str, box: Box[Any], low: Any, high: Any) -> HeadSpec:
 class HeadNumbers:
     """Decisions of ``K`` heads as the numbers for the game (see :class:`HeadSpec`).
 
-    What stands at heads that are not continuous means nothing.
+    The numbers of heads that are not continuous are meaningless.
     """
 
     def __init__(self, heads: Sequence[HeadSpec]) -> None:

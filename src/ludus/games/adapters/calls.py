@@ -10,7 +10,7 @@ RESET = "reset(self, *, seed=None, options=None)"
 STEP = "observation, reward, terminated, truncated, info"
 
 
-def begun(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tuple[Any, Any]:
+def reset_env(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tuple[Any, Any]:
     """Call ``reset(seed=seed)`` of an environment.
 
     Args:
@@ -41,7 +41,7 @@ def begun(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tupl
     return given[0], given[1]
 
 
-def stepped(error: ValueError) -> ValueError:
+def step_error(error: ValueError) -> ValueError:
     """Return ``error`` of a step, reworded if the step returned a wrong number of values."""
     if "to unpack (expected 5" not in str(error):
         return error

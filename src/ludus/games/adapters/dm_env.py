@@ -15,7 +15,7 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
-from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.masks import MASK, Masks, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -80,7 +80,7 @@ class DmEnvGame:
 
     def legal(self, seat: int, out: Bytes) -> None:
         """Write the legality that the last observation contains; all legal without a mask."""
-        self._maker.masks.write(given(self._step.observation, None), out)
+        self._maker.masks.write(masks_in(self._step.observation, None), out)
 
     def mismatch(self, seat: int) -> str:
         """Describe the first part of the last observation that is not in its spec; empty if none."""
@@ -99,7 +99,7 @@ class DmEnvMaker:
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         """Create the environment once and declare its spec. Raises ``ValueError`` if it cannot be hosted."""
-        import dm_env  # noqa: F401 - said here, not in the first match
+        import dm_env  # noqa: F401 - fails here, not in the first match
 
         module_name, colon, attribute = name.partition(":")
         if not colon:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import begun, stepped
-from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.masks import MASK, Masks, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation
@@ -64,7 +64,7 @@ class GymnasiumGame:
 
     def reset(self, seed: int) -> None:
         """Start a match with ``seed``. Raises ``ValueError`` for a ``reset`` of another form."""
-        self._value, self._info = begun(self._env.reset, self._env.unwrapped.reset, seed)
+        self._value, self._info = reset_env(self._env.reset, self._env.unwrapped.reset, seed)
 
     def to_act(self) -> Sequence[int]:
         """Return the only seat."""
@@ -76,7 +76,7 @@ class GymnasiumGame:
         try:
             self._value, self._reward, terminated, truncated, self._info = self._step(action)
         except ValueError as error:
-            raise stepped(error) from error
+            raise step_error(error) from error
         if terminated is not False or truncated is not False:
             terminated, truncated = flag("terminated", terminated), flag("truncated", truncated)
         self.truncated = truncated and not terminated
@@ -96,7 +96,7 @@ class GymnasiumGame:
 
     def legal(self, seat: int, out: Bytes) -> None:
         """Write the legality from the last observation or info; all legal without a mask."""
-        self._masks.write(given(self._value, self._info), out)
+        self._masks.write(masks_in(self._value, self._info), out)
 
     def mismatch(self, seat: int) -> str:
         """Describe how the last observation or a space differs from the declared spaces; empty if it fits."""
@@ -194,7 +194,7 @@ class GymnasiumMaker:
         layouts = settings(values)
         values.pop(PICTURE_LAYOUT.name, None)
         self._kwargs: dict[str, Any] = dict(values)
-        with warnings.catch_warnings(record=True) as warned:  # of an old version, said where it can be made
+        with warnings.catch_warnings(record=True) as warned:  # of an old version, shown again below
             warnings.simplefilter("always")
             env = self._environment()
         for one in {str(warning.message): warning for warning in warned}.values():
@@ -207,8 +207,8 @@ class GymnasiumMaker:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             self.masks = Masks(self.actions)
             labels = _labels(env)
-            value, info = begun(env.reset, env.unwrapped.reset, 0)
-            self._masked = bool(given(value, info))
+            value, info = reset_env(env.reset, env.unwrapped.reset, 0)
+            self._masked = bool(masks_in(value, info))
         finally:
             close_quietly(env)
         heads = self.actions.heads
@@ -285,7 +285,7 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
             "text",
             "auto",
             choices=("auto", "no"),
-            meaning="use the library's own batched environment where there is one",
+            meaning="use the library's own batched environment if it has one",
         )
     )
     return [*out, PICTURE_LAYOUT]

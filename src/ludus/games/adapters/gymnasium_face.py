@@ -10,7 +10,7 @@ import numpy as np
 from ludus.flow.slab import Array
 from ludus.flow.spec import TensorSpec
 from ludus.games.adapters.gymnasium import GymnasiumMaker
-from ludus.games.adapters.masks import Given, given
+from ludus.games.adapters.masks import StepMask, masks_in
 from ludus.games.adapters.spaces import at
 from ludus.games.exports.values import mask_rows
 from ludus.games.python_game import Bytes, Ints
@@ -61,7 +61,7 @@ class GymnasiumFace:
             return mask_rows(self._spec, mask, count)
         out = np.ones((count or 1, self._spec.mask_size), np.uint8)
         for row, member in zip(out, self._members(observation, count), strict=True):
-            self._masks.write(given(member, None) if mask is None else (Given(mask, "mask"),), row)
+            self._masks.write(masks_in(member, None) if mask is None else (StepMask(mask, "mask"),), row)
         return out
 
     def actions(self, decisions: Ints, count: int | None) -> Any:

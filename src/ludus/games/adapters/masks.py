@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MASK = "action_mask"
 
 
-class Given:
+class StepMask:
     """Mask of one step, and the place where the environment returned it."""
 
     __slots__ = ("mask", "where")
@@ -43,15 +43,15 @@ class Given:
         self.mask, self.where = mask, where
 
 
-def given(observation: Any, info: Any) -> tuple[Given, ...]:
+def masks_in(observation: Any, info: Any) -> tuple[StepMask, ...]:
     """Return the masks of a step: none, one, or both."""
-    found: tuple[Given, ...] = ()
+    found: tuple[StepMask, ...] = ()
     if info and isinstance(info, Mapping) and info.get(MASK) is not None:
-        found = (Given(info[MASK], f"info[{MASK!r}]"),)
+        found = (StepMask(info[MASK], f"info[{MASK!r}]"),)
     if type(observation) is np.ndarray or not isinstance(observation, Mapping):
         return found
     if observation.get(MASK) is not None:
-        found += (Given(observation[MASK], f"observation[{MASK!r}]"),)
+        found += (StepMask(observation[MASK], f"observation[{MASK!r}]"),)
     return found
 
 
@@ -62,16 +62,16 @@ class Masks:
         """Prepare the parts of an action space, in the order of its heads."""
         self._space = actions.space
         ends = np.cumsum([0, *(head.size for head in actions.heads)]).tolist()
-        self._spans = [slice(begin, end) for begin, end in pairwise(ends)]
+        self._spans = [slice(start, end) for start, end in pairwise(ends)]
         self._names = [head.name for head in actions.heads]
         self._parts = [heads for _, _, heads in actions.parts]
         self._plain = actions.discrete
         self.size: int = ends[-1]
         self._flat = not any(_is_box(leaf) for _, leaf, _ in actions.parts)
 
-    def write(self, masks: Sequence[Given], out: Bytes) -> None:
+    def write(self, masks: Sequence[StepMask], out: Bytes) -> None:
         """Write the legality that ``masks`` contain to ``out: uint8[A]``. Raises ``ValueError``."""
-        if self._plain and len(masks) == 1 and self._written(masks[0].mask, out):
+        if self._plain and len(masks) == 1 and self._write_plain(masks[0].mask, out):
             return
         out[...] = 1
         for number, step in enumerate(masks):
@@ -83,7 +83,7 @@ class Masks:
             else:
                 self._write(step, out)
 
-    def _written(self, mask: Any, out: Bytes) -> bool:
+    def _write_plain(self, mask: Any, out: Bytes) -> bool:
         """Write the usual mask of one Discrete without further checks. False if it is not one."""
         if type(mask) is not np.ndarray or mask.shape != out.shape or mask.dtype.itemsize != 1:
             return False
@@ -92,7 +92,7 @@ class Masks:
         out[...] = mask
         return bool(out.max() == 1)
 
-    def _write(self, step: Given, out: Bytes) -> None:
+    def _write(self, step: StepMask, out: Bytes) -> None:
         mask, where = step.mask, step.where
         if self._flat and not isinstance(mask, Mapping) and _is_flat(mask):
             vector = array_of(where, mask)
@@ -146,10 +146,10 @@ class Masks:
         total = int(counts.sum())
         if mask is not None and counts.ndim == 1 and _is_flat(mask) and np.shape(mask) == (total,):
             bits = _bits(mask, (total,), where)
-            begin = 0
+            start = 0
             for count in counts.tolist():
-                out[next(spans)] = bits[begin : begin + count]
-                begin += count
+                out[next(spans)] = bits[start : start + count]
+                start += count
             return
         each = _parts_of(mask, len(counts), where)
         for i, count in enumerate(counts):

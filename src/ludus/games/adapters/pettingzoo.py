@@ -18,8 +18,8 @@ import numpy as np
 from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import begun, stepped
-from ludus.games.adapters.masks import MASK, Given, Masks, given
+from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.masks import MASK, Masks, StepMask, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -43,7 +43,7 @@ from ludus.games.typed_import import import_typed
 
 FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras of the same names
 _API = ParamSpec(
-    "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
+    "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two APIs is used"
 )
 
 
@@ -57,13 +57,13 @@ class _Seats:
         self._seat = {name: seat for seat, name in enumerate(self._names)}
         seats = len(self._names)
         self._values: list[Any] = [None] * seats
-        self._masks: list[Sequence[Given]] = [()] * seats
+        self._masks: list[Sequence[StepMask]] = [()] * seats
         self._ends = np.zeros(seats, np.uint8)
         self._earned = np.zeros(seats, np.float32)
         self._total = np.zeros(seats, np.float64)
         self.truncated = False
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._earned[...] = 0.0
         self._total[...] = 0.0
         self._values = [None] * len(self._names)
@@ -109,7 +109,7 @@ class _Seats:
 
     def _keep(self, agent: str, value: Any, info: Any) -> None:
         seat = self._seat_of(agent)
-        self._masks[seat] = given(value, info)
+        self._masks[seat] = masks_in(value, info)
         self._values[seat] = value
 
     def rewards(self, out: Floats) -> None:
@@ -154,8 +154,8 @@ class ParallelGame(_Seats):
     def reset(self, seed: int) -> None:
         """Start a match with ``seed``. Raises ``ValueError`` for a ``reset`` of another form."""
         own = getattr(self._env, "unwrapped", self._env).reset
-        values, infos = begun(self._env.reset, own, seed)
-        self._begin()
+        values, infos = reset_env(self._env.reset, own, seed)
+        self._clear()
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
 
@@ -170,7 +170,7 @@ class ParallelGame(_Seats):
         try:
             values, rewards, terminations, truncations, infos = self._env.step(chosen)
         except ValueError as error:
-            raise stepped(error) from error
+            raise step_error(error) from error
         self._earned[...] = 0.0
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
@@ -187,7 +187,7 @@ class TurnGame(_Seats):
     def reset(self, seed: int) -> None:
         """Start a match with ``seed``."""
         self._env.reset(seed=seed)
-        self._begin()
+        self._clear()
         for agent in self._env.agents:
             self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
 
@@ -252,7 +252,7 @@ class PettingZooMaker:
         values = typed_params(declared, params)
         api = values.pop("api", "auto")
         if api == "parallel" and parallel is None or api == "aec" and turns is None:
-            raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such face")
+            raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such API")
         self._turns = api == "aec" or parallel is None
         self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
         self._layouts = settings(values)
@@ -299,7 +299,7 @@ class PettingZooMaker:
                 len(t.shape) != 1 or t.dtype != "f32" for t in flat
             ):
                 raise UnsupportedSpace(
-                    f"agents see different things ({seen[0]} and {seen[-1]}); "
+                    f"agents have different observation spaces ({seen[0]} and {seen[-1]}); "
                     "only flat vectors of numbers are padded"
                 )
             self._lengths = [t.shape[0] for t in flat]
@@ -310,7 +310,7 @@ class PettingZooMaker:
         heads = max((a.heads for a in self._actions), key=lambda h: sum(x.size for x in h))
         if any(a.heads != heads for a in self._actions) and not all(a.discrete for a in self._actions):
             raise UnsupportedSpace(
-                "agents act differently; only Discrete spaces of different sizes are padded"
+                "agents have different action spaces; only Discrete spaces of different sizes are padded"
             )
         self._heads = heads
 

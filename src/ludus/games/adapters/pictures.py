@@ -1,4 +1,4 @@
-"""Pictures: which boxes are planes of a picture, and in what order their axes stand.
+"""Pictures: recognition of boxes that are pictures, and the order of their axes.
 
 ``auto``   Boxes of bytes with two axes [H, W] or three, [H, W, C] or [C, H, W]. The sides H and W are
            neighbours of at least 8 pixels each. If both orders are possible, the sides are the neighbours

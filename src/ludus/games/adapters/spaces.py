@@ -241,13 +241,13 @@ class Actions:
         self.parts: list[tuple[Path, Space[Any], slice]] = []
         self._boxes: dict[int, BoxNumbers] = {}
         for path, leaf in leaves(space):
-            begin, name = len(self.heads), _name(path, "action")
+            first, name = len(self.heads), _name(path, "action")
             if isinstance(leaf, spaces.Box):
-                self._boxes[begin] = BoxNumbers(name, leaf)
-                self.heads += self._boxes[begin].heads
+                self._boxes[first] = BoxNumbers(name, leaf)
+                self.heads += self._boxes[first].heads
             else:
                 self.heads += _choices(name, leaf)
-            self.parts.append((path, leaf, slice(begin, len(self.heads))))
+            self.parts.append((path, leaf, slice(first, len(self.heads))))
         if not self.heads or len(self.heads) > MAX_HEADS:
             count = len(self.heads)
             raise UnsupportedSpace(f"the action space {space} has {count} heads, expected 1 to {MAX_HEADS}")

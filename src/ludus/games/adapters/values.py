@@ -107,7 +107,7 @@ def difference(space: Space[Any], value: Any, where: str) -> str:
 
     Args:
         space: A space of fixed size.
-        value: What the environment returned for it.
+        value: The environment's value for it.
         where: Name of the value, such as ``observation``; parts are named like ``observation['a'][0]``.
     """
     from gymnasium import spaces

@@ -23,8 +23,8 @@ from ludus.native import core
 
 _PARAMS = (
     ParamSpec("frame_skip", "integer", "4", 1, 100, meaning="tics that a decision is held for"),
-    ParamSpec("height", "integer", "72", 8, 120, meaning="of what is seen, pixels"),
-    ParamSpec("width", "integer", "128", 8, 160, meaning="of what is seen, pixels"),
+    ParamSpec("height", "integer", "72", 8, 120, meaning="of the observed screen, pixels"),
+    ParamSpec("width", "integer", "128", 8, 160, meaning="of the observed screen, pixels"),
     ParamSpec("colour", "text", "true", choices=("false", "true"), meaning="red, green and blue, else grey"),
     ParamSpec(
         "actions",
@@ -41,7 +41,7 @@ _PARAMS = (
 _SCREEN = (120, 160)
 
 
-class Eyes:
+class VizdoomSeat:
     """One player's observations, and the buttons of its decisions."""
 
     def __init__(self, maker: VizdoomMaker, buttons: int) -> None:
@@ -96,7 +96,7 @@ class VizdoomGame:
         self.spec, self._maker = maker.spec, maker
         self._game = maker.engine()
         self._game.init()
-        self._eyes = maker.eyes()
+        self._interface = maker.seat()
         self._reward = 0.0
         self.truncated = False
 
@@ -105,7 +105,7 @@ class VizdoomGame:
         self._game.set_seed(seed)
         self._game.new_episode()
         self.truncated = False
-        self._eyes.look(self._game)
+        self._interface.look(self._game)
 
     def to_act(self) -> Sequence[int]:
         """Return the only seat."""
@@ -114,10 +114,10 @@ class VizdoomGame:
     def step(self, actions: Ints) -> bool:
         """Hold the decision for ``frame_skip`` tics. True when the episode is finished."""
         game = self._game
-        self._reward = game.make_action(self._eyes.press(actions[0]), self._maker.frame_skip)
+        self._reward = game.make_action(self._interface.press(actions[0]), self._maker.frame_skip)
         over = bool(game.is_episode_finished())
         self.truncated = over and bool(game.is_episode_timeout_reached())
-        self._eyes.look(game)
+        self._interface.look(game)
         return over
 
     def rewards(self, out: Floats) -> None:
@@ -130,7 +130,7 @@ class VizdoomGame:
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the screen and the game variables."""
-        self._eyes.write(out)
+        self._interface.write(out)
 
     def close(self) -> None:
         """End the engine."""
@@ -173,7 +173,7 @@ class VizdoomMaker:
             low=0,
             high=255,
             scale=1 / 255,
-            meaning="what is seen",
+            meaning="the screen",
         )
         seen = [screen]
         if names:
@@ -216,9 +216,9 @@ class VizdoomMaker:
         game.set_doom_config_path(os.devnull)
         return game
 
-    def eyes(self) -> Eyes:
+    def seat(self) -> VizdoomSeat:
         """Create the observations and buttons of one player."""
-        return Eyes(self, self._buttons)
+        return VizdoomSeat(self, self._buttons)
 
     def make(self) -> PythonGame:
         """Create a game of one player, or a match of several."""

@@ -42,7 +42,7 @@ HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv
 _stuck: set[Future[object]] = set()
 
 
-class Player(Protocol):
+class SeatInterface(Protocol):
     """One seat's observations, and the buttons of its decisions."""
 
     def look(self, game: Any) -> None:
@@ -58,7 +58,7 @@ class Player(Protocol):
         ...
 
 
-class Settings(Protocol):
+class Scenario(Protocol):
     """A scenario for ``players``, which starts its engines: ``vizdoom.VizdoomMaker``."""
 
     spec: GameSpec
@@ -71,7 +71,7 @@ class Settings(Protocol):
         """Create a DoomGame that is not started yet."""
         ...
 
-    def eyes(self) -> Player:
+    def seat(self) -> SeatInterface:
         """Create the observations and buttons of one player."""
         ...
 
@@ -84,14 +84,14 @@ class VizdoomMatch:
     :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
 
-    def __init__(self, maker: Settings) -> None:
+    def __init__(self, maker: Scenario) -> None:
         """Start a thread for each seat; engines start with the first match."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._threads = SeatThreads(seats, "vizdoom-seat")
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
-        self._eyes = [maker.eyes() for _ in range(seats)]
+        self._interfaces = [maker.seat() for _ in range(seats)]
         self._earned = np.zeros(seats, np.float32)
         self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last decision
         self._now = np.zeros((seats, 2))
@@ -111,10 +111,10 @@ class VizdoomMatch:
         self._stop()
         check_process()
         self._tics, self.truncated = 0, False
-        self._barrier = threading.Barrier(len(self._eyes))
+        self._barrier = threading.Barrier(len(self._interfaces))
         self._done[:] = [0] * len(self._done)
         before = engine_processes()
-        self._games = [self._maker.engine() for _ in self._eyes]
+        self._games = [self._maker.engine() for _ in self._interfaces]
         # An engine makes this folder when it starts; two that make it at the same time end the process.
         with contextlib.suppress(OSError):
             os.makedirs("_vizdoom", exist_ok=True)
@@ -128,21 +128,21 @@ class VizdoomMatch:
             game.set_seed(seed)
         try:
             with yielding():
-                self._together("start", self._begin, START_S, before)
+                self._together("start", self._start, START_S, before)
         finally:
             self._engines |= engine_processes() - before
         self._score[...] = self._now
 
     def to_act(self) -> Sequence[int]:
         """Return all seats."""
-        return range(len(self._eyes))
+        return range(len(self._interfaces))
 
     def step(self, actions: Ints) -> bool:
         """Play one decision of every seat. True when ``match_tics`` are played."""
         if not self._games:
             raise RuntimeError("the engines of this match are gone")
-        for game, eyes, action in zip(self._games, self._eyes, actions, strict=True):
-            game.set_action(eyes.press(action))
+        for game, interface, action in zip(self._games, self._interfaces, actions, strict=True):
+            game.set_action(interface.press(action))
         self._skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
         self._done[:] = [0] * len(self._done)
         self._together("tic", self._advance, self._maker.tic_s)
@@ -163,16 +163,16 @@ class VizdoomMatch:
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the seat's screen and game variables."""
-        self._eyes[seat].write(out)
+        self._interfaces[seat].write(out)
 
     def close(self) -> None:
         """End the engines and the threads."""
         self._stop()
         self._threads.close()
 
-    # What a seat's own thread does:
+    # The methods that run in a seat's own thread:
 
-    def _begin(self, seat: int) -> None:
+    def _start(self, seat: int) -> None:
         game = self._games[seat]
         game.init()
         self._look(seat, game)
@@ -197,7 +197,7 @@ class VizdoomMatch:
 
         frags = game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
         self._now[seat] = game.get_total_reward(), frags
-        self._eyes[seat].look(game)
+        self._interfaces[seat].look(game)
 
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
@@ -212,7 +212,7 @@ class VizdoomMatch:
         broken = {seat: e for seat, e in errors.items() if e is not None}
         if not late and not broken:
             return
-        # Who waited for another seat has not failed. Where a seat has, the others may yet finish their tic.
+        # A seat that waited for another has not failed. Where one has, the others may yet finish their tic.
         waited = {seat for seat, e in broken.items() if isinstance(e, threading.BrokenBarrierError)}
         if len(waited) < len(broken):
             _, late = wait(late, limit_s)
@@ -252,15 +252,15 @@ def check_process() -> None:
 
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
-    said = []
+    reasons = []
     if frozen:
-        said.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
+        reasons.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
     for seat, error in sorted(broken.items()):
         text = str(error).strip().splitlines()
-        said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
-    if not said:  # all engines finished, but one had timed out
-        said.append(f"a seat needed longer than {limit_s:g} s for a {what}")
-    return f"{what}: " + "; ".join(said)
+        reasons.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
+    if not reasons:  # all engines finished, but one had timed out
+        reasons.append(f"a seat needed longer than {limit_s:g} s for a {what}")
+    return f"{what}: " + "; ".join(reasons)
 
 
 @contextlib.contextmanager

@@ -18,11 +18,12 @@ from gymnasium.vector.utils import batch_space
 
 from ludus.flow import Slab
 from ludus.flow.masks import legal_choices
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import kept_state, make_match, revive, unpack_one
+from ludus.games.exports.observations import ObservationFormat
 from ludus.games.exports.picture import Picture, picture
-from ludus.games.exports.reading import Reading
 from ludus.games.exports.spaces import Illegal, action_space, choices_of, decision_of, mask_of, possible_of
 from ludus.games.names import typed
 
@@ -42,11 +43,11 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
     Args:
         game: A game by name or reference.
         seat: The seat that the environment's agent has.
-        opponent: Who plays the other seats: a bot of the game, or ``random``.
+        opponent: Player of the other seats: a bot of the game, or ``random``.
         illegal: An illegal choice is replaced by the first legal one (``"replace"``); ``"raise"`` refuses it.
         render_mode: ``"rgb_array"``: ``render()`` returns a picture of the observation.
         frame_skip: Ticks between two decisions of the seat (0: the game's default; compiled games alone).
-        decoded: Observations are what a network reads after the game's codecs, float32 planes, rows and
+        decoded: Observations are decoded by the game's codecs as for a network, to float32 planes, rows and
             vectors, instead of the packed tensors. Needs torch.
         params: Parameters of the rules, as further keyword arguments.
     """
@@ -72,8 +73,8 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         if not 0 <= seat < spec.seats:
             raise ValueError(f"seat = {seat}: {spec.name} has seats 0 to {spec.seats - 1}")
         self.game_spec, self.seat, self._illegal = spec, seat, illegal
-        self._reading = Reading(spec, decoded=decoded)
-        self.observation_space = self._reading.space()  # type: ignore[assignment]
+        self._format = ObservationFormat(spec, decoded=decoded)
+        self.observation_space = self._format.space()  # type: ignore[assignment]
         self.action_space = action_space(spec)
 
     def reset(
@@ -111,8 +112,8 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return ``bool[choices of all heads]``, as MaskablePPO of sb3-contrib needs it.
 
-        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where
-        a head is continuous.
+        A choice of a head that depends on others is true if it is legal after some choice of those. Raises
+        ``ValueError`` if a head is continuous.
         """
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
@@ -126,7 +127,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return picture(self.game_spec, self._match.observe(self.seat))
 
     def _see(self) -> Observation:
-        return self._reading.one(self._match.observe(self.seat))
+        return self._format.one(self._match.observe(self.seat))
 
     def _info(self) -> dict[str, Any]:
         legal = self._match.legal(self.seat)
@@ -195,8 +196,8 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         self._game = game
         self._threads = threads
         self.num_envs = num_envs
-        self._reading = Reading(spec, decoded=decoded)
-        self.single_observation_space = self._reading.space()
+        self._format = ObservationFormat(spec, decoded=decoded)
+        self.single_observation_space = self._format.space()
         self.single_action_space = action_space(spec)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -218,23 +219,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return self._see(), self._info()
 
     def _make(self) -> Any:
-        return self._native.make_pool(
-            game=self._name,
-            params=self._params,
-            plans=self._plans,
-            rotate=False,
-            slots=self.num_envs,
-            groups=1,
-            threads=self._threads,
-            seed=self._seed,
-            num_matches=None,
-            autoreset="same_step",
-            truncate_ticks=0,
-            raise_errors=False,
-            record_all=False,
-            record_matches=(),
-            hash_every=100,
+        options = PoolOptions(
+            slots=self.num_envs, groups=1, threads=self._threads, seed=self._seed, on_error="truncate"
         )
+        return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the matches in their current state, for ``copy`` and other processes."""
@@ -287,10 +275,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
                 last[t.name][row] = unpack_one(t, raw[n])
         there = np.zeros(self.num_envs, np.bool_)
         there[rows] = True
-        info["final_obs"], info["_final_obs"] = self._reading.many(last), there
+        info["final_obs"], info["_final_obs"] = self._format.many(last), there
 
     def _see(self) -> Observation:
-        return self._reading.many(self._unpacked())
+        return self._format.many(self._unpacked())
 
     def _unpacked(self) -> Observation:
         out: Observation = {}

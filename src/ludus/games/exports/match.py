@@ -11,18 +11,18 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Slab, TensorSpec
 from ludus.flow.masks import check_choices, legal_choices
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import flag, over_of
+from ludus.games.numbers import flag, over_of, write_rewards
 from ludus.native import ParamError, core
 
 Decisions = npt.NDArray[np.int32]
 RANDOM = "random"  # uniform among legal choices, for the other seats
 
 
-class Match:
+class EnvMatch:
     """One match whose ``seats`` the caller plays, and the others ``opponent``: a bot, or ``random``.
 
     ``rewards, returns: float32[S]``; ``error`` is empty unless the game refused something and the match ended
@@ -66,8 +66,8 @@ def make_match(
     seats: Sequence[int] | None = None,
     opponent: str = "",
     frame_skip: int = 0,
-) -> Match:
-    """Create a match of ``game``; :meth:`Match.reset` starts it.
+) -> EnvMatch:
+    """Create a match of ``game``; :meth:`EnvMatch.reset` starts it.
 
     Args:
         game: A game by name or reference.
@@ -99,7 +99,7 @@ def unpack(spec: GameSpec, packed: Mapping[str, Array]) -> dict[str, Array]:
     return {t.name: unpack_one(t, packed[t.name]) for t in spec.observation}
 
 
-class NativeMatch(Match):
+class NativeMatch(EnvMatch):
     """A match of a compiled game, played by a pool of one slot in the calling thread."""
 
     def __init__(
@@ -163,23 +163,8 @@ class NativeMatch(Match):
         self._quiet()
 
     def _make(self, seed: int) -> core.PoolHandle:
-        return self._native.make_pool(
-            game=self._name,
-            params=self._params,
-            plans=self._plans,
-            rotate=False,
-            slots=1,
-            groups=1,
-            threads=0,
-            seed=seed,
-            num_matches=None,
-            autoreset="off",
-            truncate_ticks=0,
-            raise_errors=False,
-            record_all=False,
-            record_matches=(),
-            hash_every=100,
-        )
+        options = PoolOptions(slots=1, groups=1, threads=0, seed=seed, autoreset="off", on_error="truncate")
+        return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the match in its current state, for ``copy`` and other processes."""
@@ -288,7 +273,7 @@ def revive(fields: dict[str, Any], state: Mapping[str, Any], make: Callable[[], 
     return t
 
 
-class PythonMatch(Match):
+class PythonMatch(EnvMatch):
     """A match of a game written in Python, in this process."""
 
     def __init__(
@@ -361,7 +346,7 @@ class PythonMatch(Match):
                 if seat not in self._mine:
                     chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
             over = over_of(self._game.step(chosen))
-            earned_by(self._game, earned)
+            write_rewards(self._game, earned)
             self.rewards += earned
             if over:
                 self.over, self.truncated = True, flag("truncated", self._game.truncated)

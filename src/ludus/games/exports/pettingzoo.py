@@ -14,7 +14,7 @@ from pettingzoo import AECEnv, ParallelEnv
 
 from ludus.flow.slab import Array
 from ludus.games.exports.match import make_match
-from ludus.games.exports.reading import Reading
+from ludus.games.exports.observations import ObservationFormat
 from ludus.games.exports.spaces import (
     Illegal,
     action_space,
@@ -26,7 +26,7 @@ from ludus.games.exports.spaces import (
 Observation = dict[str, Array]
 
 
-class _Face:
+class _AgentMatch:
     """Common part of both environments: the match, the agents' names and their last observations."""
 
     def __init__(self, game: str, illegal: Illegal, decoded: bool, params: dict[str, object]) -> None:
@@ -34,20 +34,20 @@ class _Face:
         self.spec, self.illegal = self.match.spec, illegal
         self.names = [f"seat_{s}" for s in range(self.spec.seats)]
         self.seat = {name: s for s, name in enumerate(self.names)}
-        self._reading = Reading(self.spec, decoded=decoded)
+        self._format = ObservationFormat(self.spec, decoded=decoded)
         # One space per agent: each is seeded separately.
-        self.observations = {name: self._reading.space() for name in self.names}
+        self.observations = {name: self._format.space() for name in self.names}
         self.actions = {name: action_space(self.spec) for name in self.names}
         # A seat's last observation; none before its first turn.
         self.seen: dict[str, Observation] = {}
 
-    def look(self, begin: bool = False) -> None:
+    def look(self, first: bool = False) -> None:
         acting = set(self.match.to_act())
         for name, seat in self.seat.items():
-            if begin and seat not in acting:
+            if first and seat not in acting:
                 self.seen[name] = nothing(self.observations[name])
             elif seat in acting or self.match.over:
-                self.seen[name] = self._reading.one(self.match.observe(seat))
+                self.seen[name] = self._format.one(self.match.observe(seat))
 
     def info(self, name: str) -> dict[str, Any]:
         seat = self.seat[name]
@@ -79,54 +79,54 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         self, game: str, *, illegal: Illegal = "replace", decoded: bool = False, **params: object
     ) -> None:
         """Create the environment. Raises ``ValueError`` for an unknown game or parameter."""
-        self._face = _Face(game, illegal, decoded, params)
+        self._shared = _AgentMatch(game, illegal, decoded, params)
         self.metadata = {
-            "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
+            "name": f"ludus_{self._shared.spec.name}_v{self._shared.spec.version}",
             "render_modes": [],
         }
-        self.possible_agents = list(self._face.names)
+        self.possible_agents = list(self._shared.names)
         self.agents: list[str] = []
         self.render_mode = None
 
     def observation_space(self, agent: str) -> Any:
         """Return the agent's space, the same object at every call."""
-        return self._face.observations[agent]
+        return self._shared.observations[agent]
 
     def action_space(self, agent: str) -> Any:
         """Return the agent's space, the same object at every call."""
-        return self._face.actions[agent]
+        return self._shared.actions[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Start a match; equal seeds and actions give equal matches."""
-        face = self._face
-        face.match.reset(seed)
+        shared = self._shared
+        shared.match.reset(seed)
         self.agents = list(self.possible_agents)
-        face.look(begin=True)
-        return dict(face.seen), {a: face.info(a) for a in self.agents}
+        shared.look(first=True)
+        return dict(shared.seen), {a: shared.info(a) for a in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[Any, ...]:
         """Play until a seat must decide again, or the match is over for all."""
-        face = self._face
+        shared = self._shared
         if not self.agents:
             return {}, {}, {}, {}, {}
-        face.play(actions)
-        match, agents = face.match, self.agents
-        rewards = {a: float(match.rewards[face.seat[a]]) for a in agents}
+        shared.play(actions)
+        match, agents = shared.match, self.agents
+        rewards = {a: float(match.rewards[shared.seat[a]]) for a in agents}
         terminated = dict.fromkeys(agents, match.over and not match.truncated)
         truncated = dict.fromkeys(agents, match.over and match.truncated)
-        infos = {a: face.info(a) for a in agents}
+        infos = {a: shared.info(a) for a in agents}
         if match.over:
             self.agents = []
-        return dict(face.seen), rewards, terminated, truncated, infos
+        return dict(shared.seen), rewards, terminated, truncated, infos
 
     def render(self) -> None:
         """Return None: ``ludus replay to-html`` shows matches."""
 
     def close(self) -> None:
         """End the match and release its resources."""
-        self._face.match.close()
+        self._shared.match.close()
 
 
 class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
@@ -140,46 +140,46 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
     ) -> None:
         """Create the environment. Raises ``ValueError`` for an unknown game or parameter."""
         super().__init__()
-        self._face = _Face(game, illegal, decoded, params)
+        self._shared = _AgentMatch(game, illegal, decoded, params)
         self.metadata = {
-            "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
+            "name": f"ludus_{self._shared.spec.name}_v{self._shared.spec.version}",
             "render_modes": [],
             "is_parallelizable": True,
         }
-        self.possible_agents = list(self._face.names)
+        self.possible_agents = list(self._shared.names)
         self.agents: list[str] = []
         self.render_mode = None
         self._chosen: dict[str, Any] = {}
 
     def observation_space(self, agent: str) -> Any:
         """Return the agent's space, the same object at every call."""
-        return self._face.observations[agent]
+        return self._shared.observations[agent]
 
     def action_space(self, agent: str) -> Any:
         """Return the agent's space, the same object at every call."""
-        return self._face.actions[agent]
+        return self._shared.actions[agent]
 
     def observe(self, agent: str) -> Observation:
         """Return the agent's last observation, zeros before its first turn."""
-        return self._face.seen[agent]
+        return self._shared.seen[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a match; equal seeds and actions give equal matches."""
-        face = self._face
-        face.match.reset(seed)
-        face.look(begin=True)
+        shared = self._shared
+        shared.match.reset(seed)
+        shared.look(first=True)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {a: face.info(a) for a in self.agents}
+        self.infos = {a: shared.info(a) for a in self.agents}
         self._chosen = {}
         self._select()
 
     def _select(self) -> None:
-        waiting = [s for s in self._face.match.to_act() if self._face.names[s] not in self._chosen]
-        self.agent_selection = self._face.names[waiting[0]] if waiting else self.agents[0]
+        waiting = [s for s in self._shared.match.to_act() if self._shared.names[s] not in self._chosen]
+        self.agent_selection = self._shared.names[waiting[0]] if waiting else self.agents[0]
 
     def step(self, action: Any) -> None:
         """Take the selected agent's action; the match advances once all deciding seats have chosen."""
@@ -187,18 +187,18 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        face = self._face
-        match = face.match
+        shared = self._shared
+        match = shared.match
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._chosen[agent] = action
-        if all(face.names[s] in self._chosen for s in match.to_act()):
-            face.play(self._chosen)
+        if all(shared.names[s] in self._chosen for s in match.to_act()):
+            shared.play(self._chosen)
             self._chosen = {}
-            self.rewards = {a: float(match.rewards[face.seat[a]]) for a in self.agents}
+            self.rewards = {a: float(match.rewards[shared.seat[a]]) for a in self.agents}
             self.terminations = dict.fromkeys(self.agents, match.over and not match.truncated)
             self.truncations = dict.fromkeys(self.agents, match.over and match.truncated)
-            self.infos = {a: face.info(a) for a in self.agents}
+            self.infos = {a: shared.info(a) for a in self.agents}
         if not match.over:
             self._select()
         else:
@@ -210,7 +210,7 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
 
     def close(self) -> None:
         """End the match and release its resources."""
-        self._face.match.close()
+        self._shared.match.close()
 
 
 def parallel_env(game: str, **kwargs: Any) -> LudusParallelEnv:

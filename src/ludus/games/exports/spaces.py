@@ -78,7 +78,7 @@ def _bounds(head: HeadSpec) -> tuple[float, float]:
 def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
     """Return ``uint8[A]`` as ``action_space.sample(mask)`` takes it; None if a head is continuous.
 
-    Of heads that depend on others: what may be legal after some choice of those.
+    A choice of a head that depends on others is 1 if it is legal after some choice of those.
     """
     if any(h.kind != "discrete" for h in spec.heads):
         return None

@@ -60,8 +60,8 @@ class SpecFace:
                 )
             out[t.name], counts[t.name] = _packed(t, np.asarray(observation[t.name]))
         if len(set(counts.values())) > 1:
-            said = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
-            raise ValueError(f"{self.spec.name}: tensors of different batches ({said})")
+            counted = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
+            raise ValueError(f"{self.spec.name}: tensors of different batches ({counted})")
         return out, next(iter(counts.values()))
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
@@ -92,7 +92,7 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
     elif values.shape[1:] == shape and len(values) > 0:
         count, rows = len(values), values
     elif values.shape == t.packed_shape and values.dtype == t.packed_dtype:
-        return np.array(values[None]), None  # writable: torch wants it
+        return np.array(values[None]), None  # writable: torch needs it
     else:
         raise ValueError(
             f"observation {t.name}: shape {values.shape}, expected {shape}, with N in front for a batch"
@@ -140,9 +140,9 @@ def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.ui
         raise ValueError(f"{spec.name}: mask of shape {whole.shape}, expected {expected}")
     legal: npt.NDArray[np.uint8] = (whole != 0).astype(np.uint8).reshape(rows, spec.mask_size)
     if not tied:
-        begin = 0
+        start = 0
         for head in spec.heads:
-            if not legal[:, begin : begin + head.size].any(axis=1).all():
+            if not legal[:, start : start + head.size].any(axis=1).all():
                 raise ValueError(f"{spec.name}: the mask allows no choice of head {head.name}")
-            begin += head.size
+            start += head.size
     return legal

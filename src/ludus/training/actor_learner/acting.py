@@ -7,13 +7,13 @@ from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Weights
 from ludus.policies.outputs import gives_q_values
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.evaluations import Seeded
+from ludus.training.evaluations import PlayerFactory
 from ludus.training.run_context import RunContext
 
 
 def player_of_version(
     context: RunContext, spec: GameSpec, actor: NetworkActor, version: int | None
-) -> tuple[int, Seeded]:
+) -> tuple[int, PlayerFactory]:
     """See :meth:`ludus.training.run_loop.Steps.player`.
 
     ``actor`` has the weights that act. They play, too, where no checkpoint has ``version``. Raises
@@ -31,7 +31,7 @@ def actor_of(weights: Weights, spec: GameSpec, actor: NetworkActor) -> NetworkAc
     return NetworkActor(network_of(weights, spec, f"version {version}", device), actor.seed, version)
 
 
-def player_of_actor(context: RunContext, actor: NetworkActor, member: str = "") -> tuple[int, Seeded]:
+def player_of_actor(context: RunContext, actor: NetworkActor, member: str = "") -> tuple[int, PlayerFactory]:
     """The weights of ``actor`` as evaluations want them, and their version. ``member``: of a league."""
     # weights in training explore, weights of a checkpoint do not
     greedy = context.preset.evaluation.greedy or gives_q_values(actor.network.config)

@@ -13,6 +13,7 @@ import torch
 
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Lineup, RolloutStats, Slab, Weights
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -163,14 +164,16 @@ def build_sampler(
             preset.game.name,
             params,
             seats.lineup,
-            slots=preset.pool.slots,
-            groups=preset.pool.groups,
-            threads=pool_thread_count(preset),
-            seed=derive_seed(seed, SEED_POOL, *([anew] if anew else [])),
-            on_error="raise" if preset.pool.on_error == "stop" else "truncate",
-            timeout_s=preset.pool.timeout_s,
-            inputs=demonstrator_inputs(teacher, preset.policy.inputs),
-            states=teacher is not None and teacher.search is not None,
+            PoolOptions(
+                slots=preset.pool.slots,
+                groups=preset.pool.groups,
+                threads=pool_thread_count(preset),
+                seed=derive_seed(seed, SEED_POOL, *([anew] if anew else [])),
+                on_error="raise" if preset.pool.on_error == "stop" else "truncate",
+                timeout_s=preset.pool.timeout_s,
+                inputs=demonstrator_inputs(teacher, preset.policy.inputs),
+                states=teacher is not None and teacher.search is not None,
+            ),
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(f"pool: {error}") from error

@@ -33,18 +33,18 @@ from ludus.training.actor_learner.signatures import Signatures
 from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
 from ludus.training.actor_learner.update_metrics import update_metrics
-from ludus.training.evaluations import Seeded
+from ludus.training.evaluations import PlayerFactory
 from ludus.training.opponents import bot_opponents, measured_against, opponents_of
-from ludus.training.prepared import Prepared
+from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
 from ludus.training.stopping import progress, why_untrained
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
-    """See :class:`ludus.training.prepared.Prepare`."""
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+    """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_components(preset, checkpoint)
-    return Prepared(
+    return RunBuilder(
         components.spec, lambda context: Trainer(context, components, checkpoint), components.close
     )
 
@@ -200,7 +200,7 @@ class Trainer:
             update_metrics(self.preset.run, self.state, update, summary, times, handover_ticks=handover)
         )
 
-    def player(self, version: int | None) -> tuple[int, Seeded]:
+    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         return player_of_version(self.context, self.components.spec, self.rounds.actor, version)
 
     # ---- files -----------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ from ludus.algorithms.alphazero.samples import Ends
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchError, SelfPlay
+from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
@@ -29,7 +30,7 @@ from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
-from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.storage.matches import MatchesMeta, MatchFiles
 from ludus.training.start import begin_with
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
@@ -76,18 +77,9 @@ class AlphaZeroComponents:
             t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
         }
         mask = np.zeros((count, self.spec.mask_size), np.uint8)
+        query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
         self.game.games.read_positions(
-            self.game.name,
-            self.params,
-            self.seed,
-            match,
-            actions,
-            offset,
-            first,
-            wanted,
-            rows,
-            list(obs.values()),
-            mask,
+            self.game.name, self.params, self.seed, query, list(obs.values()), mask
         )
         return obs, mask
 
@@ -96,22 +88,13 @@ class AlphaZeroComponents:
         ends = Ends.empty(len(matches), self.spec.counted_cells)
         offset = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
         with fitting():
-            self.game.games.read_ends(
-                self.game.name,
-                self.params,
-                self.seed,
-                matches.match,
-                matches.action,
-                offset,
-                ends.ownership,
-                ends.score,
-                ends.counted,
-            )
+            moves = MatchMoves(matches.match, matches.action, offset)
+            self.game.games.read_ends(self.game.name, self.params, self.seed, moves, ends)
         return ends
 
-    def matches_meta(self) -> GamesMeta:
+    def matches_meta(self) -> MatchesMeta:
         """What the files of its matches say that they belong to."""
-        return GamesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
+        return MatchesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
 
     def close(self) -> None:
         """Stops threads."""
@@ -208,8 +191,7 @@ def make_plays(
             components.config.self_play,
             evaluator=evaluator.sibling(i),
             seed=components.seed,
-            first=(session << SESSION_SHIFT) + i,
-            stride=threads,
+            numbers=MatchNumbers((session << SESSION_SHIFT) + i, threads),
             native=components.game.games,
         )
         for i in range(threads)

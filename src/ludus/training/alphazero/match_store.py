@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ludus.mcts import Matches
 from ludus.storage import Checkpoint, RunNotFound, StorageError
-from ludus.storage.games import MatchFiles
+from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
 from ludus.training.alphazero.components import (
     AlphaZeroComponents,
@@ -27,7 +27,7 @@ class MatchStore:
 
     def __init__(self, context: RunContext, components: AlphaZeroComponents, state: AlphaZeroState) -> None:
         self.context, self.components, self.state = context, components, state
-        self.files = MatchFiles(context.directory.games, components.matches_meta())
+        self.files = MatchFiles(context.directory.self_play, components.matches_meta())
         self.lag: dict[int, int] = {}  # of the newest matches: versions behind -> plies
         self.lowest_winner: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 

@@ -39,8 +39,8 @@ from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.update_metrics import Round, update_metrics
 from ludus.training.alphazero.workers import Workers
-from ludus.training.evaluations import Seeded
-from ludus.training.prepared import Prepared
+from ludus.training.evaluations import PlayerFactory
+from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
 from ludus.training.stopping import progress, reason_to_stop
@@ -48,10 +48,10 @@ from ludus.training.stopping import progress, reason_to_stop
 BLOCK = 1 << 15  # positions that are led to at once
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
-    """See :class:`ludus.training.prepared.Prepare`."""
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+    """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_alphazero(preset)
-    return Prepared(
+    return RunBuilder(
         components.spec, lambda context: AlphaZeroTrainer(context, components, checkpoint), components.close
     )
 
@@ -248,7 +248,7 @@ class AlphaZeroTrainer:
 
     # ---- evaluation ------------------------------------------------------------------------------
 
-    def player(self, version: int | None) -> tuple[int, Seeded]:
+    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         network: Network = self.components.learner.playing
         store = self.context.directory.checkpoints
         if version is None or version == self.version or version not in store.versions():

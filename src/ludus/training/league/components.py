@@ -73,7 +73,7 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
     members: dict[str, Member] = {}
     starting = {e.player: e.hyper for e in league.founding() if isinstance(e, Joined)}
     try:
-        for index, player in enumerate(config.players):
+        for index, player in enumerate(config.members):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
             members[player.name] = Member(
                 preset, index, player, known, anew=state.anew, resumed=checkpoint is not None

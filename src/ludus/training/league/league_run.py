@@ -47,22 +47,22 @@ from ludus.training.actor_learner.signatures import Signatures
 from ludus.training.actor_learner.sync_loop import Round, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
 from ludus.training.actor_learner.update_metrics import update_metrics
-from ludus.training.evaluations import Seeded
+from ludus.training.evaluations import PlayerFactory
 from ludus.training.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.frozen import FrozenWeights, PlayerLost, split
 from ludus.training.league.member import Member
 from ludus.training.opponents import measured_against
-from ludus.training.prepared import Prepared
+from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
 from ludus.training.stopping import progress, why_untrained
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
-    """See :class:`ludus.training.prepared.Prepare`."""
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+    """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_league(preset, checkpoint)
-    return Prepared(
+    return RunBuilder(
         components.spec, lambda context: LeagueTrainer(context, components, checkpoint), components.close
     )
 
@@ -330,7 +330,7 @@ class LeagueTrainer:
 
     # ---- evaluation and files --------------------------------------------------------------------
 
-    def player(self, version: int | None) -> tuple[int, Seeded]:
+    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """A checkpoint's, also of those that act: other members' learners are ahead of their actors."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor

@@ -97,8 +97,10 @@ class Member:
         self._preset = msgspec.structs.replace(preset, run=run)
         learner = build_learner(self.preset, LEARNER) if resumed else self._first_learner()
         if config.value_only_updates and not isinstance(learner, AdvantageLearner):
-            path = f"league.players.{index}.value_only_updates = {config.value_only_updates}"
-            raise ConfigError(f"{path}: expected 0, or an actor-critic method such as appo")
+            path = f"league.players.{self._league.entry_of(index)}.value_only_updates"
+            raise ConfigError(
+                f"{path} = {config.value_only_updates}: expected 0, or an actor-critic method such as appo"
+            )
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
         self.components = self._components(learner)
@@ -396,7 +398,8 @@ class Member:
             try:
                 load_tensors(learner.network, seed.tensors, "", self.config.seed)
             except ValueError as error:
-                raise ConfigError(f"league.players.{self.index}.seed: {error}") from error
+                path = f"league.players.{self._league.entry_of(self.index)}.seed"
+                raise ConfigError(f"{path}: {error}") from error
         return learner
 
     def _components(self, learner: Learner) -> Components:

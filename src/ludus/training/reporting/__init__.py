@@ -1,1 +1,1 @@
-"""What a run reports: metrics, sinks, the report page."""
+"""Reports of a run: metrics, sinks, the report page."""

@@ -24,24 +24,24 @@ class Floors(msgspec.Struct, frozen=True):
     begins_with: str = ""
 
     def against(self, name: str) -> list[tuple[str, EvalResult]]:
-        """Those against one opponent, with what they are called."""
+        """Yield the floors against one opponent, with their labels."""
         both = ((INITIAL_WEIGHTS, self.initial), (UNIFORM, self.uniform))
         return [(what, r) for what, results in both for r in results if r.against == name]
 
     def text(self, name: str) -> str:
-        """``initial weights 30.8%, uniform 30.9%``; empty where none was measured."""
+        """Return ``initial weights 30.8%, uniform 30.9%``; empty where none was measured."""
         return ", ".join(f"{what} {measure_text(r)}" for what, r in self.against(name))
 
 
 def measure_text(result: EvalResult) -> str:
-    """``30.8%``, or the mean return in a game of one seat."""
+    """Return ``30.8%``, or the mean return in a game of one seat."""
     if result.nothing_played:
         return "no match was played to its end"
     return f"{result.mean_return:,.1f}" if result.alone else f"{result.measure:.1%}"
 
 
 def floors_of(evaluations: Iterable[EvaluationMetrics]) -> Floors:
-    """Those of a run's rows."""
+    """Return the floors in a run's rows."""
     floors = Floors()
     for e in evaluations:
         if e.initial:

@@ -7,11 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludus.flow.shown import markup
 from ludus.league.record import Record
 from ludus.league.strengths import Z95, Strength, Strengths
 from ludus.league.summary import PayoffTable
-from ludus.training.reporting.svg import COLOURS, LEFT, PANEL, TOP, WIDTH, Panel, head, legend, short, whole
+from ludus.training.reporting.svg import (
+    COLOURS,
+    LEFT,
+    PANEL,
+    TOP,
+    WIDTH,
+    Panel,
+    drawing,
+    element,
+    legend,
+    rectangle,
+    short,
+    text,
+    title,
+)
 
 LOST, EVEN, WON, UNMET = (213, 94, 0), (255, 255, 255), (0, 114, 178), "#eeeeee"
 NAMED = 20  # what a panel with a name of its own is higher
@@ -20,44 +33,38 @@ SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no 
 
 
 def heat_map(table: PayoffTable) -> str:
-    """``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
+    """Return ``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
     names = [short(name) for name in table.players]
     count = len(names)
     cell = CELL if count <= NUMBERED else SMALL_CELL
     margin = 28 + LETTER * max(map(len, names), default=0)
     width, height = margin + cell * count + 16, margin + cell * count + 44
-    out = head(max(width, 320), height, "Payoff: how often the row's player beats the column's")
+    out = []
     for i, name in enumerate(names):
         middle = margin + cell * (i + 0.5)
-        out.append(f'<text x="{margin - 6:.1f}" y="{middle + 4:.1f}" text-anchor="end">{markup(name)}</text>')
+        out.append(text(margin - 6, middle + 4, name, text_anchor="end"))
         turned = f"translate({middle + 4:.1f} {margin - 6:.1f}) rotate(-90)"
-        out.append(f'<text transform="{turned}">{markup(name)}</text>')
+        out.append(element("g", text(0, 0, name), transform=turned))
         for j, other in enumerate(names):
             out.append(
                 _cell(table, i, j, margin + cell * j, margin + cell * i, cell, f"{name} against {other}")
             )
     out += _key(margin, margin + cell * count + 14)
-    return whole(out)
+    return drawing(max(width, 320), height, "Payoff: how often the row's player beats the column's", out)
 
 
-def _cell(table: PayoffTable, i: int, j: int, x: float, y: float, size: int, title: str) -> str:
+def _cell(table: PayoffTable, i: int, j: int, x: float, y: float, size: int, pair: str) -> str:
     met = table.wins[i][j] + table.draws[i][j] + table.losses[i][j]
     if i == j:
         return ""
     rate = table.rate[i][j]
     fill = _shade(rate) if met else UNMET
-    said = f"{title}: {rate:.0%} of {met:,} matches" if met else f"{title}: not met"
-    box = (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
-        f"<title>{markup(said)}</title></rect>"
-    )
+    words = f"{pair}: {rate:.0%} of {met:,} matches" if met else f"{pair}: not met"
+    box = rectangle(x, y, size - 1, size - 1, title(words), fill=fill)
     if not met or size < CELL:
         return box
     ink = "#ffffff" if abs(rate - 0.5) > 0.33 else "#000000"
-    return (
-        f'{box}<text x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}" text-anchor="middle" fill="{ink}">'
-        f"{100 * rate:.0f}</text>"
-    )
+    return box + text(x + size / 2, y + size / 2 + 4, f"{100 * rate:.0f}", text_anchor="middle", fill=ink)
 
 
 def _shade(rate: float) -> str:
@@ -67,19 +74,17 @@ def _shade(rate: float) -> str:
 
 
 def _key(x: float, y: float) -> list[str]:
-    out = [
-        f'<rect x="{x + 14 * k:.1f}" y="{y:.1f}" width="14" height="10" stroke="#ccc" '
-        f'fill="{_shade(k / 10)}"/>'
-        for k in range(11)
-    ]
     labels = ((0, "start", "0%"), (77, "middle", "50%"), (154, "end", "100%"))
-    out += [f'<text x="{x + dx:.1f}" y="{y + 23:.1f}" text-anchor="{a}">{t}</text>' for dx, a, t in labels]
-    out.append(f'<rect x="{x + 174:.1f}" y="{y:.1f}" width="14" height="10" fill="{UNMET}" stroke="#ccc"/>')
-    return [*out, f'<text x="{x + 193:.1f}" y="{y + 9:.1f}">not met</text>']
+    return [
+        *(rectangle(x + 14 * k, y, 14, 10, fill=_shade(k / 10), stroke="#ccc") for k in range(11)),
+        *(text(x + dx, y + 23, words, text_anchor=anchor) for dx, anchor, words in labels),
+        rectangle(x + 174, y, 14, 10, fill=UNMET, stroke="#ccc"),
+        text(x + 193, y + 9, "not met"),
+    ]
 
 
 def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
-    """Bradley-Terry ratings of frozen players over steps, and of ``members`` now as rings.
+    """Return Bradley-Terry ratings of frozen players over steps; current ratings of ``members`` are rings.
 
     Bars are 95% intervals, cut where they are far longer than the ratings differ.
     """
@@ -91,33 +96,35 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
     lowest = max(min((_low(s) for s in known), default=0.0), min(levels) - 400.0)
     highest = min(max((_high(s) for s in known), default=0.0), max(levels) + 400.0)
     plot = Panel(0.0, lowest, highest, max((_steps(s) for s in players), default=1))
-    title = "Elo over steps, with 95% intervals" + ("" if rated.anchors else "; the mean of all is 0")
-    out = head(WIDTH, PANEL, title)
-    out += plot.axes()
+    heading = "Elo over steps, with 95% intervals" + ("" if rated.anchors else "; the mean of all is 0")
+    out = plot.axes()
     for bot in (s for s in known if s.kind == "bot"):
         out += plot.level(bot.rating or 0.0, bot.player)
     for index, (member, line) in enumerate(lines.items()):
         colour = COLOURS[index % len(COLOURS)]
-        bars = [f'<path d="M{plot.x(_steps(s))} {plot.y(_high(s))}V{plot.y(_low(s))}"/>' for s in line]
-        out.append(f'<g stroke="{colour}" opacity="0.45" stroke-width="2">{"".join(bars)}</g>')
+        out += plot.bars([(_steps(s), _low(s), _high(s)) for s in line], colour)
         out += plot.line([(_steps(s), s.rating or 0.0) for s in line if s.kind == "frozen"], colour)
         out += [
-            f'<circle cx="{plot.x(_steps(s))}" cy="{plot.y(s.rating or 0.0)}" r="3" stroke="{colour}" '
-            f'stroke-width="2" fill="{colour if s.kind == "frozen" else "#ffffff"}">'
-            f"<title>{markup(short(s.player))}: {s.rating:+.0f}</title></circle>"
+            plot.dot(
+                (_steps(s), s.rating or 0.0),
+                f"{short(s.player)}: {s.rating:+.0f}",
+                stroke=colour,
+                stroke_width=2,
+                fill=colour if s.kind == "frozen" else "#ffffff",
+            )
             for s in line
         ]
         out.append(legend(index, member, colour, 0.0))
-    return whole(out)
+    return drawing(WIDTH, PANEL, heading, out)
 
 
 def settings_plot(record: Record) -> str:
-    """A panel for each setting that a population changes: its value for each member over steps."""
+    """Return a panel for each setting that a population changes: its value for each member over steps."""
     lives = {m.name: [e for e in record.milestones if e.member == m.name and e.hyper] for m in record.members}
     lives = {name: milestones for name, milestones in lives.items() if milestones}
     ends = {m.name: m.steps for m in record.members}
     paths = sorted({path for milestones in lives.values() for e in milestones for path in e.hyper})
-    out = head(WIDTH, NAMED + max(1, len(paths)) * (PANEL + NAMED), "Settings of the members over steps")
+    out = []
     most = max((ends[name] for name in lives), default=1)
     for row, path in enumerate(paths):
         values = [e.hyper[path] for milestones in lives.values() for e in milestones if path in e.hyper]
@@ -126,10 +133,7 @@ def settings_plot(record: Record) -> str:
         plot = Panel(top, min(values), max(values), most, log=log)
         out += plot.axes()
         scale = ", logarithmic" if log else ""
-        out.append(
-            f'<text x="{LEFT}" y="{top + TOP - 10}" font-weight="bold">'
-            f"{markup(short(path, 60))}{scale}</text>"
-        )
+        out.append(text(LEFT, top + TOP - 10, short(path, 60) + scale, font_weight="bold"))
         for index, (name, milestones) in enumerate(lives.items()):
             colour = COLOURS[index % len(COLOURS)]
             steps: list[tuple[int, float]] = []
@@ -140,7 +144,8 @@ def settings_plot(record: Record) -> str:
             if steps:
                 out += plot.line([*steps, (ends[name], steps[-1][1])], colour)
             out.append(legend(index, name, colour, top))
-    return whole(out)
+    height = NAMED + max(1, len(paths)) * (PANEL + NAMED)
+    return drawing(WIDTH, height, "Settings of the members over steps", out)
 
 
 def _steps(player: Strength) -> int:

@@ -1,4 +1,4 @@
-"""The record of the league in a run directory, also while the run goes on."""
+"""The record of the league in a run directory, also during the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.storage.journal import Journal
 
 
 def read_record(run: RunDirectory) -> Record:
-    """All that the journal of ``run`` says up to now; the process that writes it is not held up.
+    """Return the record of the journal of ``run`` up to now, without delaying the process that writes it.
 
     Raises ``RunNotFound`` where the run has no league, and ``CorruptFile`` (damaged, or of a newer ludus).
     """

@@ -16,7 +16,7 @@ PAYOFF, RATINGS, SETTINGS = "league_payoff.svg", "league_ratings.svg", "league_s
 
 
 def write_league(run: RunDirectory, record: Record) -> list[str]:
-    """Writes the plots of ``record`` into ``run``; gives the lines of the report. Raises ``OSError``."""
+    """Write the plots of ``record`` into ``run``; return the lines of the report. Raises ``OSError``."""
     lines, plots = league_part(record)
     for name, text in plots.items():
         write_atomic(run.path / name, text.encode())
@@ -24,7 +24,7 @@ def write_league(run: RunDirectory, record: Record) -> list[str]:
 
 
 def league_part(record: Record) -> tuple[list[str], dict[str, str]]:
-    """The lines of the report about ``record``, and its plots by the names of their files."""
+    """Return the lines of the report about ``record``, and its plots by the names of their files."""
     rated, met = strengths(record), record.anybody_met()
     plots: dict[str, str] = {}
     if met:
@@ -57,7 +57,7 @@ def _member_table(record: Record) -> list[str]:
 
 
 def _rating_table(rated: Strengths) -> list[str]:
-    """The strongest players: Bradley-Terry decides."""
+    """Return the strongest players by Bradley-Terry."""
     known = sorted((s for s in rated.players if s.rating is not None), key=lambda s: -(s.rating or 0.0))
     return [
         "| player | Elo | 95% interval | TrueSkill | Nash share | matches |",

@@ -52,7 +52,7 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
         return (helped, True) if helped else (self.under(WIN_RATE), False)
 
     def under(self, namespace: str) -> dict[str, float]:
-        """The numbers of one namespace, by the rest of their names."""
+        """Return the numbers of one namespace, by the rest of their names."""
         prefix = namespace + "/"
         return {n.removeprefix(prefix): v for n, v in self.numbers.items() if n.startswith(prefix)}
 
@@ -61,9 +61,9 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
-    ``initial``: of the weights that the run begins with, before any training; ``begins_with``: the weights
+    ``initial``: of the weights that the run starts with, before any training; ``begins_with``: the weights
     of another run that they are, empty for untrained ones. ``uniform``: in the row of the final matches,
-    what uniform play over the legal choices reaches in their setting.
+    the result of uniform play over the legal choices in their setting.
     """
 
     version: int
@@ -108,7 +108,7 @@ Metrics = UpdateMetrics | EvaluationMetrics
 
 
 def metrics_row(metrics: Metrics) -> Row:
-    """A line of ``metrics.jsonl``."""
+    """Return a line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
     for name in ("player", "begins_with", "uniform"):
@@ -130,7 +130,7 @@ def metrics_of(row: Mapping[str, object]) -> Metrics:
 
 
 def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
-    """All updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
+    """Return all updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
     updates: list[UpdateMetrics] = []
     evaluations: list[EvaluationMetrics] = []
     for number, row in enumerate(read_jsonl(run.metrics), 1):
@@ -146,7 +146,7 @@ def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[Evaluatio
 
 
 def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:
-    """Mean and maximum of a histogram: versions behind -> decisions."""
+    """Return mean and maximum of a histogram: versions behind -> decisions."""
     decisions = max(1, sum(lag.values()))
     return {
         "lag/mean": sum(behind * count for behind, count in lag.items()) / decisions,

@@ -56,7 +56,7 @@ figcaption { color: var(--muted); font-size: 13px; }
 
 
 def page(report: str, plots: Mapping[str, str]) -> str:
-    """The whole document, UTF-8 text.
+    """Return the whole document, UTF-8 text.
 
     Args:
         report: The Markdown report.
@@ -121,7 +121,7 @@ def _contents(headings: Sequence[str]) -> Iterator[str]:
 
 
 def _figure(caption: str, svg: str) -> str:
-    """``svg`` is one of our own plots: its names are escaped, and it holds no style and no script."""
+    """Return a figure. ``svg`` is one of our plots: its names are escaped, and it has no style or script."""
     about = f"<figcaption>{_inline(caption)}</figcaption>"
     return f'<figure aria-label="{markup(caption)}">{svg.strip()}{about}</figure>'
 
@@ -145,7 +145,7 @@ def _table(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _inline(text: str) -> str:
-    """One line of Markdown within an element."""
+    """Return one line of Markdown within an element."""
     out, at = [], 0
     for span in _CODE.finditer(text):
         out += [_words(text[at : span.start()]), f"<code>{_verbatim(span[2])}</code>"]

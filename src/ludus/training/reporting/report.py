@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ludus.evaluation.results import EvalResult
-from ludus.flow.shown import fenced, markdown, markup, visible
+from ludus.flow.shown import fenced, markdown, visible
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
@@ -17,17 +17,16 @@ from ludus.training.reporting.league_record import read_record
 from ludus.training.reporting.league_report import league_part
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 from ludus.training.reporting.page import page
+from ludus.training.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend
 
 Item = TypeVar("Item")
 
 CURVE_ROWS = 24
 LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
-PLOT_WIDTH, PLOT_HEIGHT = 640, 240
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
-    """Writes ``report.md``, its plots, and ``report.html``, which holds all of them.
+    """Write ``report.md``, its plots, and ``report.html``, which holds all of them.
 
     A file that cannot be written leaves the older one.
     """
@@ -43,7 +42,10 @@ def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
 
 
 def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
-    """Markdown: results first, then the curve, then how to get it again. ``league``: lines about it."""
+    """Return Markdown: results first, then the curve, then the commands that repeat the run.
+
+    ``league``: lines about it.
+    """
     updates, evaluations = read_metrics(run)
     info = run.info()
     lines = [f"# {markdown(preset.title or run.path.name)}", ""]
@@ -83,7 +85,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
 
 
 def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
-    """What the run did altogether; the counters of a league's members add up."""
+    """Return the totals of the run; the counters of a league's members add up."""
     last = {u.player: u for u in updates}.values()
     steps, ticks, matches, versions = (
         sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version")
@@ -140,7 +142,7 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
 
 
 def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
-    """What was reached without any training, in the same setting; nothing where it was not measured."""
+    """Return the results without any training in the same setting; none where they were not measured."""
     lines = []
     for r in results:
         known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
@@ -150,7 +152,7 @@ def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
 
 
 def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
-    """How the version of the final matches was chosen; nothing where there was no choice."""
+    """Return how the version of the final matches was chosen; nothing where there was no choice."""
     if not candidates:
         return []
     names = _names(candidates)
@@ -192,55 +194,32 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         )
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
     if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
-        lines += ["", f"The run began with the weights `{begun}`."]
+        lines += ["", f"The run started from the weights `{begun}`."]
     return lines
 
 
 def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
-    """Win rates (or returns) over steps as an SVG file: a line for each opponent, its interval as a band."""
+    """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band."""
     alone = evaluations[0].results[0].alone
     lowest, highest = 0.0, 1.0
     if alone:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
-        if highest <= lowest:  # by enough for numbers of any size
-            highest = lowest + max(1.0, abs(lowest)) * 1e-9
-    top = max(1, max(e.steps for e in evaluations))
-    left, bottom = 40, 20
-    width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
-
-    def x(steps: int) -> str:
-        return f"{left + width * steps / top:.1f}"
-
-    def y(value: float) -> str:
-        return f"{10 + height * (highest - value) / (highest - lowest):.1f}"
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" '
-        f'width="{PLOT_WIDTH}" font-family="sans-serif" font-size="11">'
-    ]
-    for tenth in range(0, 11, 2):
-        level = lowest + (highest - lowest) * tenth / 10
-        label = f"{level:,.0f}" if alone else f"{level:.0%}"
-        out.append(f'<path d="M{left} {y(level)}h{width}" stroke="#ccc"/>')
-        out.append(f'<text x="{left - 4}" y="{y(level)}" text-anchor="end">{label}</text>')
+    panel = Panel(0.0, lowest, highest, max(e.steps for e in evaluations), rates=not alone)
+    out = panel.axes()
     for index, name in enumerate(_names(evaluations)):
         colour = COLOURS[index % len(COLOURS)]
         points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
-        upper = " ".join(f"{x(s)},{y(r.measure_high)}" for s, r in points)
-        lower = " ".join(f"{x(s)},{y(r.measure_low)}" for s, r in reversed(points))
-        line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
-        out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
-        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{markup(name)}</text>')
-    out.append(
-        f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
-    )
-    return "".join(out) + "\n"
+        upper, lower = ([(s, r.measure_high) for s, r in points], [(s, r.measure_low) for s, r in points])
+        out += panel.band(upper, lower, colour)
+        out += panel.line([(s, r.measure) for s, r in points], colour)
+        out.append(legend(index, name, colour, 0.0))
+    measure = "Mean return" if alone else "Win rate"
+    return drawing(WIDTH, PANEL, f"{measure} over steps, with intervals", out)
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
-    """Numbers over steps: those of learning, or all others but times.
+    """Return numbers over steps: those of learning, or all others but times.
 
     Columns are the numbers that are there: which these are is the learning method's choice.
     """
@@ -259,14 +238,14 @@ def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]
 
 
 def _number(value: float | None) -> str:
-    """Three digits or so, and none too many before the point."""
+    """Return about three digits, and none too many before the point."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def thinned(items: Sequence[Item], count: int) -> list[Item]:
-    """At most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    """Return at most ``count`` of ``items``, evenly spaced, the first and the last among them."""
     if len(items) <= count:
         return list(items)
     return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

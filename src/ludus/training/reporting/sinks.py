@@ -17,7 +17,7 @@ Callback = Callable[[Metrics], object]
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """The run that begins, or goes on."""
+    """The run that starts or resumes."""
 
     path: Path
     preset: Preset
@@ -36,28 +36,29 @@ class Sink:
     stop: str = ""
 
     def start(self, run: RunStart) -> None:
-        """Called before the first update."""
+        """Receive the run before its first update."""
 
     def update(self, metrics: UpdateMetrics) -> None:
-        """Called after each update of the weights."""
+        """Receive each update of the weights."""
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
-        """Called after each evaluation."""
+        """Receive each evaluation."""
 
     def checkpoint(self, path: Path, version: int) -> None:
-        """Called after each checkpoint that was written."""
+        """Receive each checkpoint that was written."""
 
     def message(self, text: str) -> None:
-        """A line for people: what was decided, what went wrong and how the run continues."""
+        """Receive a line for people: decisions, problems, and how the run continues after them."""
 
     def close(self) -> None:
-        """Called once, when the run has ended in whatever way."""
+        """End. Called once, when the run has ended in whatever way."""
 
 
 class Sinks(Sink):
-    """Several sinks as one: a sink that raises is left out, and the others go on."""
+    """Several sinks as one: a sink that raises is left out, and the others continue."""
 
     def __init__(self, members: Iterable[Sink] = ()) -> None:
+        """Feed ``members`` in their order."""
         self.members = tuple(members)
 
     @property
@@ -66,25 +67,31 @@ class Sinks(Sink):
         return next((sink.stop for sink in self.members if sink.stop), "")
 
     def start(self, run: RunStart) -> None:
+        """Pass the run on."""
         self._feed(lambda sink: sink.start(run))
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Pass an update on."""
         self._feed(lambda sink: sink.update(metrics))
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Pass an evaluation on."""
         self._feed(lambda sink: sink.evaluation(evaluation))
 
     def checkpoint(self, path: Path, version: int) -> None:
+        """Pass a checkpoint on."""
         self._feed(lambda sink: sink.checkpoint(path, version))
 
     def message(self, text: str) -> None:
+        """Pass a line on."""
         self._feed(lambda sink: sink.message(text))
 
     def problem(self, text: str) -> None:
-        """Something that went wrong, while the run goes on."""
+        """Report a problem that does not end the run."""
         self.message(f"problem: {text}")
 
     def close(self) -> None:
+        """Close every sink that still works."""
         self._feed(lambda sink: sink.close())
 
     def _feed(self, give: Callable[[Sink], None]) -> None:
@@ -104,13 +111,16 @@ class CallbackSink(Sink):
     """
 
     def __init__(self, callback: Callback) -> None:
+        """Call ``callback`` with each update and each evaluation."""
         self._callback = callback
         self.error: Exception | None = None
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Call the function."""
         self._call(metrics)
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Call the function."""
         self._call(evaluation)
 
     def _call(self, metrics: Metrics) -> None:
@@ -130,40 +140,46 @@ class LogSink(Sink):
     """The files of a run: ``metrics.jsonl`` and ``log.txt``. A full disk costs lines, never the run."""
 
     def __init__(self, log: RunLog, report: Callable[[str], None]) -> None:
-        """``report``: receives what is wrong with the disk, once."""
+        """Write into ``log``; ``report`` receives the first failure of the disk."""
         self._log, self._report = log, report
         self._reported = ""
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Append a row to ``metrics.jsonl``."""
         self._write(metrics)
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Append a row to ``metrics.jsonl``."""
         self._write(evaluation)
 
     def message(self, text: str) -> None:
+        """Append a line to ``log.txt``."""
         self._log.message(text)
 
     def close(self) -> None:
+        """Close the files."""
         self._log.close()
 
     def _write(self, metrics: Metrics) -> None:
         self._log.metrics(metrics_row(metrics))
         if self._log.problem and self._log.problem != self._reported:
             self._reported = self._log.problem
-            self._report(f"problem: {self._reported}; the run goes on without these lines")
+            self._report(f"problem: {self._reported}; the run continues without these lines")
 
 
 class Reporter(Sinks):
-    """What a run reports through: its log, then every other sink. Events go to the log alone."""
+    """Log and sinks of a run. Reports go to the log, then to every other sink; events to the log alone."""
 
     def __init__(self, log: RunLog, sinks: Iterable[Sink]) -> None:
+        """Feed ``log``, then ``sinks``."""
         super().__init__((LogSink(log, self.message), *sinks))
         self._log = log
 
     def event(self, kind: str, **detail: object) -> None:
-        """A line of ``events.jsonl``."""
+        """Append a line to ``events.jsonl``."""
         self._log.event(kind, **detail)
 
     def problem(self, text: str) -> None:
+        """Report a problem: in ``events.jsonl``, and as a message."""
         self.event("problem", text=text)
         super().problem(text)

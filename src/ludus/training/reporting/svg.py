@@ -1,4 +1,4 @@
-"""Pieces of plots as SVG files; no library draws them.
+"""Writer of SVG files: elements, and panels with axes. No library draws them.
 
 Every name is escaped, and nothing in a file points elsewhere. Colours are those of Okabe and Ito, which
 colour-blind people can tell apart.
@@ -16,102 +16,180 @@ WIDTH, PANEL = 720, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 24, 28
 NAME = 28  # characters of a name that are shown
 LABEL = 18  # of one beside a panel
+_FURTHEST = 1e300  # differences of values up to this one are finite
+
+Point = tuple[float, float]
+
+
+def element(tag: str, *content: str, **attributes: str | float) -> str:
+    """Return one element.
+
+    Args:
+        tag: Its name.
+        content: Elements inside, as this module makes them. Words go through :func:`text` or :func:`title`.
+        attributes: Values by name, ``_`` for ``-``. Numbers get one decimal at most, strings are escaped.
+    """
+    listed = "".join(f' {name.replace("_", "-")}="{_value(value)}"' for name, value in attributes.items())
+    return f"<{tag}{listed}>{''.join(content)}</{tag}>" if content else f"<{tag}{listed}/>"
+
+
+def _value(value: str | float) -> str:
+    return markup(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+
+
+def title(words: str) -> str:
+    """Return the title of an element, which browsers show under the pointer."""
+    return element("title", markup(words))
+
+
+def text(x: float, y: float, words: str, **attributes: str | float) -> str:
+    """Return ``words`` in one line that starts at ``x``, or as ``text_anchor`` puts it."""
+    return element("text", markup(words), x=x, y=y, **attributes)
+
+
+def rectangle(
+    x: float, y: float, width: float, height: float, *content: str, **attributes: str | float
+) -> str:
+    """Return a rectangle whose upper left corner is at ``x``, ``y``; ``content``: its title."""
+    return element("rect", *content, x=x, y=y, width=width, height=height, **attributes)
+
+
+def hint(drawn: str, words: str) -> str:
+    """Return ``drawn`` with a title."""
+    return element("g", title(words), drawn)
 
 
 class Panel:
-    """Axes of one plot: steps to the right, values upwards."""
+    """Axes of one plot: steps to the right, values upwards.
 
-    def __init__(self, top: float, low: float, high: float, steps: int, *, log: bool = False) -> None:
-        self.log = log
-        self.low, self.high = self._scaled(low), self._scaled(high)
-        if self.high - self.low < 1e-12:
-            spread = abs(self.high) * 0.1 or 1.0
-            self.low, self.high = self.low - spread, self.high + spread
-        self.steps = max(1, steps)
+    Attributes:
+        top: Upper end of the area in which values are drawn.
+        bottom: Its lower end.
+    """
+
+    def __init__(
+        self, top: float, low: float, high: float, steps: int, *, log: bool = False, rates: bool = False
+    ) -> None:
+        """Put a panel at ``top``.
+
+        Args:
+            top: Upper end of the panel in the drawing.
+            low: Lowest value that is shown; values beyond are drawn at the edge.
+            high: Highest value.
+            steps: Step at the right edge; the left one is 0.
+            log: Whether the scale is logarithmic. Values are above 0 then.
+            rates: Whether labels are percentages.
+        """
+        self._log, self._rates = log, rates
+        self._low, self._high = self._scaled(low), self._scaled(high)
+        if self._high - self._low < 1e-12 * max(1.0, abs(self._high)):
+            spread = abs(self._high) * 0.1 or 1.0
+            self._low, self._high = self._low - spread, self._high + spread
+        self._steps = max(1, steps)
         self.top, self.bottom = top + TOP, top + PANEL - BOTTOM
 
     def _scaled(self, value: float) -> float:
-        return math.log10(value) if self.log else value
+        bounded = min(max(value, -_FURTHEST), _FURTHEST)
+        return math.log10(bounded) if self._log else bounded
 
-    def x(self, steps: float) -> str:
-        return f"{LEFT + (WIDTH - LEFT - RIGHT) * steps / self.steps:.1f}"
+    def x(self, steps: float) -> float:
+        """Return where ``steps`` is."""
+        return LEFT + (WIDTH - LEFT - RIGHT) * steps / self._steps
 
-    def y(self, value: float) -> str:
-        share = (self._scaled(value) - self.low) / (self.high - self.low)
-        return f"{self.bottom - (self.bottom - self.top) * min(max(share, 0.0), 1.0):.1f}"
+    def y(self, value: float) -> float:
+        """Return where ``value`` is."""
+        share = (self._scaled(value) - self._low) / (self._high - self._low)
+        return self.bottom - (self.bottom - self.top) * min(max(share, 0.0), 1.0)
 
     def axes(self, marks: Sequence[str] = ()) -> list[str]:
-        """Lines of the values with their numbers, and the ends of the steps.
+        """Return lines of the values with their numbers, and the ends of the steps.
 
         ``marks``: names at steps 0, 1, ... instead, for a panel whose steps are positions.
         """
         out = []
         right = WIDTH - RIGHT
         for value, label in self._ticks():
-            out.append(f'<path d="M{LEFT} {self.y(value)}H{right}" stroke="#ddd"/>')
-            out.append(
-                f'<text x="{LEFT - 6}" y="{float(self.y(value)) + 4:.1f}" text-anchor="end">{label}</text>'
-            )
+            y = self.y(value)
+            out.append(element("path", d=f"M{LEFT} {y:.1f}H{right}", stroke="#ddd"))
+            out.append(text(LEFT - 6, y + 4, label, text_anchor="end"))
         base = self.bottom + 16
         if marks:
-            return out + [
-                f'<text x="{self.x(i)}" y="{base:.1f}" text-anchor="middle">{markup(mark)}</text>'
-                for i, mark in enumerate(marks)
-            ]
-        out.append(f'<text x="{LEFT}" y="{base:.1f}">0</text>')
-        out.append(f'<text x="{right}" y="{base:.1f}" text-anchor="end">{self.steps:,} steps</text>')
+            return out + [text(self.x(i), base, mark, text_anchor="middle") for i, mark in enumerate(marks)]
+        out.append(text(LEFT, base, "0"))
+        out.append(text(right, base, f"{self._steps:,} steps", text_anchor="end"))
         return out
 
     def _ticks(self) -> list[tuple[float, str]]:
-        if self.log:
-            decades = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
+        if self._log:
+            decades = range(math.ceil(self._low - 1e-9), math.floor(self._high + 1e-9) + 1)
             exact = [10.0**d for d in decades]
-            values = exact if len(exact) > 1 else [10.0**self.low, *exact, 10.0**self.high]
+            values = exact if len(exact) > 1 else [10.0**self._low, *exact, 10.0**self._high]
             return [(v, f"{v:.2g}") for v in dict.fromkeys(values)]
-        raw = (self.high - self.low) / 5
+        raw = (self._high - self._low) / 5
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(size * k for k in (1, 2, 5, 10) if size * k >= raw * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [(k * step, f"{k * step:.4g}") for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        first, last = math.ceil(self._low / step - 1e-9), math.floor(self._high / step + 1e-9)
+        values = [k * step for k in range(first, last + 1)]
+        return [(v, f"{v:.0%}" if self._rates else f"{v:.4g}") for v in values]
 
-    def line(self, points: Sequence[tuple[int, float]], colour: str) -> list[str]:
-        path = " ".join(f"{self.x(s)},{self.y(v)}" for s, v in points)
-        return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>']
+    def _points(self, points: Sequence[Point]) -> str:
+        return " ".join(f"{self.x(s):.1f},{self.y(v):.1f}" for s, v in points)
+
+    def line(self, points: Sequence[Point], colour: str) -> list[str]:
+        """Return a line through ``points`` (step, value)."""
+        shape = self._points(points)
+        return [element("polyline", points=shape, fill="none", stroke=colour, stroke_width=2)]
+
+    def band(self, upper: Sequence[Point], lower: Sequence[Point], colour: str) -> list[str]:
+        """Return the area between two lines whose steps ascend."""
+        return [
+            element("polygon", points=self._points([*upper, *reversed(lower)]), fill=colour, opacity="0.15")
+        ]
+
+    def bars(self, ends: Sequence[tuple[float, float, float]], colour: str) -> list[str]:
+        """Return vertical bars (step, low, high)."""
+        drawn = [element("path", d=f"M{self.x(s):.1f} {self.y(h):.1f}V{self.y(v):.1f}") for s, v, h in ends]
+        return [element("g", *drawn, stroke=colour, opacity="0.45", stroke_width=2)] if drawn else []
+
+    def dot(self, point: Point, words: str, **attributes: str | float) -> str:
+        """Return a dot at ``point`` with ``words`` as its title."""
+        return element("circle", title(words), cx=self.x(point[0]), cy=self.y(point[1]), r=3, **attributes)
 
     def level(self, value: float, name: str) -> list[str]:
-        """A dashed line for a player whose strength stays."""
+        """Return a dashed line for a player whose strength stays."""
         y, right = self.y(value), WIDTH - RIGHT
         return [
-            f'<path d="M{LEFT} {y}H{right}" stroke="#555" stroke-dasharray="5 4"/>',
-            f'<text x="{right - 4}" y="{float(y) - 4:.1f}" text-anchor="end" fill="#555">'
-            f"{markup(short(name))}</text>",
+            element("path", d=f"M{LEFT} {y:.1f}H{right}", stroke="#555", stroke_dasharray="5 4"),
+            text(right - 4, y - 4, short(name), text_anchor="end", fill="#555"),
         ]
 
 
 def legend(index: int, name: str, colour: str, top: float, most: int = LABEL) -> str:
-    """The name of a line, of at most ``most`` characters, right of a panel."""
+    """Return the name of a line, of at most ``most`` characters, right of a panel; empty below its end."""
     y = top + TOP + 12 + 16 * index
     if y > top + PANEL - 4:
         return ""
-    return (
-        f'<rect x="{WIDTH - RIGHT + 10}" y="{y - 9:.1f}" width="10" height="10" fill="{colour}"/>'
-        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{markup(short(name, most))}</text>'
-    )
+    box = rectangle(WIDTH - RIGHT + 10, y - 9, 10, 10, fill=colour)
+    return box + text(WIDTH - RIGHT + 25, y, short(name, most))
 
 
 def short(name: str, most: int = NAME) -> str:
+    """Return ``name``, cut to ``most`` characters."""
     return name if len(name) <= most else name[: most - 3] + "..."
 
 
-def head(width: float, height: float, title: str) -> list[str]:
-    return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" font-family="sans-serif" font-size="11">'
-        f"<title>{markup(title)}</title>"
-        f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="8" y="14" font-size="12">{markup(title)}</text>'
-    ]
-
-
-def whole(parts: Sequence[str]) -> str:
-    return "\n".join(p for p in parts if p) + "\n</svg>\n"
+def drawing(width: float, height: float, name: str, parts: Sequence[str]) -> str:
+    """Return the file: ``parts`` on white ground under the title ``name``."""
+    ground = element("rect", width="100%", height="100%", fill="#ffffff")
+    shown = "\n".join([title(name) + ground + text(8, 14, name, font_size=12), *(p for p in parts if p), ""])
+    whole = element(
+        "svg",
+        shown,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=f"{width:.0f}",
+        height=f"{height:.0f}",
+        font_family="sans-serif",
+        font_size=11,
+    )
+    return whole + "\n"

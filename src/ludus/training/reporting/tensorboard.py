@@ -32,6 +32,7 @@ class TensorBoardSink(Sink):
     """
 
     def __init__(self) -> None:
+        """Import the package. Raises ``ImportError`` where it is not installed."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.record_writer import RecordWriter
@@ -41,19 +42,20 @@ class TensorBoardSink(Sink):
         self._path = Path()
 
     def start(self, run: RunStart) -> None:
+        """Open a new file in the run's folder; after a resume, drop the points that follow the checkpoint."""
         folder = run.path / "tensorboard"
         earlier = sorted(folder.glob(f"{_PREFIX}*"))
         self._path = folder / f"{_PREFIX}{_after(earlier, int(time.time())):010d}.{os.getpid()}"
         self._write(self._event(wall_time=time.time(), file_version="brain.Event:2"))
         if earlier:
-            with suppress(StorageError):  # the report says what is wrong with the file
+            with suppress(StorageError):  # the report names the damaged file
                 self._resume(*read_metrics(RunDirectory(run.path)))
 
     def _resume(self, updates: Sequence[UpdateMetrics], evaluations: Sequence[EvaluationMetrics]) -> None:
-        """Takes back what earlier files have beyond the rows of ``metrics.jsonl``, which is the truth.
+        """Withdraw points of earlier files that lie beyond the rows of ``metrics.jsonl``, which is the truth.
 
         TensorBoard drops the points from the step of ``START`` on. Rows of that step may be in the earlier
-        files, or be lost: they are written again. Of a league it is the member that is least far.
+        files, or be lost: they are written again. In a league the step is that of the member with the fewest.
         """
         newest: dict[str, int] = {}
         for update in updates:
@@ -70,14 +72,16 @@ class TensorBoardSink(Sink):
                 self.evaluation(point)
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Write the numbers of an update."""
         self._scalars(metrics.numbers, metrics.steps, metrics.player)
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Write the numbers of an evaluation."""
         if not evaluation.playoff:  # of several versions at one moment: no point of a curve
             self._scalars(evaluation.numbers, evaluation.steps, evaluation.player)
 
     def _scalars(self, scalars: dict[str, float], step: int, player: str) -> None:
-        """Members of a league have curves of their own: each counts its own steps."""
+        """Write scalars. Members of a league have curves of their own: each counts its own steps."""
         prefix = f"{player}/" if player else ""
         values = [self._summary.Value(tag=prefix + tag, simple_value=value) for tag, value in scalars.items()]
         self._write(self._event(wall_time=time.time(), step=step, summary=self._summary(value=values)))
@@ -85,7 +89,7 @@ class TensorBoardSink(Sink):
     def _write(self, event: Event) -> None:
         record = io.BytesIO()
         self._writer(record).write(event.SerializeToString())
-        # metrics.jsonl is the truth, and says what is wrong with the disk
+        # metrics.jsonl is the truth, and its sink reports a full disk
         with suppress(OSError, StorageError):
             own_folder(self._path.parent, make=True)
             with os.fdopen(open_own(self._path, os.O_WRONLY | os.O_APPEND), "ab", buffering=0) as file:
@@ -99,13 +103,13 @@ class TensorBoardSink(Sink):
 
 
 def _after(earlier: Sequence[Path], now: int) -> int:
-    """A time in seconds behind those of the names of ``earlier``: TensorBoard reads files in their order."""
+    """Return a time in seconds after those in the names of ``earlier``: TensorBoard reads files in order."""
     times = (path.name.removeprefix(_PREFIX).partition(".")[0] for path in earlier)
     return max([now, *(int(text) + 1 for text in times if text.isdecimal())])
 
 
 def default_sinks() -> tuple[Sink, ...]:
-    """TensorBoard, where its package is installed."""
+    """Return TensorBoard's sink, where its package is installed."""
     try:
         return (TensorBoardSink(),)
     except ImportError:

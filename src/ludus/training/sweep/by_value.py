@@ -7,13 +7,11 @@ from typing import TypeGuard
 
 import msgspec
 
-from ludus.flow.shown import markup
-from ludus.training.reporting.svg import COLOURS, PANEL, WIDTH, Panel, head, legend, short, whole
+from ludus.training.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend, short
 from ludus.training.sweep.comparison import MAX_NAME, CellResult, setting_text
 from ludus.training.sweep.curves import LABEL, WIDER
 
 FEWEST = 3  # values that a plot needs
-DOT = 3  # radius
 
 
 class ByValue(msgspec.Struct, frozen=True):
@@ -25,9 +23,9 @@ class ByValue(msgspec.Struct, frozen=True):
 
 
 def by_value(settings: Mapping[str, Mapping[str, object]]) -> ByValue | None:
-    """The setting with the most values, at least three numbers, over which cells are compared; None without.
+    """Return the setting over which cells are compared: the one with the most values, at least three numbers.
 
-    ``settings``: cell -> the settings in which cells differ.
+    None without such a setting. ``settings``: cell -> the settings in which cells differ.
     """
     paths = next(iter(settings.values()), {})
     numbers = {p: sorted({v for v in (c[p] for c in settings.values()) if _is_number(v)}) for p in paths}
@@ -54,16 +52,15 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
-    """Centre and interval of ``results``, of one opponent, over the values: evenly spaced, in their order."""
+    """Return centre and interval of ``results`` of one opponent over the values, evenly spaced, in order."""
     found = {r.cell: r for r in results}
     first = results[0]
     summaries = [r.summary for r in results]
     numbers = [v for s in summaries for v in (s.centre, s.low, s.high) if v is not None]
     low, high = (min(numbers), max(numbers)) if first.alone else (0.0, 1.0)
     what = "Mean return" if first.alone else f"Win rate against {first.against}"
-    out = head(WIDTH + WIDER, PANEL, f"{what} over {over.path}, with 95% intervals")
     panel = Panel(0.0, low, high, len(over.values) - 1)
-    out += panel.axes([f"{v:g}" for v in over.values])
+    out = panel.axes([f"{v:g}" for v in over.values])
     for index, (name, cells) in enumerate(over.lines.items()):
         colour = COLOURS[index % len(COLOURS)]
         points = [
@@ -71,17 +68,12 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
             for value, cell in sorted(cells.items())
             if cell in found
         ]
-        bars = [
-            f'<path d="M{panel.x(x)} {panel.y(s.high)}V{panel.y(s.low)}"/>'
-            for x, s, _ in points
-            if s.low is not None and s.high is not None
-        ]
-        out.append(f'<g stroke="{colour}" opacity="0.45" stroke-width="2">{"".join(bars)}</g>')
+        ends = [(x, s.low, s.high) for x, s, _ in points if s.low is not None and s.high is not None]
+        out += panel.bars(ends, colour)
         out += panel.line([(x, s.centre) for x, s, _ in points], colour)
         out += [
-            f'<circle cx="{panel.x(x)}" cy="{panel.y(s.centre)}" r="{DOT}" fill="{colour}">'
-            f"<title>{markup(short(cell, 60))}: {s.centre:.4g}</title></circle>"
+            panel.dot((x, s.centre), f"{short(cell, 60)}: {s.centre:.4g}", fill=colour)
             for x, s, cell in points
         ]
         out.append(legend(index, name, colour, 0.0, LABEL))
-    return whole(out)
+    return drawing(WIDTH + WIDER, PANEL, f"{what} over {over.path}, with 95% intervals", out)

@@ -57,7 +57,7 @@ class CellResult(msgspec.Struct, frozen=True):
 
 
 class CellBudget(msgspec.Struct, frozen=True):
-    """What the runs of a cell used, on average."""
+    """Resources that the runs of a cell used, on average."""
 
     cell: str
     runs: int
@@ -69,7 +69,7 @@ class CellBudget(msgspec.Struct, frozen=True):
 
 
 def compare(runs: Sequence[RunRecord], baseline: str = "") -> list[CellResult]:
-    """Every cell against every opponent, in the order of the runs; runs without a result are left out."""
+    """Return every cell against every opponent, in the order of the runs that have a result."""
     found = []
     for play in ("drawn", "greedy"):
         played = dict.fromkeys((r.against, r.alone) for run in runs for r in _results(run, play))
@@ -108,7 +108,7 @@ def _is_against(result: EvalResult, against: str) -> bool:
 
 
 def _scores(runs: Sequence[RunRecord], play: Play, against: str) -> dict[int, float]:
-    """Seed -> result against one opponent, or the mean over all of them."""
+    """Return seed -> result against one opponent, or the mean over all of them."""
     scores = {}
     for run in runs:
         of = [r.measure for r in _results(run, play) if _is_against(r, against) and r.matches]
@@ -128,7 +128,7 @@ def _improvement(scores: dict[int, float], baseline: dict[int, float], name: str
 
 
 def budgets(runs: Sequence[RunRecord]) -> list[CellBudget]:
-    """What each cell's runs used; unfinished ones are left out."""
+    """Return the resources that each cell's finished runs used."""
     found = []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
@@ -153,7 +153,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """Path of a setting -> its last part, or as many parts more as tell it from the others.
+    """Return path of a setting -> its last part, or the fewest last parts that are unambiguous.
 
     ``name`` and ``network`` alone say nothing: ``algorithm.name`` is ``algorithm``.
     """
@@ -168,20 +168,20 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def value_text(value: object) -> str:
-    """The value of a setting in a table; "-" where a run has no such setting."""
+    """Return the value of a setting for a table; "-" where a run has no such setting."""
     return str(value).lower() if isinstance(value, bool) else "-" if value is None else str(value)
 
 
 def setting_text(path: str, value: object) -> str:
-    """``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
+    """Return ``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
     return f"{short_names([path])[path]}={value_text(value)}"
 
 
 def cell_names(runs: Sequence[RunRecord]) -> list[str]:
-    """A short name for each run; runs that differ in the seed alone have the same.
+    """Return a short name for each run; runs that differ in the seed alone have the same.
 
-    The settings that differ where they are few, else the methods or games if these differ, else the runs'
-    folders. No name is longer than :data:`MAX_NAME`.
+    The name has the settings that differ where they are few, else the methods or games if these differ, else
+    the runs' folders. No name is longer than :data:`MAX_NAME`.
     """
     paths = differing_settings(runs)
     keys = [tuple(repr(run.settings.get(p)) for p in paths) for run in runs]
@@ -216,7 +216,7 @@ def _tell(runs: Sequence[RunRecord], keys: Sequence[tuple[str, ...]], paths: Seq
 
 
 def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
-    """The name of a run's folder; of several their common beginning, without a seed's number.
+    """Return the name of a run's folder; of several their common prefix, without a seed's number.
 
     ``other``: the name of runs whose folders have nothing in common (default: that of the first).
     """
@@ -230,7 +230,7 @@ def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
 
 
 def differing_settings(runs: Sequence[RunRecord]) -> list[str]:
-    """Settings in which runs differ, the seed and those of floors left out."""
+    """Return settings in which runs differ, the seed and those of floors left out."""
     left_out = ("run.seed", *FLOORS)
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))
     return [p for p in paths if any(r.settings.get(p) != runs[0].settings.get(p) for r in runs)]

@@ -13,8 +13,9 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
-from ludus.presets.file import MAX_BYTES, PresetError, find_preset, setting_paths
+from ludus.presets.file import MAX_BYTES, PresetError, find_preset
 from ludus.presets.options import full_path, option_of
+from ludus.presets.overrides import setting_paths
 from ludus.presets.schema import quoted
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -90,15 +91,20 @@ class SweepConfig(msgspec.Struct, frozen=True):
 
 
 def run_count(config: SweepConfig) -> int:
-    """Runs of a sweep, counted without listing them."""
+    """Return the number of runs of a sweep, counted without listing them."""
     count = len(config.cells) * len(config.seeds) * max(1, config.count)
     return count * math.prod(len(values) for values in config.grid.values())
 
 
 def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
-    """Reads a sweep file. ``overrides``: dotted path -> text, settings of all runs from the command line.
+    """Read a sweep file.
 
-    Raises :class:`PresetError` with every mistake in the file's own keys.
+    Args:
+        source: Its path.
+        overrides: Dotted path -> text: settings of all runs from the command line.
+
+    Raises:
+        PresetError: The file's own keys have mistakes; every one is listed.
     """
     path = Path(source)
     if path.is_dir() or not path.exists():
@@ -116,7 +122,7 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
 
 
 def _given(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Settings of the command line by their whole paths, where the last part alone says which one it is."""
+    """Return settings of the command line by whole paths, where the last part alone is unambiguous."""
     every = setting_paths()
     top = {path.partition(".")[0] for path in every}
     whole: dict[str, str] = {}
@@ -131,7 +137,7 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
-    """A sweep from the content of its file; see :func:`read_sweep`."""
+    """Return a sweep from the content of its file; see :func:`read_sweep`."""
     lines = [p.text for p in schema.check(document, mi.type_info(_File))]
     if not lines:
         lines = list(_seed_problems(document["seeds"]))
@@ -178,13 +184,13 @@ def _seed_problems(given: object) -> Iterator[str]:
 
 
 def _placed(preset: str, folder: Path) -> str:
-    """A preset's file from the sweep file's folder or from here, or a shipped preset's name."""
+    """Return a preset's file from the sweep file's folder or from here, or a shipped preset's name."""
     near = folder / preset
     return str(near) if preset.endswith(".toml") and near.is_file() else preset
 
 
 def _cells(file: _File, folder: Path, given: Mapping[str, str]) -> dict[str, CellConfig]:
-    """The cells without the settings that the command line gives to all runs."""
+    """Return the cells without the settings that the command line gives to all runs."""
     if not file.cells:
         return {"": CellConfig(_placed(file.preset, folder))}
     cells = {}
@@ -206,7 +212,7 @@ def _ranges(table: Table) -> dict[str, Range]:
 
 
 def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Dotted paths of a table's values, as settings are named."""
+    """Return dotted paths of a table's values, as settings are named."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         below = f"{path}.{key}" if path else key
@@ -216,7 +222,7 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _table_problems(file: _File) -> Iterator[str]:
-    """Mistakes inside of the tables that do not depend on the preset."""
+    """Yield mistakes inside of the tables that do not depend on the preset."""
     for path, values in _flat(file.grid).items():
         if not isinstance(values, list) or not values:
             yield f"grid.{path} = {quoted(values)}: expected a list of at least one value"
@@ -252,7 +258,7 @@ def _value_problems(value: object) -> Iterator[str]:
 
 
 def _together(config: SweepConfig, file: _File) -> Iterator[str]:
-    """Tables that do not fit together."""
+    """Yield tables that do not fit together."""
     tables = {
         "settings": set(config.settings) - set(DEFAULTS),
         **{f"cells.{name}": set(cell.settings) for name, cell in config.cells.items() if name},
@@ -277,7 +283,7 @@ def _together(config: SweepConfig, file: _File) -> Iterator[str]:
 
 
 def origin_of(config: SweepConfig, option: str, cell: str) -> str:
-    """Where a mistake in ``option`` (``--run.max-steps``) of a cell's runs comes from: ``FILE: grid``."""
+    """Return the place of a mistake in ``option`` (``--run.max-steps``) of a cell's runs: ``FILE: grid``."""
     cell_settings = config.cells[cell].settings if cell in config.cells else {}
     for table, paths in (
         ("grid", config.grid),
@@ -291,7 +297,7 @@ def origin_of(config: SweepConfig, option: str, cell: str) -> str:
 
 
 def preset_hashes(config: SweepConfig) -> dict[str, str]:
-    """Preset -> SHA-256 of its file. Raises :class:`PresetError` for a preset that is not there."""
+    """Return preset -> SHA-256 of its file. Raises :class:`PresetError` for a missing preset."""
     import hashlib
 
     found = {}
@@ -307,7 +313,7 @@ def preset_hashes(config: SweepConfig) -> dict[str, str]:
 
 
 def cell_problem(config: SweepConfig, names: list[str]) -> str:
-    """What is wrong with ``baseline``, which names one of the cells ``names``; "" where nothing is."""
+    """Return the mistake in ``baseline``, which names one of the cells ``names``; "" for none."""
     if not config.baseline or config.baseline in names:
         return ""
     near = did_you_mean(config.baseline, names, "cells")

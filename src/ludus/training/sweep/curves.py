@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.shown import markup
 from ludus.ratings.interval import mean_interval
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
-from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, head, legend, short, whole
+from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, drawing, hint, legend, short
 
 POINTS = 40  # of a curve
 LINES = 8  # of a panel
@@ -45,11 +44,16 @@ def counts_help(record: Record) -> bool:
 
 
 def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
-    """A run's results at ``grid: [G]`` decisions, NaN where there are none.
+    """Return a run's results at ``grid: [G]`` decisions, NaN where there are none.
 
-    With ``evaluated`` those of its evaluations, joined by lines. Else of the training matches: between two
-    points of the grid the win rate, or in games of one seat the running mean of returns. The first
-    ``settled`` matches are left out where there are later ones: the first matches to end are the shortest.
+    Args:
+        record: Updates and evaluations of the run.
+        grid: Decisions ``[G]``, ascending.
+        evaluated: Whether the results are those of its evaluations, joined by lines. Else they are those of
+            the training matches: between two points of the grid the win rate, or in games of one seat the
+            running mean of returns.
+        settled: Number of first matches that are left out where there are later ones: the first to end are
+            the shortest.
     """
     updates, evaluations = record
     if evaluated:
@@ -88,9 +92,9 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
 
 
 def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve | None:
-    """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none.
+    """Return the curve of a cell's runs up to ``most`` decisions, where all of them have a result.
 
-    ``settled``: see :func:`run_curve`.
+    None for no such point. ``settled``: see :func:`run_curve`.
     """
     evaluated = all(has_evaluations(r) for r in records)
     grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
@@ -111,28 +115,26 @@ def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve 
 
 
 def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
-    """A panel for each eight cells. ``rates``: the values are win rates in 0..1."""
+    """Return a panel for each eight cells. ``rates``: the values are win rates in 0..1."""
     names = list(curves)
     groups = [names[i : i + LINES] for i in range(0, len(names), LINES)]
     most = max(c.steps[-1] for c in curves.values())
     lowest = 0.0 if rates else min(min(c.mean) for c in curves.values())
     highest = 1.0 if rates else max(max(c.mean) for c in curves.values())
-    out = head(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title)
+    out = []
     for row, group in enumerate(groups):
         top = row * (PANEL + NAMED)
         panel = Panel(top, lowest, highest, most)
         out += panel.axes()
         for index, name in enumerate(group):
-            out += _line(panel, curves[name], name, COLOURS[index % len(COLOURS)])
+            out.append(_line(panel, curves[name], name, COLOURS[index % len(COLOURS)]))
             out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
-    return whole(out)
+    return drawing(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title, out)
 
 
-def _line(panel: Panel, curve: Curve, name: str, colour: str) -> list[str]:
-    out = [f"<g><title>{markup(short(name, 2 * NAME))}, {curve.seeds} seeds</title>"]
+def _line(panel: Panel, curve: Curve, name: str, colour: str) -> str:
+    points = panel.line(list(zip(curve.steps, curve.mean, strict=True)), colour)
     if curve.seeds > 1:
-        upper = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.high, strict=True)]
-        lower = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.low, strict=True)]
-        band = " ".join([*upper, *reversed(lower)])
-        out.append(f'<polygon points="{band}" fill="{colour}" opacity="0.15"/>')
-    return [*out, *panel.line(list(zip(curve.steps, curve.mean, strict=True)), colour), "</g>"]
+        upper, lower = (list(zip(curve.steps, ends, strict=True)) for ends in (curve.high, curve.low))
+        points = panel.band(upper, lower, colour) + points
+    return hint("".join(points), f"{short(name, 2 * NAME)}, {curve.seeds} seeds")

@@ -1,4 +1,4 @@
-"""A sweep's directory, its only memory: a sweep that was killed goes on from what lies in it.
+"""A sweep's directory, its only memory: a sweep that was killed resumes from it.
 
 sweep.json         what the sweep varies; a directory belongs to one sweep
 sweep.toml         the file, as it was given
@@ -31,7 +31,7 @@ from ludus.training.sweep.ranges import Range, Value
 
 SCHEMA = 1
 MAX_BYTES = 1 << 24
-RunState = Literal["absent", "begun", "finished"]
+RunState = Literal["absent", "started", "finished"]
 
 
 class SweepInfo(msgspec.Struct, frozen=True):
@@ -48,6 +48,7 @@ class SweepDirectory:
     """Paths and files of one sweep."""
 
     def __init__(self, path: Path) -> None:
+        """Name the files of the sweep at ``path``; nothing is read or made."""
         self.path = path
         self.info_path = path / "sweep.json"
         self.file = path / "sweep.toml"
@@ -60,9 +61,12 @@ class SweepDirectory:
 
     @classmethod
     def open(cls, path: Path, config: SweepConfig, presets: Mapping[str, str]) -> SweepDirectory:
-        """A new directory, or the one of the same sweep. ``presets``: hashes of the presets' files.
+        """Make a new directory, or open the one of the same sweep. ``presets``: hashes of the presets' files.
 
-        Raises ``RunExists`` (something else is there, or another sweep), ``CorruptFile`` and ``OSError``.
+        Raises:
+            RunExists: Something else is there, or another sweep.
+            CorruptFile: The directory's files are damaged.
+            OSError: It cannot be made.
         """
         from ludus.version import __version__
 
@@ -90,7 +94,7 @@ class SweepDirectory:
         return sweep
 
     def info(self) -> SweepInfo:
-        """Raises ``CorruptFile``."""
+        """Return the content of ``sweep.json``. Raises ``CorruptFile``."""
         try:
             info = from_json(read_bounded(self.info_path, MAX_BYTES), SweepInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -102,20 +106,22 @@ class SweepDirectory:
         return info
 
     def lock(self) -> RunLock:
-        """Keeps other processes from running the same sweep. Raises ``RunBusy``."""
+        """Keep other processes from running the same sweep. Raises ``RunBusy``."""
         try:
             return RunLock(self.path / "lock", this_process(utc_now()))
         except RunBusy as error:
             raise RunBusy(f"{self.path}: another process runs this sweep ({error})") from None
 
     def run(self, name: str) -> RunDirectory:
+        """Return the directory of the run ``name``."""
         return RunDirectory(self.runs / name)
 
     def log(self, name: str) -> Path:
+        """Return the file with the stderr of the run ``name``."""
         return self.logs / f"{name}.txt"
 
     def lock_of(self, name: str) -> Path:
-        """A file that the process of a run keeps locked while it lives."""
+        """Return the file that the process of a run keeps locked while it lives."""
         return self.locks / name
 
     def greedy_result(self, name: str, against: str) -> Path:
@@ -123,7 +129,7 @@ class SweepDirectory:
         return self.greedy / name / f"{file_part(against)}.json"
 
     def state(self, name: str) -> RunState:
-        """How far a run is, from its directory; one that was never whole is removed.
+        """Return how far a run is, from its directory; one that was never whole is removed.
 
         Raises ``CorruptFile`` where it is a link.
         """
@@ -134,14 +140,14 @@ class SweepDirectory:
         if not run.info_path.is_file():
             shutil.rmtree(run.path)
             return "absent"
-        return "finished" if run.status().state == "finished" else "begun"
+        return "finished" if run.status().state == "finished" else "started"
 
     def add_point(self, index: int, point: Mapping[str, Value]) -> None:
-        """Keeps a point before any of its runs begins. Raises ``OSError``."""
+        """Record a point before any of its runs starts. Raises ``OSError``."""
         self._append(self.points, {"index": index, "point": dict(point)})
 
     def asked_points(self, space: Mapping[str, Range]) -> list[dict[str, Value]]:
-        """Points that a search asked for, in their order. Raises ``CorruptFile``."""
+        """Return points that a search asked for, in their order. Raises ``CorruptFile``."""
         points: list[dict[str, Value]] = []
         for row in read_jsonl(self.points):
             point = row.get("point")
@@ -151,7 +157,7 @@ class SweepDirectory:
         return points
 
     def add_process(self, row: Row) -> None:
-        """Notes a process that has ended. Raises ``OSError``."""
+        """Record a process that has ended. Raises ``OSError``."""
         self._append(self.processes, {"time": utc_now(), **row})
 
     def _append(self, path: Path, row: Row) -> None:
@@ -169,9 +175,10 @@ def is_sweep(path: Path) -> bool:
 
 
 def identity_of(config: SweepConfig) -> dict[str, Any]:
-    """What makes a sweep this one: all but title, seeds, workers, baseline, greedy matches, count and floors.
+    """Return the part of a sweep's settings that may not change when it is resumed.
 
-    These may change when a sweep goes on: more seeds are more runs, and floors train nothing.
+    That is all but title, seeds, workers, baseline, greedy matches, count and floors: more seeds are more
+    runs, and floors train nothing.
     """
     identity: dict[str, Any] = {f"settings.{k}": v for k, v in config.settings.items() if k not in FLOORS}
     for name, cell in config.cells.items():
@@ -187,7 +194,7 @@ def identity_of(config: SweepConfig) -> dict[str, Any]:
 
 
 def _difference(before: SweepInfo, after: SweepInfo, presets: Mapping[str, str]) -> str:
-    """The first difference of a directory's sweep and another; "" where they are the same."""
+    """Return the first difference of a directory's sweep and another; "" where they are the same."""
     there, here = identity_of(before.config), identity_of(after.config)
     for key in dict.fromkeys([*there, *here]):
         if key not in here:
@@ -198,12 +205,13 @@ def _difference(before: SweepInfo, after: SweepInfo, presets: Mapping[str, str])
             return f"{key} = {quoted(there[key])} there and {quoted(here[key])}"
     for preset, digest in presets.items():
         if before.presets.get(preset, digest) != digest:
-            return f"the preset {preset} had another content when it began, which is used"
+            kind = "method" if preset.endswith(".py") else "preset"
+            return f"the {kind} {preset} had another content when the sweep started, which is used"
     return ""
 
 
 def open_sweep(path: Path) -> SweepDirectory:
-    """The directory of a sweep, to read. Raises ``StorageError``."""
+    """Open the directory of a sweep to read it. Raises ``StorageError``."""
     sweep = SweepDirectory(path)
     if not sweep.info_path.is_file():
         raise StorageError(f"{path}: not the directory of a sweep (no sweep.json in it)")

@@ -27,10 +27,10 @@ class UniformPlay(msgspec.Struct, frozen=True):
 
 
 class CellFloor(msgspec.Struct, frozen=True):
-    """What needs no training in one cell, against one opponent. None: it was not measured.
+    """Results without training in one cell, against one opponent. None: not measured.
 
-    ``initial``: of the weights that the runs began with, each with its seed. ``uniform``: seeds do not differ
-    in it, so their matches are counted together.
+    ``initial``: of the weights that the runs started with, each with its seed. ``uniform``: seeds do not
+    differ in it, so their matches are counted together.
     """
 
     cell: str
@@ -40,7 +40,7 @@ class CellFloor(msgspec.Struct, frozen=True):
     uniform: UniformPlay | None
 
     def text(self) -> str:
-        """``initial weights 30.8%, uniform 30.9%``."""
+        """Return ``initial weights 30.8%, uniform 30.9%``."""
         known = [] if self.initial is None else [f"{INITIAL_WEIGHTS} {self._shown(self.initial.centre)}"]
         known += [] if self.uniform is None else [f"{UNIFORM} {self._shown(self.uniform.value)}"]
         return ", ".join(known)
@@ -50,7 +50,7 @@ class CellFloor(msgspec.Struct, frozen=True):
 
 
 def cell_floors(runs: Sequence[RunRecord]) -> list[CellFloor]:
-    """Of every cell against every opponent of its final matches, in the order of the runs."""
+    """Return the floors of every cell against each opponent of its final matches, in the runs' order."""
     found = []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell]
@@ -80,7 +80,7 @@ def _together(results: Sequence[EvalResult]) -> UniformPlay:
 
 
 def _mean_of(results: Sequence[EvalResult], matches: int) -> MeanInterval:
-    """The mean return of all matches; its error comes from the deviations of the parts."""
+    """Return the mean return of all matches; its error comes from the deviations of the parts."""
     if matches == 0:
         return MeanInterval(0.0, 0.0, 0.0, 0.0)
     mean = sum(r.matches * r.mean_return for r in results) / matches

@@ -17,15 +17,16 @@ from ludus.flow.interrupts import on_stop
 from ludus.flow.shown import shown
 from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
+from ludus.presets.method_file import method_file
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.training.opponents import opponent_skip
 from ludus.training.sweep.config import SweepConfig
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import Command, Ended, Process, launch
+from ludus.training.sweep.processes import Command, Process, ProcessEnd, launch
 from ludus.training.sweep.results import final_results, score_of_run
-from ludus.training.sweep.search import Tried, ask
+from ludus.training.sweep.search import Trial, ask
 
 POLL_S = 0.2
 EVAL_SEED = 1  # of greedy matches, the same for all runs
@@ -49,22 +50,32 @@ class Active(msgspec.Struct):
     command: Command
 
 
-class View(Protocol):
+class SweepObserver(Protocol):
     """Shows the progress of a sweep."""
 
     def show(self, loop: SweepLoop) -> None:
-        """Called some times a second."""
+        """Draw the sweep. Called some times a second."""
         ...
 
     def ended(self, loop: SweepLoop, outcome: Outcome) -> None:
-        """A run has ended."""
+        """Show that a run has ended."""
         ...
 
 
 class SweepLoop:
     """One sweep in one directory. Owns the processes that it starts."""
 
-    def __init__(self, config: SweepConfig, directory: SweepDirectory, workers: int, view: View) -> None:
+    def __init__(
+        self, config: SweepConfig, directory: SweepDirectory, workers: int, view: SweepObserver
+    ) -> None:
+        """Plan the runs of ``config``, of which ``directory`` may have some.
+
+        Args:
+            config: The sweep.
+            directory: Its directory, which this process has locked.
+            workers: Processes at a time.
+            view: Shows the progress.
+        """
         self.config, self.directory, self.workers, self.view = config, directory, workers, view
         self.points = known_points(config)
         if config.search == "tpe":
@@ -83,7 +94,7 @@ class SweepLoop:
         return len(self.pending) + len(self.active) + len(self.outcomes)
 
     def run(self) -> list[Outcome]:
-        """Until every run has ended, or after a signal. What failed is in the outcomes."""
+        """Run until every run has ended, or a signal comes. Failures are in the outcomes."""
         try:
             with self._signals():
                 self._fill()
@@ -101,20 +112,20 @@ class SweepLoop:
         return list(self.outcomes.values())
 
     def preset(self, run: PlannedRun) -> Preset:
-        """The checked settings of a run."""
+        """Return the checked settings of a run."""
         if run.name not in self._presets:
             self._presets[run.name] = loaded_run(run).preset
         return self._presets[run.name]
 
     def _runs(self, count: int) -> list[PlannedRun]:
-        """The runs of the first ``count`` points, of those that a search asked for point by point."""
+        """Return the runs of the first ``count`` points, of those that a search asked for point by point."""
         cells = planned_cells(self.config, self.points[:count])
         if self.config.search != "tpe":
             return runs_of(cells, self.config.seeds)
         return [run for cell in cells for run in runs_of([cell], self.config.seeds)]
 
     def _fill(self) -> None:
-        """Starts runs while there is room."""
+        """Start runs while there is room."""
         while not self.stopping and len(self.active) < self.workers:
             if not self.pending and not self._ask():
                 return
@@ -122,7 +133,7 @@ class SweepLoop:
             self._go_on(run, before=None)
 
     def _go_on(self, run: PlannedRun, before: Command | None) -> None:
-        """Starts the next process of a run, or counts it as finished."""
+        """Start the next process of a run, or count it as finished."""
         try:
             command = next_command(run, self.directory, self.preset(run), self.config.greedy)
             if command is None:
@@ -167,7 +178,7 @@ class SweepLoop:
         outcome = self.outcomes[run.name] = Outcome(run, state, message)
         self.view.ended(self, outcome)
 
-    def _note(self, run: PlannedRun, command: Command, ended: Ended) -> None:
+    def _note(self, run: PlannedRun, command: Command, ended: ProcessEnd) -> None:
         self.directory.add_process(
             {
                 "run": run.name,
@@ -180,7 +191,7 @@ class SweepLoop:
         )
 
     def _ask(self) -> bool:
-        """Asks a search for a point and appends its runs; False where no more are wanted."""
+        """Ask a search for a point and append its runs; return False where no more are needed."""
         if self.config.search != "tpe" or len(self.points) >= self.config.count:
             return False
         point = ask(self.config.random, self._tried(), self.config.search_seed)
@@ -189,10 +200,10 @@ class SweepLoop:
         self.pending.extend(r for r in self._runs(len(self.points)) if r.point == len(self.points) - 1)
         return True
 
-    def _tried(self) -> list[Tried]:
-        """Every point with the mean result of its seeds, NaN where one of them failed."""
+    def _tried(self) -> list[Trial]:
+        """Return every point with the mean result of its seeds, NaN where one of them failed."""
         runs = self._runs(len(self.points))
-        tried: list[Tried] = []
+        tried: list[Trial] = []
         for index, point in enumerate(self.points):
             outcomes = [self.outcomes.get(r.name) for r in runs if r.point == index]
             result: float | None = None
@@ -206,7 +217,7 @@ class SweepLoop:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
+        """Handle Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.stopping and number == signal.SIGINT:
@@ -221,16 +232,16 @@ class SweepLoop:
 
 
 def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool) -> Command | None:
-    """What is left to do for a run, by its directory; None for nothing. Raises ``StorageError``."""
+    """Return the command that a run needs next, by its directory; None for none. Raises ``StorageError``."""
     path = directory.run(run.name).path
     state = directory.state(run.name)
     quiet = ("--quiet", "--json")
-    if state == "begun":
-        return Command("resume", ("resume", str(path), *game_words(preset), *quiet))
+    if state == "started":
+        return Command("resume", ("resume", str(path), *game_words(preset), *method_words(preset), *quiet))
     if state == "absent":
         settings = [f"{option_of(key)}={text}" for key, text in run.settings.items()]
-        words = ("train", run.preset, "--run-dir", str(path), *quiet, *settings, f"--run.seed={run.seed}")
-        return Command("train", words)
+        words = ("train", run.preset, "--run-dir", str(path), *method_words(preset), *quiet)
+        return Command("train", (*words, *settings, f"--run.seed={run.seed}"))
     if not greedy:
         return None
     for result in final_results(directory.run(run.name)):
@@ -248,14 +259,15 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
 
 
 def _plain(against: str) -> bool:
-    """Whether a name from a run's record may become a word of a command and a file's name: it is no path,
-    no option and no reference, and loads no code.
+    """Return whether a name from a run's record may become a word of a command and a file's name.
+
+    It is no path, no option and no reference, and loads no code.
     """
     return _NAME.fullmatch(against) is not None and not is_bot_file(against)
 
 
 def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[str, ...]:
-    """Matches of the measured weights that play their likeliest actions."""
+    """Return the command that lets the measured weights play their likeliest actions."""
     skip = opponent_skip(preset, against)
     return (
         "eval",
@@ -269,5 +281,11 @@ def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[
 
 
 def game_words(preset: Preset) -> Sequence[str]:
-    """``--game``, where the game is neither built in nor installed."""
+    """Return ``--game``, where the game is neither built in nor installed."""
     return () if is_installed_name(preset.game.name) else ("--game", preset.game.name)
+
+
+def method_words(preset: Preset) -> Sequence[str]:
+    """Return ``--method FILE.py`` for a method from a file, else nothing."""
+    file = method_file(preset.algorithm)
+    return () if file is None else ("--method", file.path)

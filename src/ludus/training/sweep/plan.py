@@ -42,21 +42,21 @@ class PlannedCell(msgspec.Struct, frozen=True):
 
 
 def text_of(value: Value) -> str:
-    """A value as the command line takes it."""
+    """Return a value as the command line takes it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(text_of, value)) if isinstance(value, list) else str(value)
 
 
 def known_points(config: SweepConfig) -> list[dict[str, Value]]:
-    """The points of a random search; a search that asks knows none beforehand."""
+    """Return the points of a random search; a search that asks knows none beforehand."""
     if config.search == "tpe":
         return []
     return [draw(config.random, config.search_seed, i) for i in range(config.count)]
 
 
 def planned_cells(config: SweepConfig, points: Sequence[Mapping[str, Value]]) -> list[PlannedCell]:
-    """All cells, of ``points`` that were drawn or asked for. Without ranges there are no points."""
+    """Return all cells, of ``points`` that were drawn or asked for. Without ranges there are no points."""
     shared = {path: text_of(value) for path, value in config.settings.items()}
     numbered = list(enumerate(points)) if config.random else [(-1, {})]
     cells = []
@@ -74,13 +74,13 @@ def planned_cells(config: SweepConfig, points: Sequence[Mapping[str, Value]]) ->
 
 
 def _label(path: str, value: Value) -> str:
-    """``learning_rate=0.001``; of a name the value alone."""
+    """Return ``learning_rate=0.001``; of a name the value alone."""
     key = path.rpartition(".")[2]
     return text_of(value) if key == "name" else f"{key}={text_of(value)}"
 
 
 def runs_of(cells: Sequence[PlannedCell], seeds: Sequence[int]) -> list[PlannedRun]:
-    """All runs, the first seed of every cell before the second of any."""
+    """Return all runs, the first seed of every cell before the second of any."""
     return [
         PlannedRun(
             name=f"{folder_name(cell.name)},seed={seed}",
@@ -96,15 +96,15 @@ def runs_of(cells: Sequence[PlannedCell], seeds: Sequence[int]) -> list[PlannedR
 
 
 def folder_name(cell: str) -> str:
-    """A cell's name with the characters that a path may have."""
+    """Return a cell's name with the characters that a path may have."""
     safe = re.sub(r"[^A-Za-z0-9_.=,+-]+", "-", cell.replace(", ", ",")).lstrip(".-") or "cell"
     return safe if len(safe) <= MAX_NAME else f"{safe[:MAX_NAME]}-{sha256(cell.encode()).hexdigest()[:6]}"
 
 
 def check_sweep(config: SweepConfig) -> list[PlannedCell]:
-    """The cells of a sweep; of ranges, those at their corners. Loads the preset of each under its settings.
+    """Return the cells of a sweep; of ranges, those at their corners.
 
-    Raises :class:`PresetError` with every mistake, each once.
+    It loads the preset of each under its settings. Raises :class:`PresetError` with every mistake, each once.
     """
     count = run_count(config)
     if count > MAX_RUNS:
@@ -124,7 +124,7 @@ def check_sweep(config: SweepConfig) -> list[PlannedCell]:
 
 
 def corner_points(space: Mapping[str, Range]) -> list[dict[str, Value]]:
-    """Points at which every range is at each of its corners once, the others at their first."""
+    """Return points at which every range is at each of its corners once, the others at their first."""
     first = {path: r.corners()[0] for path, r in space.items()}
     points = [{**first, path: corner} for path, r in space.items() for corner in r.corners()]
     return [p for i, p in enumerate(points) if p not in points[:i]]
@@ -147,14 +147,14 @@ def _cell_lines(config: SweepConfig, cell: PlannedCell) -> list[str]:
 
 
 def loaded_run(run: PlannedRun) -> LoadedPreset:
-    """The checked preset of a run. Raises :class:`PresetError`."""
+    """Return the checked preset of a run. Raises :class:`PresetError`."""
     loaded = load_preset(run.preset, {**run.settings, "run.seed": str(run.seed)})
     check_game(loaded)
     return loaded
 
 
 def _in_file(config: SweepConfig, line: str, cell: PlannedCell) -> str:
-    """A mistake about an option as one about the sweep file's table."""
+    """Return a mistake about an option as one about the sweep file's table."""
     option, colon, text = line.partition(": ")
     if not option.startswith("--"):
         return f"{config.source}: preset: {line}"

@@ -23,7 +23,7 @@ from ludus.storage.files import open_new, open_own, own_folder
 What = Literal["train", "resume", "greedy"]
 MAX_MESSAGE = 400  # characters of a process's last line that are shown
 MAX_READ = 1 << 16
-INTERNAL = "internal error"  # begins the line under a traceback
+INTERNAL = "internal error"  # starts the line under a traceback
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -34,8 +34,11 @@ class Command(msgspec.Struct, frozen=True):
     result: str = ""
 
 
-class Ended(msgspec.Struct, frozen=True):
-    """``code``: exit code, negative for a signal; ``cpu_s``: processor time; ``message``: its last line."""
+class ProcessEnd(msgspec.Struct, frozen=True):
+    """The end of a process.
+
+    ``code``: exit code, negative for a signal; ``cpu_s``: processor time; ``message``: its last line.
+    """
 
     code: int
     cpu_s: float
@@ -47,12 +50,13 @@ class Process:
     """A process of one run. Made by :func:`launch`."""
 
     def __init__(self, process: subprocess.Popen[bytes], command: Command, log: Path, begin: int) -> None:
+        """Watch ``process``, whose output in ``log`` starts at byte ``begin``."""
         self.command = command
         self._process, self._log, self._begin = process, log, begin
         self._started = time.monotonic()
 
-    def poll(self) -> Ended | None:
-        """How it ended; None while it runs. A result that it has written is put in its place."""
+    def poll(self) -> ProcessEnd | None:
+        """Return how it ended; None while it runs. A result that it has written is put in its place."""
         pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
         if pid == 0:
             return None
@@ -60,10 +64,10 @@ class Process:
         if self.command.result and code == 0:
             os.replace(_aside(Path(self.command.result)), self.command.result)
         seconds = time.monotonic() - self._started
-        return Ended(code, usage.ru_utime + usage.ru_stime, seconds, self._message(code))
+        return ProcessEnd(code, usage.ru_utime + usage.ru_stime, seconds, self._message(code))
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Sends a signal: after SIGTERM a run saves and ends, also one whose process is stopped."""
+        """Send a signal: after SIGTERM a run saves and ends, also one whose process is stopped."""
         self._process.send_signal(number)
         self._process.send_signal(signal.SIGCONT)
 
@@ -81,10 +85,10 @@ class Process:
 
 
 def launch(command: Command, lock: Path, log: Path) -> Process | None:
-    """Starts a command; None while another process holds ``lock``. Its stderr goes to the end of ``log``.
+    """Start a command; return None while another process holds ``lock``.
 
-    The process has a session of its own, so that Ctrl-C reaches the sweep alone. Raises ``OSError``, and
-    ``CorruptFile`` where a file that it writes is a link.
+    Its stderr goes to the end of ``log``. The process has a session of its own, so that Ctrl-C reaches the
+    sweep alone. Raises ``OSError``, and ``CorruptFile`` where a file that it writes is a link.
     """
     held = open_own(lock, os.O_RDWR)
     try:
@@ -120,7 +124,7 @@ def _aside(result: Path) -> Path:
 
 
 def _try_lock(file: int) -> bool:
-    """False while another process holds it. A file system without locks locks nothing."""
+    """Return False while another process holds it. A file system without locks locks nothing."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -15,7 +15,7 @@ DIGITS = 6  # of a drawn number
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Where a setting's values are drawn from.
+    """Range that a setting's values are drawn from.
 
     ``values``: the two bounds, both included, or the options of ``choice``.
     """
@@ -25,19 +25,19 @@ class Range(msgspec.Struct, frozen=True):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of a range of numbers."""
+        """Lowest and highest value of a range of numbers."""
         low, high = self.values
         assert isinstance(low, (int, float))
         assert isinstance(high, (int, float))
         return low, high
 
     def corners(self) -> tuple[Value, ...]:
-        """Values that show whether all of the range is valid: its ends, or every option."""
+        """Return values that show whether all of the range is valid: its ends, or every option."""
         return self.values
 
 
 def range_problem(kind: str, given: object) -> str:
-    """What is wrong with the values of a range; "" where nothing is."""
+    """Return the mistake in the values of a range; "" for none."""
     if kind == "choice":
         fits = isinstance(given, list) and bool(given)
         return "" if fits else "expected a list of at least one value"
@@ -59,7 +59,7 @@ def draw(space: dict[str, Range], seed: int, index: int) -> dict[str, Value]:
 
 
 def value_at(r: Range, share: float) -> Value:
-    """The value of a range at ``share`` in [0, 1)."""
+    """Return the value of a range at ``share`` in [0, 1)."""
     if r.kind == "choice":
         return r.values[int(share * len(r.values))]
     low, high = r.bounds
@@ -73,5 +73,5 @@ def value_at(r: Range, share: float) -> Value:
 
 
 def rounded(value: float, low: float, high: float) -> float:
-    """``value`` with six digits, within its bounds."""
+    """Return ``value`` with six digits, within its bounds."""
     return min(max(float(f"{value:.{DIGITS}g}"), low), high)

@@ -41,7 +41,7 @@ NOTE = (
     "*± one run* is the standard deviation of single runs."
 )
 FLOOR_NOTE = (
-    "*floor* is what needs no training in the same setting: the weights that the runs began with, actions "
+    "*floor* is a result without training in the same setting: of the runs' initial weights, of actions "
     "drawn, and uniform play over the legal choices."
 )
 HELP_NOTE = (
@@ -66,7 +66,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     curves: dict[str, Curve]
     runs: tuple[RunRecord, ...]
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
-    missing: tuple[str, ...]  # runs of the sweep that never began
+    missing: tuple[str, ...]  # runs of the sweep that never started
     floors: tuple[CellFloor, ...] = ()
     helped: tuple[str, ...] = ()  # cells whose curves count a curriculum's help
 
@@ -79,9 +79,15 @@ class _Read(msgspec.Struct, frozen=True):
 
 
 def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
-    """What the sweeps and runs at ``paths`` have reached. ``baseline``: a cell, default: the sweep's.
+    """Return the results of the sweeps and runs at ``paths``.
 
-    Raises ``StorageError`` (no run, damaged) and ``ConfigError`` (no such cell).
+    Args:
+        paths: Directories of sweeps and of runs.
+        baseline: A cell; by default the sweep's.
+
+    Raises:
+        StorageError: There is no run, or it is damaged.
+        ConfigError: There is no such cell.
     """
     sweeps = [_read_sweep(open_sweep(p)) for p in paths if is_sweep(p)]
     single = [RunDirectory.open(p) for p in paths if not is_sweep(p)]
@@ -130,7 +136,7 @@ def _read_sweep(sweep: SweepDirectory) -> _Read:
 
 
 def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
-    """Runs without a sweep: those that differ in the seed alone are a cell."""
+    """Read runs without a sweep: those that differ in the seed alone are a cell."""
     runs = [read_run(d, "") for d in directories]
     named = [
         msgspec.structs.replace(run, cell=name) for run, name in zip(runs, cell_names(runs), strict=True)
@@ -139,7 +145,7 @@ def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
 
 
 def _curves(runs: Sequence[RunRecord]) -> tuple[dict[str, Curve], list[str]]:
-    """A curve for each cell, of its finished runs; and the cells whose curves count a curriculum's help."""
+    """Return a curve for each cell, of its finished runs, and the cells whose curves count a bot's help."""
     curves, helped = {}, []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
@@ -161,7 +167,7 @@ def _settings(runs: Sequence[RunRecord]) -> dict[str, dict[str, object]]:
 
 
 def report_text(report: SweepReport) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     finished = sum(r.finished for r in report.runs)
     total = len(report.runs) + len(report.missing)
     lines = [f"# {markdown(report.title)}", "", f"{finished} of {total} runs are finished.", ""]
@@ -190,7 +196,9 @@ def report_text(report: SweepReport) -> str:
 
 
 def value_figure(report: SweepReport) -> str:
-    """Results over the values of one setting as SVG, actions drawn; "" where no setting has three numbers.
+    """Return results over the values of one setting as SVG, actions drawn.
+
+    Empty where no setting has three numbers.
 
     With several opponents it shows the mean over them.
     """
@@ -202,7 +210,7 @@ def value_figure(report: SweepReport) -> str:
 
 
 def curve_figures(report: SweepReport) -> dict[str, str]:
-    """Learning curves as SVG by the names of their files: win rates and returns have a plot each."""
+    """Return learning curves as SVG by file name: win rates and returns have a plot each."""
     alone = {r.cell for r in report.results if r.alone}
     kinds = {
         rates: {cell: curve for cell, curve in report.curves.items() if (cell not in alone) is rates}
@@ -220,7 +228,7 @@ def curve_figures(report: SweepReport) -> dict[str, str]:
 
 
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
-    """Writes ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
+    """Write ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
 
     Raises ``OSError``.
     """

@@ -1,4 +1,4 @@
-"""What runs have reached, from their own records."""
+"""Results of runs, from their own records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
-from ludus.presets.file import leaves
+from ludus.presets.document import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory
@@ -20,7 +20,7 @@ MAX_RESULT_BYTES = 1 << 20
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """What is compared of one run. ``greedy``: results of its likeliest actions, if there are any."""
+    """Results and settings of one run. ``greedy``: results of its likeliest actions, if there are any."""
 
     name: str
     cell: str
@@ -40,12 +40,12 @@ class RunRecord(msgspec.Struct, frozen=True):
 
 
 def final_results(run: RunDirectory) -> tuple[EvalResult, ...]:
-    """The final matches of a run; none of one that has not ended. Raises ``CorruptFile``."""
+    """Return the final matches of a run; none of one that has not ended. Raises ``CorruptFile``."""
     return _final(read_metrics(run)[1])
 
 
 def score_of_run(run: RunDirectory) -> float:
-    """The mean over the opponents of a finished run's result."""
+    """Return the mean over the opponents of a finished run's result."""
     results = final_results(run)
     if not results:
         raise CorruptFile(f"{run.metrics}: no final matches of a finished run")
@@ -53,7 +53,7 @@ def score_of_run(run: RunDirectory) -> float:
 
 
 def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) -> RunRecord:
-    """The record of a run. Raises ``StorageError`` and ``CorruptFile``."""
+    """Return the record of a run. Raises ``StorageError`` and ``CorruptFile``."""
     updates, evaluations = read_metrics(run)
     settings = run_leaves(run)
     last = updates[-1] if updates else None
@@ -79,7 +79,7 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
 
 
 def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
-    """Results of greedy matches. Raises ``CorruptFile``."""
+    """Return results of greedy matches. Raises ``CorruptFile``."""
     found = []
     for path in sorted((sweep.greedy / name).glob("*.json")):
         try:
@@ -107,7 +107,7 @@ _NOTHING_WON: dict[str, None] = {
 
 
 def run_leaves(run: RunDirectory) -> dict[str, Any]:
-    """The settings of a run as it was started, by path. Raises ``CorruptFile``."""
+    """Return the settings of a run as it was started, by path. Raises ``CorruptFile``."""
     try:
         return dict(leaves(from_toml(text_of(run.config_bytes()))))
     except (TextError, TomlError) as error:
@@ -120,7 +120,10 @@ def _final(evaluations: list[EvaluationMetrics]) -> tuple[EvalResult, ...]:
 
 
 def _gradient_steps(updates: list[UpdateMetrics]) -> int:
-    """Steps of the optimiser: a count so far, or that of each update (AlphaZero); 0 where it is unknown."""
+    """Return the optimiser's steps; 0 where they are unknown.
+
+    Rows have a count so far, or that of each update (AlphaZero).
+    """
     so_far = [u.numbers["learner/gradient_steps"] for u in updates if "learner/gradient_steps" in u.numbers]
     each = [u.numbers["learner/minibatches"] for u in updates if "learner/minibatches" in u.numbers]
     return round(so_far[-1] if so_far else sum(each))

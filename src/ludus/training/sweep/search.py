@@ -1,6 +1,6 @@
-"""Asks Optuna for the next point of a search.
+"""Points of a search by Optuna.
 
-The study lives in memory and is made anew for every point, from the points and results in the sweep's
+The study lives in memory and is made again for every point, from the points and results in the sweep's
 directory; so there is no database, and a point depends on what is known alone.
 """
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 #: A point with its result: a number, None while it is not known, or NaN where its runs failed.
-Tried = tuple[Mapping[str, Value], float | None]
+Trial = tuple[Mapping[str, Value], float | None]
 
 
 def check_search(source: str) -> None:
-    """Raises ``ConfigError`` where Optuna is not installed."""
+    """Raise ``ConfigError`` where Optuna is not installed."""
     try:
         import optuna  # noqa: F401
     except ImportError:
@@ -30,11 +30,11 @@ def check_search(source: str) -> None:
         ) from None
 
 
-def ask(space: Mapping[str, Range], tried: Sequence[Tried], seed: int) -> dict[str, Value]:
-    """The next point by a tree-structured Parzen estimator (Bergstra et al. 2011); higher results are better.
+def ask(space: Mapping[str, Range], tried: Sequence[Trial], seed: int) -> dict[str, Value]:
+    """Return the next point by a tree-structured Parzen estimator (Bergstra et al. 2011).
 
-    The first ten points are random. Points without a result count as bad ones, so that processes at work
-    at the same time try different points.
+    Higher results are better. The first ten points are random. Points without a result count as bad ones, so
+    that processes at work at the same time try different points.
     """
     import optuna
 
@@ -70,7 +70,7 @@ def _distribution(r: Range) -> BaseDistribution:
 
 
 def _external(r: Range, value: Value) -> Value:
-    """A value as Optuna knows it: of a choice its number, which may be a list."""
+    """Return a value as Optuna knows it: of a choice its number, which may be a list."""
     return r.values.index(value) if r.kind == "choice" else value
 
 

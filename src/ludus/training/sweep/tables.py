@@ -15,7 +15,7 @@ MAX_VALUE = 60  # characters of a setting's value
 
 
 def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
-    """Cells against one opponent, with the floors that are known against it."""
+    """Return cells against one opponent, with the floors that are known against it."""
     known = {f.cell: f.text() for f in floors if f.against == results[0].against}
     first = results[0]
     what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"
@@ -46,7 +46,7 @@ def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[
 
 
 def interval_text(result: CellResult) -> str:
-    """The interval; of win rates within 0 and 1, which Student's may exceed."""
+    """Return the interval; of win rates within 0 and 1, which Student's may exceed."""
     s = result.summary
     if s.low is None or s.high is None:
         return "-"
@@ -73,7 +73,7 @@ def _measure(value: float, alone: bool) -> str:
 
 
 def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
-    """What a finished run of each cell used, on average."""
+    """Return the resources that a finished run of each cell used, on average."""
     names = ["cell", "runs", "decisions", "updates", "gradient steps", "minutes", "processor minutes"]
     lines = ["Means over finished runs.", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for b in budgets:
@@ -86,7 +86,7 @@ def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
 
 
 def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """The settings in which cells differ; nothing where there are none."""
+    """Return the settings in which cells differ; nothing where there are none."""
     paths = next(iter(settings.values()), {})
     if not paths or len(settings) < 2:
         return []
@@ -108,10 +108,10 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
 
 
 def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[str]:
-    """Runs that are not in the tables."""
+    """Return the runs that are not in the tables."""
     if not runs and not missing:
         return []
     lines = ["## Not finished", "", "| run | decisions |", "|---|---|"]
     lines += [f"| {markdown(r.name)} | {r.steps:,} |" for r in runs]
-    lines += [f"| {markdown(name)} | did not begin |" for name in missing]
+    lines += [f"| {markdown(name)} | did not start |" for name in missing]
     return [*lines, ""]

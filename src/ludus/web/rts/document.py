@@ -15,7 +15,7 @@ class UnitView(msgspec.Struct):
     ``command`` is ``idle`` or what it does, since tick ``since``; ``target`` is a unit's id or -1, ``to``
     the point that the command names, ``builds`` a type, ``base`` where a gatherer carries to. ``carries``:
     it has the flag. ``cooldown`` holds the share (0..1) still to wait of each kind that runs. ``seat`` is
-    -1 for what belongs to nobody, and may be past the seats of the match for what the rules play.
+    -1 for what belongs to no seat, and may be past the seats of the match for what the rules play.
     """
 
     id: int
@@ -37,8 +37,10 @@ class UnitView(msgspec.Struct):
 
 
 class BulletView(msgspec.Struct):
-    """A projectile. ``state``: ``ready`` in flight, ``explode1`` to ``explode3`` while it bursts,
-    ``done``."""
+    """A projectile.
+
+    ``state``: ``ready`` in flight, ``explode1`` to ``explode3`` while it bursts, ``done``.
+    """
 
     shooter: int
     x: float
@@ -75,13 +77,13 @@ class RtsView(msgspec.Struct):
 
     @property
     def amounts(self) -> list[int]:
-        """What a seat has most reason to count: its points where there are any, else its money."""
+        """Points of each seat where the game has them, else its money."""
         return self.score or self.money
 
     def role(self, unit_type: str) -> str:
-        """What a type is to the viewer; one that is not listed counts as a troop."""
+        """Return the role of a unit type for the viewer; a type that is not listed is a troop."""
         return self.roles.get(unit_type, "troop")
 
 
-# What types can be to the viewer: how large they are drawn, what counts as army, which loss is an alarm.
+# Roles of unit types for the viewer: size in the drawing, part of the army or not, alarm when lost.
 ROLES = ("resource", "worker", "troop", "building", "base", "tower", "flag")

@@ -1,4 +1,4 @@
-"""What happened in an RTS match, told from the difference of successive view documents."""
+"""Events of an RTS match, from the differences of successive view documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ ALARM_TICKS = 150  # a base under fire is one event until it was left alone for 
 
 
 class Event(msgspec.Struct, frozen=True):
-    """``kind``: ``trained``, ``built``, ``died``, ``razed``, ``exhausted``, ``alarm``, ``wave``, ``flag``,
-    ``point`` or ``over``. ``unit`` is an id or -1. ``tick`` is the tick of the view document in which it
-    shows."""
+    """An event of a match.
+
+    ``kind``: ``trained``, ``built``, ``died``, ``razed``, ``exhausted``, ``alarm``, ``wave``, ``flag``,
+    ``point`` or ``over``. ``unit`` is an id or -1. ``tick`` is the tick of the view document that shows it.
+    """
 
     tick: int
     kind: str
@@ -22,6 +24,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def words(unit_type: str) -> str:
+    """Return the name of a unit type for people."""
     return unit_type.replace("_", " ").lower()
 
 
@@ -29,6 +32,7 @@ class EventLog:
     """Give it every view document in order; ``events`` fills."""
 
     def __init__(self) -> None:
+        """Start before the first view document."""
         self.events: list[Event] = []
         self._alive: dict[int, UnitView] = {}
         self._alarm: dict[int, int] = {}  # unit -> tick of the last loss that was seen
@@ -37,6 +41,7 @@ class EventLog:
         self._score: list[int] = []
 
     def see(self, view: RtsView) -> None:
+        """Compare a view document with the one before, and append the events between them."""
         alive = {u.id: u for u in view.units}
         if self._settled:
             new: list[UnitView] = []
@@ -61,7 +66,7 @@ class EventLog:
         self._score = view.score
         if view.over and not self._over:
             self._over = True
-            text = f"seat {view.winner} wins" if view.winner >= 0 else "nobody wins"
+            text = f"seat {view.winner} wins" if view.winner >= 0 else "no one wins"
             self._add(view.tick, "over", view.winner, -1, text)
 
     def _add(self, tick: int, kind: str, seat: int, unit: int, text: str) -> None:

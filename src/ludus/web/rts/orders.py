@@ -1,4 +1,4 @@
-"""Which orders a decision led to, told from the commands of the units and since when they have them."""
+"""Orders that a decision led to, from the commands of the units and the ticks at which they got them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from ludus.web.rts.events import words
 
 
 class OrderLog:
-    """Give it every view document in order; then ``text(seat, tick)`` tells what was ordered at a tick.
+    """Log of orders: takes every view document in order, and returns the orders of a seat at a tick.
 
     An order that was replaced before the next document came is not seen.
     """
 
     def __init__(self) -> None:
+        """Start before the first view document."""
         self._orders: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
         self._since: dict[int, tuple[int, str]] = {}
 
     def see(self, view: RtsView) -> None:
+        """Take the orders that units of a view document have received since the one before."""
         types = {u.id: u.type for u in view.units}
         now: dict[int, tuple[int, str]] = {}
         for u in view.units:
@@ -30,7 +32,7 @@ class OrderLog:
         self._since = now
 
     def text(self, seat: int, tick: int) -> str:
-        """``2 workers: gather; barracks: build melee attacker``; empty when nothing new was ordered."""
+        """Return ``2 workers: gather; barracks: build melee attacker``; empty without a new order."""
         orders = self._orders.get((seat, tick), Counter())
         return "; ".join(f"{_who(unit, n)}: {order}" for (unit, order), n in orders.items())
 

@@ -1,7 +1,7 @@
 """Pictures of a match on a map, for videos, with the colours of the replay page.
 
 Circles are the even seats' units, squares the odd ones', larger ones buildings. What a seat does not see is
-dark and nobody in it drawn.
+dark and no unit in it drawn.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ class Painter:
     """View documents to pictures ``uint8[H, W, 3]``, H and W even as the encoder wants them."""
 
     def __init__(self, recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int) -> None:
+        """Prepare pictures of ``recording``.
+
+        Args:
+            recording: The match.
+            pillow: Pillow's modules Image, ImageDraw and ImageFont.
+            width: Width in pixels; an odd one loses a pixel.
+            seat: Whose fog is shown; -1 for none.
+        """
         self.recording, self.seat = recording, seat
         self.image, self.draw, font = pillow
         self.views = [from_json(view, RtsView) for view in recording.views]
@@ -62,6 +70,7 @@ class Painter:
         self.letters = font.load_default(max(6.0, self.cell * 0.34))
 
     def frames(self) -> Iterator[Picture]:
+        """Yield a picture for each view document."""
         for view in self.views:
             yield self._picture(view)
 
@@ -118,7 +127,7 @@ class Painter:
             pen.ellipse(box, fill=colour, outline=_PAPER, width=_FINER)
         if unit.carries:
             pen.ellipse(box, outline=_NOBODY, width=3 * _FINER)
-        if role == "base":  # whose name may begin like another building's
+        if role == "base":  # its name may start like another building's
             pen.ellipse((cx - r / 2, cy - r / 2, cx + r / 2, cy + r / 2), outline=_PAPER, width=2 * _FINER)
         elif role != "resource":
             pen.text((cx, cy), unit.type[:1].upper(), fill=_PAPER, font=self.letters, anchor="mm")

@@ -98,6 +98,7 @@ class RtsTracks:
     """Takes every view document in order (``see``), then gives ``header()`` and ``data()``."""
 
     def __init__(self) -> None:
+        """Start with no document."""
         self.events = EventLog()
         self.orders = OrderLog()
         self._ticks: list[int] = []
@@ -119,7 +120,7 @@ class RtsTracks:
         self._bullet_now: list[tuple[BulletView, _Track]] = []
 
     def see(self, document: bytes | str) -> None:
-        """Raises ViewError when the document does not fit the ones before it."""
+        """Take the next view document. Raises ``ViewError`` when it does not fit the ones before."""
         try:
             view = from_json(document, RtsView)
         except msgspec.MsgspecError as error:
@@ -171,7 +172,7 @@ class RtsTracks:
         self._memory = [{} for _ in view.seen]
 
     def _see_fog(self, view: RtsView) -> None:
-        """Each frame writes the cells that changed: their number, then the gaps between them."""
+        """Write the cells that changed in a frame: their number, then the gaps between them."""
         cells = self._map.width * self._map.height
         if len(view.seen) != len(self._fog):
             raise ViewError(f"seen of {len(view.seen)} seats, expected {len(self._fog)}")
@@ -220,13 +221,15 @@ class RtsTracks:
             column.add(round(max(0.0, min(1.0, share)) * COOLDOWN_STEPS))
 
     def _cell(self, u: UnitView) -> int:
-        """The cell that a unit stands in, or -1 outside the map."""
+        """Return the cell that a unit is in, or -1 outside the map."""
         x, y = int(u.x + 0.5), int(u.y + 0.5)
         return y * self._map.width + x if 0 <= x < self._map.width and 0 <= y < self._map.height else -1
 
     def _remember(self, view: RtsView, frame: int) -> None:
-        """What each seat last saw of the others where it sees nothing now. A memory does not move: it is an
-        interval of frames, and another one once it changes."""
+        """Record where each seat last saw units of the others that it does not see now.
+
+        A remembered unit does not move: it is an interval of frames, and another one once it changes.
+        """
         cells = self._map.width * self._map.height
         placed = [(u, self._cell(u)) for u in view.units]
         now: dict[tuple[int, ...], _Track] = {}
@@ -251,7 +254,7 @@ class RtsTracks:
         self._ghost_now = now
 
     def _see_bullets(self, view: RtsView, frame: int, step: int) -> None:
-        """Bullets carry no id: the same shooter's nearest one within reach is taken to be the same."""
+        """Match bullets, which have no id: the same shooter's nearest one within reach is the same."""
         before = list(self._bullet_now)
         now: list[tuple[BulletView, _Track]] = []
         for b in view.bullets:
@@ -276,6 +279,7 @@ class RtsTracks:
         self._bullet_now = now
 
     def header(self) -> dict[str, object]:
+        """Return the map, the names and the counts that the columns need."""
         return {
             "width": self._map.width,
             "height": self._map.height,
@@ -289,7 +293,10 @@ class RtsTracks:
         }
 
     def data(self) -> bytes:
-        """ticks, terrain, money or score, fog, units, ghosts, bullets; each list starts with its length."""
+        """Return the columns. Each list starts with its length.
+
+        Ticks, terrain, money or score, fog, units, ghosts, bullets.
+        """
         out = Writer()
         out.uint(len(self._ticks))
         out.uints(b - a for a, b in zip([0, *self._ticks], self._ticks, strict=False))

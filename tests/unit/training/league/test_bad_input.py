@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import PresetError, load_preset, parse_preset
+from ludus.presets.file import PresetError, explain, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, league_preset
@@ -62,8 +63,6 @@ def test_a_league_is_not_resumed_as_another_one(tmp_path: Path) -> None:
 
 
 def test_the_way_to_toml_and_back_keeps_a_league() -> None:
-    from ludus.presets.file import to_toml
-
     preset = league_preset()
     assert parse_preset(to_toml(preset).encode(), "again").preset == preset
     changed = parse_preset(
@@ -72,3 +71,19 @@ def test_the_way_to_toml_and_back_keeps_a_league() -> None:
     assert changed.league is not None
     assert changed.league.lanes == 6
     assert getattr(changed.league.players[0].freeze, "steps", 0) == 77
+
+
+def test_repeated_players_are_explained_and_their_mistakes_named() -> None:
+    text = TEXT.replace('name = "exploiter"', 'name = "exploiter"\ncount = 2')
+    loaded = parse_preset(text.encode(), "league", overrides={"league.players.0.names": "a,b"})
+    shown = {e.path: (e.value, e.origin) for e in explain(loaded) if e.path.startswith("league.players")}
+    assert shown["league.players.1.count"] == (2, "preset")
+    assert shown["league.players.0.names"] == (("a", "b"), "command line")
+    assert "league.players.0.count" not in shown
+    assert parse_preset(to_toml(loaded.preset).encode(), "again").preset == loaded.preset
+    for count in ("0", "-1", "257"):
+        with pytest.raises(PresetError) as error:
+            parse_preset(text.encode(), "league", overrides={"league.players.1.count": count})
+        assert error.value.lines == (
+            f"--league.players.1.count: league.players.1.count = {count}: expected an integer from 1 to 256",
+        )

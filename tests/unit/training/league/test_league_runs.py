@@ -16,7 +16,8 @@ from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.league.league import League
 from ludus.presets.config import Preset
-from ludus.presets.file import parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import parse_preset
 from ludus.storage import CorruptFile, RunDirectory
 from ludus.storage.errors import StorageError
 from ludus.storage.journal import Journal

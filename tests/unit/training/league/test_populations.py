@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from ludus.algorithms.learner import SlabLearner
@@ -69,6 +70,17 @@ def test_a_population_goes_on_as_it_would_have(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("max_steps = 1300", "max_steps = 2500"))
     resume_run(tmp_path / "parted")
     assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_members_of_one_entry_train_as_those_of_two(tmp_path: Path) -> None:
+    written_out = population(steps=1300)
+    assert written_out.league is not None
+    entry = msgspec.structs.replace(written_out.league.players[0], name="p", count=2)
+    league = msgspec.structs.replace(written_out.league, players=(entry,))
+    start_run(written_out, tmp_path / "two")
+    start_run(msgspec.structs.replace(written_out, league=league), tmp_path / "one")
+    assert "count = 2" in (tmp_path / "one" / "config.toml").read_text()
+    assert_equal_runs(tmp_path / "two", tmp_path / "one")
 
 
 def test_a_copy_has_the_weights_and_keeps_its_version(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ludus.league.config import LeagueConfig, Tune
-from ludus.presets.file import LoadedPreset, PresetError, explain, load_preset, parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import LoadedPreset, PresetError, explain, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 
 PLAYER = """

@@ -16,7 +16,7 @@ from ludus.training.sweep.config import SweepConfig, parse_sweep, preset_hashes
 from ludus.training.sweep.directory import SweepDirectory, open_sweep
 from ludus.training.sweep.loop import greedy_words, next_command
 from ludus.training.sweep.plan import known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import Command, Ended, Process, launch
+from ludus.training.sweep.processes import Command, Process, ProcessEnd, launch
 from ludus.training.sweep.ranges import Value
 
 DOCUMENT = {
@@ -39,7 +39,7 @@ def opened(folder: Path, **keys: object) -> SweepDirectory:
     return SweepDirectory.open(folder / "sweep", c, preset_hashes(c))
 
 
-def test_the_same_sweep_goes_on_with_more_seeds_and_other_names(tmp_path: Path) -> None:
+def test_the_same_sweep_resumes_with_more_seeds_and_other_names(tmp_path: Path) -> None:
     first = opened(tmp_path)
     assert first.file.read_text() == "# as given"
     before = first.info()
@@ -78,10 +78,10 @@ def test_a_directory_of_another_sweep_is_refused(
     assert open_sweep(tmp_path / "sweep").info().config.settings["run.max_steps"] == 1000
 
 
-def test_a_preset_that_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
+def test_a_changed_preset_is_refused(tmp_path: Path) -> None:
     c = config(tmp_path)
     SweepDirectory.open(tmp_path / "sweep", c, {"tic_tac_toe": "00"})
-    with pytest.raises(RunExists, match="the preset tic_tac_toe had another content when it began"):
+    with pytest.raises(RunExists, match="the preset tic_tac_toe had another content when the sweep started"):
         SweepDirectory.open(tmp_path / "sweep", c, preset_hashes(c))
 
 
@@ -100,7 +100,7 @@ def test_other_directories_are_refused(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "other").iterdir()] == ["x"]
 
 
-def test_one_process_at_a_time(tmp_path: Path) -> None:
+def test_one_process_at_a_time_runs_a_sweep(tmp_path: Path) -> None:
     sweep = opened(tmp_path)
     with sweep.lock(), pytest.raises(RunBusy, match="another process runs this sweep"):
         sweep.lock()
@@ -117,7 +117,7 @@ def events(run: RunDirectory, *kinds: str) -> None:
     run.events.write_text("".join(f'{{"event": "{k}"}}\n' for k in kinds))
 
 
-def test_what_is_left_to_do_is_read_from_the_run(tmp_path: Path) -> None:
+def test_the_next_command_follows_from_the_run(tmp_path: Path) -> None:
     sweep = opened(tmp_path)
     c = sweep.info().config
     planned = runs_of(planned_cells(c, known_points(c)), c.seeds)[1]
@@ -167,7 +167,7 @@ def test_greedy_matches_follow_for_each_opponent(tmp_path: Path) -> None:
     assert next_command(planned, sweep, preset, greedy=True) is None
 
 
-def test_greedy_matches_are_those_of_the_final_ones(tmp_path: Path) -> None:
+def test_greedy_matches_have_the_settings_of_the_final_ones(tmp_path: Path) -> None:
     preset = loaded_run(runs_of(planned_cells(config(tmp_path), []), (1,))[0]).preset
     opponent = msgspec.structs.replace(preset.opponents[0], frame_skip=20)
     evaluation = msgspec.structs.replace(preset.evaluation, final_matches=77, max_ticks=500)
@@ -217,7 +217,7 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "open"
 
 
-def wait(process: Process) -> Ended:
+def wait(process: Process) -> ProcessEnd:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         ended = process.poll()

@@ -35,7 +35,7 @@ def planned(config: SweepConfig) -> list[PlannedRun]:
     return runs_of(planned_cells(config, known_points(config)), config.seeds)
 
 
-def test_cells_times_grid_times_seeds(tmp_path: Path) -> None:
+def test_runs_are_cells_times_grid_times_seeds(tmp_path: Path) -> None:
     text = HEAD + (
         "[settings]\nrun.max_steps = 3000\npool.slots = 32\n"
         "[grid]\nalgorithm.epochs = [1, 2]\npolicy.hidden = [[8], [8, 8]]\n"
@@ -62,7 +62,7 @@ def test_runs_have_one_thread_and_are_measured_by_their_last_weights(tmp_path: P
     assert (preset.run.threads, preset.evaluation.every_steps, preset.evaluation.matches) == (2, 100, 3)
 
 
-def test_a_cell_may_have_a_preset_of_its_own_and_files_lie_beside_the_sweep(tmp_path: Path) -> None:
+def test_a_cell_may_have_its_own_preset_beside_the_sweep(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[game]\nname = "connect_four"\n[run]\nmax_steps = 77\n')
     text = HEAD + '[cells.a]\npreset = "mine.toml"\n[cells.b]\nrun.max_steps = 5\n'
     config = read(tmp_path, text)
@@ -76,13 +76,13 @@ def test_a_cell_may_have_a_preset_of_its_own_and_files_lie_beside_the_sweep(tmp_
     assert set(preset_hashes(config)) == {str(tmp_path / "mine.toml"), "tic_tac_toe"}
 
 
-def test_seeds_by_number_or_list_and_in_text(tmp_path: Path) -> None:
+def test_seeds_are_a_number_or_a_list(tmp_path: Path) -> None:
     text = 'preset = "tic_tac_toe"\nseeds = [7, 3]\n[settings]\ntitle = "with {seed}"\n'
     runs = planned(read(tmp_path, text))
     assert [(r.seed, loaded_run(r).preset.title) for r in runs] == [(7, "with 7"), (3, "with 3")]
 
 
-def test_points_of_ranges(tmp_path: Path) -> None:
+def test_points_lie_in_their_ranges(tmp_path: Path) -> None:
     text = HEAD + (
         "count = 40\nsearch_seed = 5\n[random]\n"
         "algorithm.learning_rate = { log_uniform = [1e-4, 1e-2] }\n"
@@ -203,7 +203,7 @@ def test_mistakes_are_one_line_and_leave_no_directory(
     assert not Path("out").exists()
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_sweep_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PresetError, match="no such file; expected a sweep file"):
         read_sweep(str(tmp_path / "x.toml"))
     with pytest.raises(PresetError, match="is a folder"):

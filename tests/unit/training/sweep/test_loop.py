@@ -1,4 +1,4 @@
-"""Sweeps of real runs: results, failures, reports; killed ones go on to equal results."""
+"""Sweeps of real runs: results, failures, reports; killed ones resume to equal results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_failed_run_is_shown_and_the_others_are_finished(swept: Path) -> None:
     assert failed["message"] in (swept / "said.txt").read_text()
     report = (swept / "out" / "report.md").read_text()
     assert "1 of 2 runs are finished." in report
-    assert "| bad,seed=1 | did not begin |" in report
+    assert "| bad,seed=1 | did not start |" in report
     assert [r["cell"] for r in shown["results"]] == ["good", "good"]
     assert [r["play"] for r in shown["results"]] == ["drawn", "greedy"]
 
@@ -91,7 +91,7 @@ def test_every_cell_has_its_floors(swept: Path) -> None:
     assert 0.2 < floor.uniform.low < floor.uniform.high < 0.7  # uniform against uniform: 0.44
 
 
-def test_done_again_nothing_is_trained_and_failed_runs_are_tried(
+def test_a_finished_sweep_trains_nothing_but_failed_runs(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(swept)
@@ -108,7 +108,7 @@ def test_done_again_nothing_is_trained_and_failed_runs_are_tried(
     assert 'settings.run.max_steps = 400 there and "500" in s.toml' in capsys.readouterr().err
 
 
-def test_reports_of_runs_and_of_sweeps(
+def test_runs_and_sweeps_have_reports(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(swept / "out")
@@ -136,7 +136,7 @@ def weights(path: Path) -> bytes:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("orphans", [True, False])
-def test_killed_sweeps_end_as_calm_ones(tmp_path: Path, orphans: bool) -> None:
+def test_killed_sweeps_end_as_undisturbed_ones(tmp_path: Path, orphans: bool) -> None:
     """``orphans``: the runs outlive the sweep; the next one waits for them."""
     text = TINY.replace("= 400", "= 5000") + "run.checkpoint_every_minutes = 0.003\n"
     (tmp_path / "s.toml").write_text(text.replace("seeds = 1", "seeds = 2"))

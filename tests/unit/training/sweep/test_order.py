@@ -17,7 +17,7 @@ from ludus.training.sweep.config import SweepConfig, parse_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import Outcome, SweepLoop
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, Ended
+from ludus.training.sweep.processes import Command, ProcessEnd
 
 
 class Still:
@@ -68,7 +68,7 @@ class FakeProcess:
         self.stage, self.name, self.command, self.polls = stage, name, command, 0
         self.code = stage.codes.get(name, 0)
 
-    def poll(self) -> Ended | None:
+    def poll(self) -> ProcessEnd | None:
         self.polls += 1
         if self.stage.when_polled:
             self.stage.when_polled()
@@ -76,7 +76,7 @@ class FakeProcess:
             return None
         if self.code == 0:
             self.stage.left[self.name].pop(0)
-        return Ended(self.code, 1.0, 2.0, "it broke" if self.code else "")
+        return ProcessEnd(self.code, 1.0, 2.0, "it broke" if self.code else "")
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         self.code = 130
@@ -101,7 +101,7 @@ def states(outcomes: list[Outcome]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_as_many_runs_at_a_time_as_workers(tmp_path: Path, stage: Stage, workers: int) -> None:
+def test_there_are_as_many_runs_at_a_time_as_workers(tmp_path: Path, stage: Stage, workers: int) -> None:
     loop, view = made(tmp_path, workers)
     outcomes = loop.run()
     assert view.most == min(workers, 3)
@@ -140,7 +140,7 @@ def test_a_process_of_an_earlier_sweep_is_waited_for(tmp_path: Path, stage: Stag
     assert view.most == 1
 
 
-def test_a_run_that_does_not_get_further_is_given_up(tmp_path: Path, stage: Stage) -> None:
+def test_a_run_without_progress_is_given_up(tmp_path: Path, stage: Stage) -> None:
     loop, _ = made(tmp_path, 1, seeds=1)
     stage.left["all,seed=1"] = ["train", "train", "train"]
     (outcome,) = loop.run()
@@ -170,7 +170,7 @@ TPE = {
 
 
 @pytest.mark.parametrize("failed", [["1"], ["2"], ["1", "2"]])
-def test_the_point_of_a_failed_run_is_shunned(
+def test_a_search_avoids_the_point_of_a_failed_run(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, failed: list[str]
 ) -> None:
     """Its result is NaN, whichever seed failed and whatever the others reached."""
@@ -190,7 +190,7 @@ def test_the_point_of_a_failed_run_is_shunned(
     assert told[2][1] == 0.8
 
 
-def test_a_search_is_told_the_mean_of_the_seeds_and_survives_a_stop(
+def test_a_search_gets_the_mean_of_the_seeds_and_survives_a_stop(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[float | None]] = []

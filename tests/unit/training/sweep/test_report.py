@@ -84,7 +84,7 @@ def test_cells_are_compared_against_each_opponent_and_all_of_them() -> None:
     assert ("a", TOGETHER, "greedy") not in found
 
 
-def test_from_five_seeds_on_improvement_has_an_interval() -> None:
+def test_improvement_has_an_interval_for_five_seeds_and_more() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.uniform(0.3, 0.6, 5), rng.uniform(0.4, 0.7, 6)
     runs = [record("x", s, v) for s, v in enumerate(x)] + [record("y", s, v) for s, v in enumerate(y)]
@@ -131,7 +131,7 @@ def test_win_rates_and_returns_are_compared_apart() -> None:
     assert list(curve_figures(only)) == ["curves.svg"]
 
 
-def test_a_curve_that_counts_a_curriculums_help_says_so() -> None:
+def test_a_curve_that_counts_a_curriculums_help_is_marked() -> None:
     helped = msgspec.structs.replace(update(100, 9, 1), numbers={"rollout/win_rate_with_help/simple": 0.9})
     assert counts_help(([helped, update(200, 3, 7)], []))
     assert not counts_help(([update(100, 9, 1)], []))
@@ -191,7 +191,7 @@ def test_the_curve_of_a_cell_is_the_mean_where_every_run_has_a_result() -> None:
     assert len(root.findall(f".//{svg}polygon")) == 11
 
 
-def test_results_over_the_values_of_a_setting() -> None:
+def test_results_are_plotted_over_the_values_of_a_setting() -> None:
     runs = [
         record(f"{lag},{queue}", 1, 0.5 + queue / 100, lag=lag, queue=queue)
         for lag in ("sync", "async")
@@ -214,7 +214,7 @@ def test_results_over_the_values_of_a_setting() -> None:
     assert by_value({c: s for c, s in settings.items() if s["queue"] != 4}) is None
 
 
-def test_the_report_as_text() -> None:
+def test_the_report_has_tables_of_results_and_settings() -> None:
     runs = [record("a|1", s, 0.5 + s / 100, x=1) for s in (1, 2)] + [record("b", 1, 0.9, x=2)]
     report = SweepReport(
         title="T",
@@ -233,7 +233,7 @@ def test_the_report_as_text() -> None:
     assert "| b | 1 | 90.0% | 90.0% | mean 90.0% | - | - | 1.00 | - |" in text
     assert "| b | 1 | 1,000 | 10 | 80 | 1.00 | 0.50 |" in text
     assert "| b | 2 |" in text
-    assert "| c,seed=1 | did not begin |" in text
+    assert "| c,seed=1 | did not start |" in text
     assert value_figure(report) == ""
 
 

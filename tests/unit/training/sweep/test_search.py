@@ -9,7 +9,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.training.sweep.ranges import Range
-from ludus.training.sweep.search import Tried, ask
+from ludus.training.sweep.search import Trial, ask
 
 TPE = """
 preset = "tic_tac_toe"
@@ -38,9 +38,9 @@ def test_without_optuna_the_extra_is_named_and_nothing_is_made(
     assert not out.exists()
 
 
-def tried(count: int, seed: int) -> list[Tried]:
+def tried(count: int, seed: int) -> list[Trial]:
     """A search for small ``share`` and the widths [16, 16]."""
-    found: list[Tried] = []
+    found: list[Trial] = []
     for _ in range(count):
         point = ask(SPACE, found, seed)
         share = point["share"]
@@ -62,12 +62,12 @@ def test_points_lie_in_their_ranges_and_get_better() -> None:
     assert late > early + 0.4
 
 
-def test_the_next_point_depends_on_what_is_known_alone() -> None:
+def test_the_next_point_depends_on_known_results_alone() -> None:
     pytest.importorskip("optuna")
     known = tried(12, seed=1)
     assert ask(SPACE, known, 1) == ask(SPACE, known, 1)
     assert ask(SPACE, known, 1) != ask(SPACE, known, 2)
     other = [(point, -(result or 0.0)) for point, result in known]
     assert ask(SPACE, known, 1) != ask(SPACE, other, 1)
-    unknown: list[Tried] = [*known, (known[0][0], None), (known[1][0], float("nan"))]
+    unknown: list[Trial] = [*known, (known[0][0], None), (known[1][0], float("nan"))]
     assert set(ask(SPACE, unknown, 1)) == set(SPACE)

@@ -1,6 +1,6 @@
 """Observations of an environment: as the spec declares them, or decoded as networks read them.
 
-Games know no codec (and no torch), so what decodes is found by its name when an environment asks for it.
+Games import no codec (and no torch), so the decoder is imported by its name when an environment needs it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Decoder(Protocol):
         ...
 
 
-class Reading:
+class ObservationFormat:
     """Spaces of observations, and observations that lie in them."""
 
     def __init__(self, spec: GameSpec, *, decoded: bool) -> None:

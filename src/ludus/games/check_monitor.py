@@ -37,11 +37,11 @@ _ADVICE = {
 }
 
 
-class Watch:
+class CallMonitor:
     """Observer of a game's calls. ``place`` is memory that another process reads: see :func:`read_place`."""
 
     def __init__(self, name: str, place: mmap.mmap | None = None) -> None:
-        """Start to watch a game called ``name``: threads and children from now on are the game's."""
+        """Start to monitor a game called ``name``: threads and children from now on are the game's."""
         self.family = name.partition("/")[0]
         self.changed: dict[str, str] = {}  # state of the process -> the first call that changed it
         self.printed = ""
@@ -71,12 +71,12 @@ class Watch:
                 raise GameExit(exit_text(error)) from None
             return
         here = f"{name}() ({where})"
-        with contained(printed=self._file) as traces:
+        with contained(printed=self._file) as changes:
             try:
                 yield
             finally:
                 self._look_at_output(here)
-        for state in traces.changed:
+        for state in changes.states:
             self.changed.setdefault(state, here)
 
     def _look_at_output(self, here: str) -> None:

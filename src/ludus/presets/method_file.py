@@ -1,0 +1,174 @@
+"""Learning methods from a file: ``--method ./reinforce.py``.
+
+The file ends with ``METHOD = Method(...)``, the line that a package declares as an entry point. Loading it
+runs its code, so only a reference that the user gave is loaded (:mod:`ludus.games.names`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from ludus.algorithms import registry
+from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.registry import Method
+from ludus.flow.extensions import ExtensionError
+from ludus.flow.shown import shown
+from ludus.games.names import is_typed, typed
+from ludus.presets.errors import ConfigError
+from ludus.storage.errors import StorageError
+from ludus.storage.files import read_bounded
+
+ATTRIBUTE = "METHOD"
+NAME = "algorithm.name"
+MAX_BYTES = 1 << 20
+_EXPECTED = f"expected a Python file with a learning method ({ATTRIBUTE} = Method(...))"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFile:
+    """A method whose code was loaded from a file.
+
+    Args:
+        path: Absolute path of the file.
+        sha256: Hash of the bytes that were run.
+        method: The registered method.
+    """
+
+    path: str
+    sha256: str
+    method: Method
+
+    @property
+    def name(self) -> str:
+        """Name in presets."""
+        return self.method.name
+
+
+#: Files that this process has loaded, by the name of their method.
+_loaded: dict[str, MethodFile] = {}
+
+
+def load_method(reference: str, where: str = "") -> MethodFile:
+    """Run the file ``reference`` and register its method until the program ends.
+
+    A file that has not changed since this process loaded it is not run again.
+
+    Args:
+        reference: Path of the file, which the user gave (:func:`ludus.games.typed`).
+        where: First words of an error; "" = the option with the path.
+
+    Raises:
+        ConfigError: The file cannot be read or run, or holds no method that can be registered.
+    """
+    where = where or f"--method {shown(reference)}"
+    if not is_typed(reference):
+        raise ConfigError(
+            f"{where}: a name read from a file loads no code; if you trust it, name it yourself"
+        )
+    path = Path(os.path.realpath(reference))
+    data = _read(reference, path, where)
+    sha256 = hashlib.sha256(data).hexdigest()
+    for known in _loaded.values():
+        if (known.path, known.sha256) == (str(path), sha256) and registry.find(known.name) is known.method:
+            return known
+    method = _method_of(_run(path, data, where), where)
+    try:
+        registry.register(method)
+    except ExtensionError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    _loaded[method.name] = MethodFile(str(path), sha256, method)
+    return _loaded[method.name]
+
+
+def with_method(reference: str, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Load the file of ``--method`` and return ``overrides`` under which a preset trains by its method.
+
+    An ``algorithm.name`` among the overrides stays. ``reference``: given by the user; "" changes nothing.
+    """
+    if not reference:
+        return dict(overrides)
+    return {NAME: load_method(typed(reference)).name, **overrides}
+
+
+def method_file(config: MethodConfig) -> MethodFile | None:
+    """Return the file that the method of these settings was loaded from; None for other methods."""
+    known = _loaded.get(str(config.__struct_config__.tag))
+    return known if known is not None and isinstance(config, known.method.config) else None
+
+
+def file_at_fault(error: BaseException) -> str:
+    """Return the path of the method's file that an error was raised in or through; "" for other errors."""
+    files = {known.path for known in _loaded.values()}
+    trace = error.__traceback__
+    while trace is not None:
+        if (path := trace.tb_frame.f_code.co_filename) in files:
+            return path
+        trace = trace.tb_next
+    return ""
+
+
+def _read(reference: str, path: Path, where: str) -> bytes:
+    if path.suffix != ".py":
+        what = "is a folder" if path.is_dir() else "no Python file"
+        raise ConfigError(f"{where}: {what}; {_EXPECTED}")
+    try:
+        return read_bounded(path, MAX_BYTES)
+    except FileNotFoundError:
+        what = "a link to no file" if os.path.islink(reference) else "no such file"
+        raise ConfigError(f"{where}: {what}; {_EXPECTED}") from None
+    except (OSError, StorageError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise ConfigError(f"{where}: cannot be read ({reason}); {_EXPECTED}") from None
+
+
+def _run(path: Path, data: bytes, where: str) -> ModuleType:
+    """Return the module that the file's bytes make."""
+    name = f"ludus_method_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # annotations of a settings struct are looked up there
+    try:
+        exec(compile(data, str(path), "exec", dont_inherit=True), module.__dict__)
+    except BaseException as error:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        if isinstance(error, SyntaxError):
+            raise ConfigError(f"{where}: line {error.lineno}: {error.msg}; {_EXPECTED}") from error
+        if isinstance(error, (Exception, SystemExit)):
+            line = _line_of(error, str(path))
+            text = " ".join(str(error).split())
+            raise ConfigError(f"{where}: {line}{type(error).__name__}: {text}") from error
+        raise
+    return module
+
+
+def _line_of(error: BaseException, path: str) -> str:
+    """Return the last line of the file that an error came through: ``line 7: ``."""
+    lines: list[int] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return f"line {lines[-1]}: " if lines else ""
+
+
+def _method_of(module: ModuleType, where: str) -> Method:
+    found = getattr(module, ATTRIBUTE, None)
+    if found is None:
+        raise ConfigError(
+            f"{where}: has no {ATTRIBUTE}; expected a last line {ATTRIBUTE} = Method(MyConfig, make_learner)"
+        )
+    try:
+        return registry.checked(found)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {ATTRIBUTE} {error}") from error

@@ -1,0 +1,172 @@
+"""Code that a resumed run may load: its game, its learning method and its teacher.
+
+A run directory may be anybody's, so the names in its files load built-in and installed games and methods
+only, and no bot in Python. For code of the user's own the user either names it again, or started the run
+here: then a record of that, which is not in the run directory, names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from ludus.algorithms import registry
+from ludus.flow.decode import from_json, from_toml, text_of, to_json
+from ludus.flow.extensions import ExtensionError
+from ludus.flow.shown import shown
+from ludus.games.names import is_installed_name, is_typed
+from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
+from ludus.presets.config import GameConfig, Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.method_file import MethodFile, load_method, method_file
+from ludus.storage import CorruptFile, RunDirectory
+from ludus.storage.user_state import read_private, write_private
+
+MAX_RECORD = 1 << 16
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """References that a user gave for a run.
+
+    Args:
+        run: Path of the run, of which the record's file name is a hash.
+        config: Hash of the table ``game`` of the run's configuration: all that decides which code is loaded
+            and with which arguments it is called.
+        game: Reference of the game.
+        teacher: Of a bot in Python: its name in the configuration, and the reference.
+        method: Of a method from a file: the hash of the table ``algorithm``, and the path of the file.
+    """
+
+    run: str
+    config: str
+    game: str
+    teacher: tuple[str, str] = ("", "")
+    method: tuple[str, str] = ("", "")
+
+
+def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
+    """Record that this user started or resumed ``run`` with the code that ``preset`` names.
+
+    ``configured``: the settings as ``config.toml`` has them. Nothing is recorded for a run without code of
+    the user's own. Raises ``OSError`` or ``StorageError``.
+    """
+    teacher = code_of(preset).get(TEACHER, "")
+    bot = (code_of(configured)[TEACHER], teacher) if is_typed(teacher) else ("", "")
+    file = method_file(preset.algorithm)
+    method = (_digest(_algorithm(run)), file.path) if file is not None else ("", "")
+    if bot[1] or method[1] or not is_installed_name(preset.game.name):
+        path = str(run.path.resolve())
+        record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method)
+        write_private(_file(run.path), to_json(record))
+
+
+def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
+    """Load the method of a run from its file, before its configuration is read; None for other methods.
+
+    ``given``: the file that the user named; "" = that of the record, if there is one of this configuration.
+    Raises ``StorageError``, and ``ConfigError`` for a method that is not here.
+    """
+    name = _algorithm(run).get("name", registry.DEFAULT.__struct_config__.tag)
+    if not isinstance(name, str):  # the reader of the whole configuration reports it
+        return None
+    where = ""
+    if not given:
+        started = run.info().method if run.info_path.is_file() else ""
+        if not started:
+            _check_known(run, name)
+            return None
+        known = _record(run.path)
+        if known is None or known.method[0] != _digest(_algorithm(run)):
+            raise ConfigError(
+                f"{run.config}: algorithm.name = {shown(name)}, from {shown(started)}: this user did not "
+                "start the run here, and a name read from a file loads no code; if you trust its code, name "
+                "it yourself: --method FILE.py"
+            )
+        given = known.method[1]
+        where = f"{run.path}: its method's file {shown(given)}"
+    file = load_method(typed_code(given), where)
+    if file.name != name:
+        raise ConfigError(
+            f"{where or f'--method {shown(given)}'}: holds the method {file.name}; expected {shown(name)}, "
+            f"by which {run.path} was trained"
+        )
+    return file
+
+
+def changed_method(run: RunDirectory, file: MethodFile | None) -> str:
+    """Return a message where the method's file is not the one that the run was started with, else ""."""
+    before = run.info().method_sha256
+    if file is None or before in ("", file.sha256):
+        return ""
+    return (
+        f"{shown(file.path)} has changed since the run was started (sha256 {shown(before)[:12]}, now "
+        f"{file.sha256[:12]}); the run continues with the code as it is now"
+    )
+
+
+def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -> Preset:
+    """Return ``preset`` of the run at ``run`` with the references by which its game and teacher are loaded.
+
+    ``game``, ``teacher``: those that the user gave; empty = the record's, if there is one of this
+    configuration, else the configuration's own, which load no code but what is installed. Raises
+    ``StorageError``, and ``ConfigError`` for a bot in Python that only the configuration names.
+    """
+    code = code_of(preset)
+    if teacher and TEACHER not in code:
+        raise ConfigError(f"--teacher {shown(teacher)}: the teacher of {run} is no Python file")
+    known = None
+    if (not game and not is_installed_name(code[GAME])) or (not teacher and TEACHER in code):
+        known = _record(run)
+    if known is not None:
+        game = game or (known.game if known.config == _digest(preset.game) else "")
+        teacher = teacher or (known.teacher[1] if known.teacher[0] == code.get(TEACHER) else "")
+    if TEACHER in code and not teacher:
+        raise ConfigError(
+            f"{run / 'config.toml'}: algorithm.teacher = {shown(code[TEACHER])}: this user did not start the "
+            "run here, and a name read from a file loads no Python file; if you trust its code, name it "
+            "yourself: --teacher FILE.py"
+        )
+    given = {path: text for path, text in ((GAME, game), (TEACHER, teacher)) if text}
+    return with_code(preset, {path: typed_code(text) for path, text in given.items()})
+
+
+def _check_known(run: RunDirectory, name: str) -> None:
+    """Raise ``ConfigError`` for a method that is neither built in, installed nor registered."""
+    try:
+        if registry.find(name) is not None:
+            return
+    except ExtensionError as error:
+        raise ConfigError(f"{run.config}: algorithm.name: {error}") from error
+    raise ConfigError(
+        f"{run.config}: algorithm.name = {shown(name)}: no such method is installed; expected its package, "
+        "or its file: --method FILE.py"
+    )
+
+
+def _algorithm(run: RunDirectory) -> dict[str, object]:
+    """Return the table ``algorithm`` of a run's configuration, unchecked; empty where there is none."""
+    try:
+        table = from_toml(text_of(run.config_bytes())).get("algorithm")
+    except ValueError:  # the reader of the whole configuration reports it
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _record(run: Path) -> RunRecord | None:
+    name = _file(run)
+    data = read_private(name, MAX_RECORD)
+    try:
+        return None if data is None else from_json(data, RunRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptFile(f"{name} of this user's state: {error}") from error
+
+
+def _digest(table: GameConfig | dict[str, object]) -> str:
+    return hashlib.sha256(msgspec.json.encode(table, order="deterministic")).hexdigest()
+
+
+def _file(run: Path) -> str:
+    return f"runs/{hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:32]}.json"
