@@ -164,7 +164,7 @@ SEARCH = {
     "fpu_reduction": Seen("0.5"),
     "virtual_loss": Seen("0.0", probes.searched, LEAVES),
     "leaves": Seen("4", probes.searched, WIDE),
-    "reuse": Seen("false"),
+    "reuse_tree": Seen("false"),
     "noise_share": Seen("0.9"),
     "noise_alpha": Seen("0.03"),
     "gumbel_moves": Seen("4"),
