@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, TypedDict
+from typing import Literal
 
 import msgspec
 
@@ -13,8 +13,7 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         slots: Number of matches that run in parallel.
-        groups: Contiguous groups of slots, which are received and sent each by itself. Two are double-buffered
-            sampling.
+        groups: Contiguous groups of slots, each received and sent by itself (two: double-buffered sampling).
         threads: Worker threads of a compiled game, or worker processes of a Python game. With 0 the thread
             that calls ``recv`` plays.
         seed: Seed of the pool, 0..2^64-1. Match ``m`` takes all its randomness from ``(seed, m)``.
@@ -68,13 +67,3 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"record={self.record!r}, expected 'all' or match numbers")
         if not 1 <= self.hash_every < 2**30:
             raise ValueError(f"hash_every={self.hash_every}, expected a number of ticks >= 1")
-
-
-class PoolKeywords(TypedDict, total=False):
-    """Keywords of :func:`ludus.make_pool` that have a default, with the types of :class:`PoolOptions`."""
-
-    groups: int
-    threads: int
-    seed: int
-    num_matches: int | None
-    on_error: Literal["raise", "truncate"]

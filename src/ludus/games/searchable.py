@@ -63,8 +63,8 @@ def _guest(call: Callable[P, T]) -> Callable[P, T]:
 class Source:
     """Makes, copies and plays matches of one game for the core, which keeps their objects.
 
-    A call leaves its mask and observation in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor) until
-    the next. One thread at a time.
+    A call leaves its mask and observation in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor)
+    until the next. One thread at a time.
     """
 
     def __init__(self, maker: GameMaker) -> None:

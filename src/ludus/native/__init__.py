@@ -81,7 +81,15 @@ class SearchableGames(Protocol):
         obs: list[Array],
         mask: Array,
     ) -> None:
-        """Write the positions of a query into ``obs`` (``packed[Q, ...]`` a tensor) and ``mask: uint8[Q, A]``.
+        """Write the positions of a query into the caller's arrays.
+
+        Args:
+            game: The game's name in this module.
+            params: Parameters of the rules.
+            seed: Seed of the matches.
+            query: The moves of the matches, and the plies of ``Q`` positions.
+            obs: ``packed[Q, ...]`` for each observation tensor.
+            mask: ``uint8[Q, A]``.
 
         Raises:
             SearchError: Arrays that do not fit, or matches that the game does not allow.
@@ -102,7 +110,7 @@ class SearchableGames(Protocol):
 class NativeGames(SearchableGames, Protocol):
     """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.
 
-    Strings are JSON where the function's docstring in ``_core.pyi`` says JSON.
+    Strings are JSON where the function's docstring mentions JSON.
     """
 
     def game_names(self) -> list[str]:
@@ -196,9 +204,15 @@ class NativeGames(SearchableGames, Protocol):
         options: PoolOptions,
         inputs: int = ...,
     ) -> core.PoolHandle:
-        """Make a pool; ``plans`` as in :mod:`ludus.pool.core_arguments`, bit i of ``inputs``: tensor i is in use.
+        """Make a pool.
 
-        ``options.inputs`` is not read.
+        Args:
+            game: The game's name in this module.
+            params: Parameters of the rules.
+            plans: Plan of each role, as :func:`ludus.pool.core_arguments.encode_lineup` returns it.
+            rotate: Whether slots seat the plans in turn.
+            options: Size, seed and behaviour; ``inputs`` there is not read.
+            inputs: Set of observation tensors in use, bit i for tensor i of the spec.
 
         Raises:
             ParamError: An unknown game, or a wrong parameter.

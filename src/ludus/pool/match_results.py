@@ -68,10 +68,10 @@ class ResultReader:
         for result in results:
             empty = result.decisions == 0 and not result.error
             self._empty = self._empty + 1 if empty else 0
-        limit = min(MAX_EMPTY, self._plan.num_matches or MAX_EMPTY)
-        if self._empty >= limit:
+        game = self._plan.spec.name
+        if self._empty >= min(MAX_EMPTY, self._plan.num_matches or MAX_EMPTY):
             raise PoolError(
-                f"{self._plan.spec.name}: {self._empty} matches in a row ended without a decision of any seat; "
+                f"{game}: {self._empty} matches in a row ended without a decision of any seat; "
                 "expected at least one agent that acts after reset() (agents of PettingZoo, to_act() of a "
                 "Python game)"
             )

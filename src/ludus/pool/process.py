@@ -319,7 +319,7 @@ class ProcessPool(PoolBase):
         return PoolStats(ticks, decisions, 0, matches, errors, busy, wait, self._recv_wait_ns)
 
     def snapshot(self) -> bytes:
-        """Return the match number of every slot: a Python game cannot be stored, a restore starts new matches."""
+        """Return the match number of every slot. Games are not stored: a restore starts new matches."""
         return process_snapshot.encode(self._game, self._seed, self._control.match, self._orders, self._tags)
 
     def restore(self, data: bytes) -> None:

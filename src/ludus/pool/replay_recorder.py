@@ -26,7 +26,7 @@ class ReplayRecorder:
         record: Container[int],
         follow: bool,
     ) -> None:
-        """Record the matches with the numbers ``record``; with ``follow`` track every match for :meth:`state`."""
+        """Record the matches ``record``; with ``follow`` track every match for :meth:`state`."""
         self._spec, self._params, self._seed, self._control = plan.spec, params, plan.seed, control
         self._record, self._follow = record, follow
         controllers = [c for p in plan.lineup.plans for c in p.controllers]

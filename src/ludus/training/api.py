@@ -10,8 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+import msgspec
+
 from ludus.evaluation.settings import DEFAULT, MatchSettings
 from ludus.flow.match import Lineup
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.public import speaks_python, takes_options
 from ludus.games import typed
 from ludus.games.names import typed_player
@@ -42,6 +45,17 @@ class EvaluateOptions(TypedDict, total=False):
     max_ticks: int
 
 
+class MakePoolOptions(TypedDict, total=False):
+    """Keyword options of :func:`make_pool`, with the names and types of ``PoolOptions``."""
+
+    groups: int
+    threads: int
+    seed: int
+    num_matches: int | None
+    on_error: Literal["raise", "truncate"]
+
+
+_POOL_DEFAULTS = PoolOptions(slots=1, groups=1, threads=0, on_error="truncate")
 Setting = str | int | float | bool | Sequence[str | int | float]
 
 
@@ -225,17 +239,14 @@ def evaluate(
 
 
 @speaks_python
+@takes_options(MakePoolOptions, _POOL_DEFAULTS)
 def make_pool(
     game: str,
     params: Mapping[str, object] | None,
     lineup: Lineup,
     *,
     slots: int,
-    groups: int = 1,
-    threads: int = 0,
-    seed: int = 0,
-    num_matches: int | None = None,
-    on_error: Literal["raise", "truncate"] = "truncate",
+    **options: Unpack[MakePoolOptions],
 ) -> Pool:
     """Return a pool that plays ``slots`` matches in parallel and asks for the decisions of policies.
 
@@ -261,17 +272,8 @@ def make_pool(
     """
     from ludus.pool.factory import make_pool as make
 
-    return make(
-        typed(game),
-        params or {},
-        lineup,
-        slots=slots,
-        groups=groups,
-        threads=threads,
-        seed=seed,
-        num_matches=num_matches,
-        on_error=on_error,
-    )
+    chosen = msgspec.structs.replace(_POOL_DEFAULTS, slots=slots, **options)
+    return make(typed(game), params or {}, lineup, chosen)
 
 
 @speaks_python

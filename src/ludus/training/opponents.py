@@ -12,11 +12,19 @@ from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean
 from ludus.flow.seeds import SEED_PAST, derive_seed
+from ludus.league.matchmaker import (
+    LATEST,
+    PAST,
+    BotOpponent,
+    FixedMixture,
+    FixedOpponent,
+    LatestOpponent,
+    PastOpponents,
+)
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
-from ludus.training.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
 from ludus.training.teacher import demonstration_of
 
 TEACHER = "teacher"
@@ -35,12 +43,14 @@ class Seats:
     """Players of a pool.
 
     ``labels``: policy id -> its name in statistics. ``cache``: networks of frozen players in memory.
+    ``live``: players of lanes that play with the newest weights of other learners.
     """
 
     ids: PolicyIds
     lineup: Lineup
     labels: Mapping[int, str]
     cache: int = CACHE
+    live: frozenset[str] = frozenset()
 
 
 def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
@@ -79,15 +89,15 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
     """Build the mixture of a preset's opponents. Raises ``ConfigError``."""
     opponents = opponents_of(spec, preset)
     ids, bots = policy_ids(opponents), [b.name for b in spec.bots]
-    parts: dict[str, Matchmaker] = {}
+    parts: dict[str, FixedOpponent] = {}
     for index, opponent in enumerate(opponents):
         name = opponent.name
         if name in parts:
             raise ConfigError("opponents: a name stands twice; add up the weights in one entry")
         if name == LATEST:
-            parts[name] = Latest(ids.learner, opponent.weight)
+            parts[name] = LatestOpponent(ids.learner, opponent.weight)
         elif name == PAST:
-            parts[name] = Past(
+            parts[name] = PastOpponents(
                 ids.past,
                 window=opponent.past_window,
                 every=opponent.past_every,
@@ -96,7 +106,7 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
                 weight=opponent.weight,
             )
         elif name in bots:
-            parts[name] = Bot(name, opponent.weight)
+            parts[name] = BotOpponent(name, opponent.weight)
         else:
             hint = did_you_mean(name, [*bots, LATEST, PAST])
             raise ConfigError(f"opponents.{index}.name: unknown bot {name} of {spec.name}{hint}")

@@ -16,7 +16,7 @@ from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
-from ludus.flow.positions import MatchMoves, PositionQuery
+from ludus.flow.positions import PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
@@ -48,12 +48,9 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
     return games
 
 
-def lead(
-    match: Array, actions: Array, offset: Array, first: Array, wanted: Array, rows: Array
-) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-    board = np.zeros((len(rows), 3), np.uint8)
-    mask = np.zeros((len(rows), 9), np.uint8)
-    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+    board = np.zeros((len(query.rows), 3), np.uint8)
+    mask = np.zeros((len(query.rows), 9), np.uint8)
     core.read_positions(GAME, {}, 1, query, [board], mask)
     return {"board": board}, mask
 

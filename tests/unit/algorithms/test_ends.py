@@ -91,12 +91,9 @@ def ends_of(games: Matches, params: dict[str, str] | None = None) -> Ends:
     return ends
 
 
-def lead(
-    match: Array, actions: Array, offset: Array, first: Array, wanted: Array, rows: Array
-) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-    planes = np.zeros((len(rows), *SPEC.observation[0].packed_shape), np.uint8)
-    mask = np.zeros((len(rows), SPEC.mask_size), np.uint8)
-    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+    planes = np.zeros((len(query.rows), *SPEC.observation[0].packed_shape), np.uint8)
+    mask = np.zeros((len(query.rows), SPEC.mask_size), np.uint8)
     core.read_positions("go", PARAMS, 1, query, [planes], mask)
     return {"planes": planes}, mask
 
@@ -151,8 +148,8 @@ def test_what_cannot_be_counted_is_refused() -> None:
     ends = Ends.empty(1, 0)
     for name in ("tic_tac_toe", typed("tests.unit.pool.hosted_games:Duel")):
         reference, module = searchable(name)
+        moves = MatchMoves(games.match, np.zeros(1, np.uint16), np.array([0, 1]))
         with pytest.raises(SearchError, match="does not count who owns what"):
-            moves = MatchMoves(games.match, np.zeros(1, np.uint16), np.array([0, 1]))
             module.read_ends(reference, {}, 1, moves, ends)
 
 

@@ -15,7 +15,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: E402
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow.pool_options import PoolOptions  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
 from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.evaluation.play import Player, play_matches, scripted_player
+from ludus.evaluation.play import MatchPlayer, play_matches, scripted_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
@@ -87,8 +87,8 @@ def test_a_team_is_one_player(team: bool) -> None:
     assert (frozenset({"simple", "random"}) in mixed) == (not team)
 
 
-def test_the_dead_are_paid_with_their_team() -> None:
-    """A row that died early is inactive, but is told the end and the result of its team."""
+def test_dead_agents_receive_their_teams_reward() -> None:
+    """A row that died early is inactive, but receives the end and the result of its team."""
     game = spec("pommerman", TEAM)
     noop = SeatPlan((Controller(bot="noop"),))
     with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), PoolOptions(slots=16)) as pool:
@@ -111,7 +111,7 @@ def test_the_dead_are_paid_with_their_team() -> None:
 
 def test_evaluation_gives_a_player_its_whole_team() -> None:
     game = spec("pommerman", TEAM)
-    simple, noop = scripted_player("simple", game, 1), Player("still", bot="noop")
+    simple, noop = scripted_player("simple", game, 1), MatchPlayer("still", bot="noop")
     results = play_matches(
         game, {**TEAM, "max_steps": "300"}, simple, noop, MatchSettings(matches=12, seed=4)
     )

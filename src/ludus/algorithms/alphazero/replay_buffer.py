@@ -10,24 +10,14 @@ import numpy.typing as npt
 
 from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.algorithms.config import AlphaZeroConfig
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.mcts import Matches
 
 Ints = npt.NDArray[np.int64]
 
-#: (matches' numbers, all their moves, offsets of matches in them, offsets of matches in `wanted`, wanted
-#: plies, rows) -> observations and masks by row. Who leads to positions is not this package's business.
-Reader = Callable[
-    [
-        npt.NDArray[np.uint64],
-        npt.NDArray[np.uint16],
-        Ints,
-        Ints,
-        npt.NDArray[np.int32],
-        npt.NDArray[np.int32],
-    ],
-    tuple[dict[str, Array], npt.NDArray[np.uint8]],
-]
+#: Positions of recorded matches -> packed observations and masks, by row.
+Reader = Callable[[PositionQuery], tuple[dict[str, Array], npt.NDArray[np.uint8]]]
 
 EVEN_LOW, EVEN_HIGH = 0.45, 0.55  # ELF OpenGo's bounds of the share of seat 0's wins
 
@@ -143,9 +133,8 @@ class ReplayBuffer:
         flat = np.arange(int(offset[-1])) - np.repeat(offset[:-1], lengths)
         actions = games.action[np.repeat(chunk.offset[used], lengths) + flat]
         wanted = (ply - chunk.offset[game]).astype(np.int32)
-        obs, mask = read(
-            games.match[used], actions, offset, bounds, wanted, np.arange(len(picks), dtype=np.int32)
-        )
+        moves = MatchMoves(games.match[used], actions, offset)
+        obs, mask = read(PositionQuery(moves, bounds, wanted, np.arange(len(picks), dtype=np.int32)))
         sign = np.where(games.seat[ply] == 0, 1.0, -1.0).astype(np.float32)
         mix = np.float32(self.config.value_mix)
         worth = sign * games.outcome[game]

@@ -20,10 +20,10 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.actor_learner.sampler import Sampler, build_sampler, first_network
-from ludus.training.matchmaker import Matchmaker
-from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids, trained_rows
+from ludus.training.actor_learner.sampler import build_sampler, first_network
+from ludus.training.opponents import opponents_of, policy_ids, trained_rows
 from ludus.training.start import load_start
 
 
@@ -37,7 +37,6 @@ class Components:
 
     sampler: Sampler
     learners: dict[int, Learner]
-    matchmaker: Matchmaker
     threads: int
     siblings: list[Sampler] = field(default_factory=list)
 
@@ -158,28 +157,27 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
         raise ConfigError(f"policy: {error}") from error
 
 
-def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
+def build(preset: Preset, slabs: int = 2, restarts: int = 0) -> Components:
     """Build a sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
 
-    ``anew``: how often the run's matches started again
-    (:func:`ludus.training.actor_learner.checkpoint.times_anew`).
+    ``restarts``: how often the run's matches started again
+    (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
     """
     if preset.run.topology not in method_of(preset.algorithm).topologies:
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = build_learner(preset)
-    sampler, *siblings = _samplers(preset, slabs, anew)
+    sampler, *siblings = _samplers(preset, slabs, restarts)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
     return Components(
         sampler=sampler,
         learners=learners,
-        matchmaker=build_matchmaker(sampler.spec, preset),
         threads=thread_count(preset.run),
         siblings=siblings,
     )
 
 
-def _samplers(preset: Preset, slabs: int, anew: int) -> list[Sampler]:
+def _samplers(preset: Preset, slabs: int, restarts: int) -> list[Sampler]:
     """Build one sampler; with ``one_to_one`` one for each pool, with its part of the slots."""
     pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
@@ -187,7 +185,7 @@ def _samplers(preset: Preset, slabs: int, anew: int) -> list[Sampler]:
     made: list[Sampler] = []
     try:
         while len(made) < pools:
-            made.append(build_sampler(part, len(made), slabs=slabs, anew=anew))
+            made.append(build_sampler(part, len(made), slabs=slabs, restarts=restarts))
     except BaseException:
         for sampler in made:
             sampler.close()

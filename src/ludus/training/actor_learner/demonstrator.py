@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.players import resolve_player
 from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_PAST, derive_seed
@@ -20,7 +20,7 @@ from ludus.training.teacher import demonstration_of
 
 def demonstrator(
     preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, policy: int
-) -> Player | None:
+) -> MatchPlayer | None:
     """Resolve the player that the preset's method learns from; None for others. Raises ``ConfigError``.
 
     Args:
@@ -46,7 +46,7 @@ def demonstrator(
         raise ConfigError(f'algorithm.teacher = "{shown.teacher}": {error}') from error
 
 
-def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tuple[str, ...]:
+def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tensors that a pool observes for the learner and its teacher; empty = all."""
     actor = teacher.actor if teacher is not None else None
     if isinstance(actor, ScriptedActor):  # it may read any
@@ -56,7 +56,7 @@ def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tup
     return learner
 
 
-def demonstrator_actor(teacher: Player, pool: Pool) -> Actor:
+def demonstrator_actor(teacher: MatchPlayer, pool: Pool) -> Actor:
     """Return the actor of the teacher's rows. Raises ``ConfigError`` for a game that cannot be searched.
 
     A search starts every decision with an empty tree, so that a killed run resumes bit for bit.

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
+from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import RunFailed
@@ -21,20 +22,21 @@ from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.checkpoint import (
     TrainerState,
+    count_restarts,
     decode_state,
-    times_anew,
 )
 from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.matchmaking import Matchmaking
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
+from ludus.training.actor_learner.seating import PlayerLost, Seating
 from ludus.training.actor_learner.signatures import Signatures
+from ludus.training.actor_learner.snapshots import Snapshots
 from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
 from ludus.training.actor_learner.update_metrics import update_metrics
 from ludus.training.evaluations import PlayerFactory
-from ludus.training.opponents import bot_opponents, measured_against, opponents_of
+from ludus.training.opponents import bot_opponents, build_matchmaker, measured_against, opponents_of
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
@@ -54,7 +56,7 @@ def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Co
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
-    return build(preset, slabs_of(preset.run), times_anew(checkpoint) if checkpoint is not None else 0)
+    return build(preset, slabs_of(preset.run), count_restarts(checkpoint) if checkpoint is not None else 0)
 
 
 def slabs_of(run: RunConfig) -> int:
@@ -90,7 +92,14 @@ class Trainer:
         self.components = components
         self.learner_threads, self.rounds = make_rounds(components, preset)
         self.state: TrainerState = TrainerState()
-        self.matchmaking = Matchmaking(components, self.run_dir, context.needed.write, context.report.problem)
+        self.snapshots = Snapshots(self.run_dir, context.needed.write)
+        self.seating = Seating(
+            components.sampler,
+            build_matchmaker(components.spec, preset),
+            components.learner,
+            self.snapshots,
+            self._lost,
+        )
         self.run_evaluator = RunEvaluator(
             preset,
             self.components.spec,
@@ -111,7 +120,7 @@ class Trainer:
     # ---- starting and resuming -------------------------------------------------------------------
 
     def _start(self) -> None:
-        self.matchmaking.begin()
+        self.seating.start()
         self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
@@ -120,23 +129,29 @@ class Trainer:
             self._restart_matches(checkpoint, state)
         self.rounds.restore(checkpoint, state)
         self.state = state
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         try:
-            self.matchmaking.resume(state)
+            self.seating.load(state, restarted=not checkpoint.signed)
         except ValueError as error:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
+        self.seating.resume()
         self.context.rewind_log(state.log_sizes)
         self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
     def _restart_matches(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Report it, and remove the matches in flight from the counters."""
-        state.anew = times_anew(checkpoint)
+        state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
         self.signatures.restart_matches(checkpoint.version, why_unsigned())
 
+    def _lost(self, error: PlayerLost) -> None:
+        version = member_and_version(error.player)[1]
+        self.report.problem(f"{error}; past opponents continue without version {version}")
+        self.seating.matchmaker.on_lost(error.player, self.version)
+
     def referred_to(self) -> set[Path]:
         """Return the files of frozen opponents."""
-        return self.matchmaking.files()
+        return self.snapshots.paths(self.seating.kept())
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -146,7 +161,7 @@ class Trainer:
 
     def prepare_round(self) -> None:
         """Seat the opponents of the next round, and set its handover."""
-        self.matchmaking.advance(self.rounds.paused)
+        self.seating.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
 
@@ -191,7 +206,7 @@ class Trainer:
         state = self.state
         state.received += done.received
         state.dropped += done.dropped
-        self.matchmaking.on_results(done.results)
+        self.seating.on_results(done.results)
         self.context.clock.lap(state.budget)
         if done.update is not None and done.learned is not None:
             self._learned(done.update, done.learned, done.times)
@@ -216,18 +231,18 @@ class Trainer:
 
     def saved_already(self) -> bool:
         """Return whether the current state is on disk."""
-        return self.rounds.moment == self._saved
+        return self.rounds.progress_marker == self._saved
 
     def write_checkpoint(self) -> Path:
         """Write a checkpoint and return its path. Raises ``OSError``."""
         state = self.state
         state.log_sizes = self.context.log.sync()
-        self.matchmaking.store(state)
+        self.seating.store(state)
         path = self.run_dir.checkpoints.save(self.rounds.checkpoint(state))
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         return path
 
     def after_checkpoint(self) -> None:
         """Report missing signatures, and remove files that no checkpoint needs."""
         self.signatures.after_checkpoint()
-        self.matchmaking.drop_files()
+        self.snapshots.drop_others(self.seating.kept())

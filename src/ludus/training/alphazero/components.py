@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
+from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
@@ -62,22 +62,17 @@ class AlphaZeroComponents:
         heads = network.ownership_plane is not None or network.score_head is not None
         return heads or self.replay_buffer.score_share > 0
 
-    def lead(
-        self,
-        match: npt.NDArray[np.uint64],
-        actions: npt.NDArray[np.uint16],
-        offset: Ints,
-        first: Ints,
-        wanted: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int32],
-    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-        """See :data:`ludus.algorithms.alphazero.replay_buffer.Reader`. Raises ``SearchError``."""
-        count = len(rows)
+    def lead(self, query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+        """Return packed observations and masks of positions of recorded matches, by row.
+
+        Raises:
+            SearchError: Matches that the game does not allow.
+        """
+        count = len(query.rows)
         obs: dict[str, Array] = {
             t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
         }
         mask = np.zeros((count, self.spec.mask_size), np.uint8)
-        query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
         self.game.games.read_positions(
             self.game.name, self.params, self.seed, query, list(obs.values()), mask
         )
