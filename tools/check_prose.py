@@ -42,6 +42,8 @@ OPENINGS = {
 }
 _OPENINGS = {re.compile(rf"\W*{opening}"): use for opening, use in OPENINGS.items()}
 _INLINE_CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
+#: A string literal of one word is a name of the code.
+_IDENTIFIER = re.compile(r"""[rf]?(["'])\w+\1""")
 _CPP = re.compile(r'(?P<comment>//[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*")')
 _FENCE = re.compile(r"(?ms)^ *```.*?^ *```")
 
@@ -72,6 +74,8 @@ class Violation(NamedTuple):
 def violations(path: str, text: str) -> Iterator[Violation]:
     """Yield every phrase of the list that ``text``, the content of ``path``, contains."""
     for passage in _passages(path, text):
+        if _IDENTIFIER.fullmatch(passage.text):
+            continue
         plain = _INLINE_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), passage.text)
         for phrase, instead in _PHRASES.items():
             for found in phrase.finditer(plain):

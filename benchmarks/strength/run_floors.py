@@ -14,10 +14,10 @@ from tools.records import Figure
 
 
 class _Row(msgspec.Struct):
-    """``begins_with``: weights of another run; such initial weights have learned already."""
+    """``initial_weights``: name of initial weights from another run, which have learned already."""
 
     initial: bool = False
-    begins_with: str = ""
+    initial_weights: str = ""
     results: tuple[EvalResult, ...] = ()
     uniform: tuple[EvalResult, ...] = ()
 
@@ -29,7 +29,7 @@ def floor_lines(metrics: Path, seed: int, cell: str = "") -> Iterator[Line]:
             continue
         found = msgspec.convert(row, _Row, strict=False)
         kinds = [(UNIFORM, found.uniform)]
-        if found.initial and not found.begins_with:
+        if found.initial and not found.initial_weights:
             kinds.append((INITIAL, found.results))
         for kind, results in kinds:
             for result in results:

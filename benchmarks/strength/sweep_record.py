@@ -153,7 +153,7 @@ def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
         presets |= set(sweep.presets)
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
-        begun = sorted({r.floors.begins_with for r in report.runs if r.floors.begins_with})
+        begun = sorted({r.floors.initial_weights for r in report.runs if r.floors.initial_weights})
         if begun:
             notes.append(f"The initial weights are those of {', '.join(begun)}.")
     if not lines:

@@ -8,15 +8,15 @@
 ``one_by_one`` a call for each lane, both over the time of one network that decides for all the rows. The
 observations come from matches of random decisions. Least times of the rounds.
 
-``draw``: an order of a league of ``--players`` players and three members. ``hand``: microseconds an order of
-a hand of 64 that is drawn after an event; ``again``: of the next hand, before any event.
+``draw``: an order of a league of ``--players`` players and three members. ``batch``: microseconds an order of
+a batch of 64 that is drawn after an event; ``again``: of the next batch, before any event.
 
 ``run``: a league whose member meets its frozen players, each as often, and a run of the same settings against
 its first weights alone, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
 the same. ``ratio``: decisions that were learned from per second of processor time, the league over the other;
 median, least and greatest of the turns.
 ``orders``, ``results``, ``journal``: shares of the league's wall time: who meets whom until it stands in the
-pool, crediting results and taking them in, and writing the journal.
+pool, attributing results and taking them in, and writing the journal.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ import torch
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.flow.pool_options import PoolOptions
 from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
-from ludus.league.events import Frozen, GoOn, Ordered, Reset
+from ludus.league.events import Frozen, Ordered, Reset, ResetTo
 from ludus.league.league import League
+from ludus.league.league_matchmaker import BATCH
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
 from ludus.presets.config import OpponentConfig, Preset
@@ -52,7 +53,6 @@ from ludus.storage import RunDirectory, RunInfo
 from ludus.training.actor_learner.trainer import prepare as prepare_run
 from ludus.training.league.league_run import LeagueTrainer
 from ludus.training.league.league_run import prepare as prepare_league
-from ludus.training.league.member import HAND
 from ludus.training.run_builder import ClosableSteps
 from ludus.training.run_context import RunContext
 
@@ -165,26 +165,26 @@ def draw(players: int, rounds: int) -> dict[str, object]:
     """One line of results."""
     members = tuple(PlayerConfig(name=role, role=role) for role in ROLES)
     league = League(LeagueConfig(players=members, rating_share=0.05), seed=1)
-    for event in league.founding(["random"]):
+    for event in league.initial_events(["random"]):
         league.apply(event)
     version = 0
     while len(league.standings.players) < players:
         version += 1
         for role in ROLES:
             for effect in league.apply(Frozen(role, version, "period")):
-                if isinstance(effect, GoOn):
+                if isinstance(effect, ResetTo):
                     league.apply(Reset(role, effect.source))
-    hand, again = dict.fromkeys(ROLES, float("inf")), dict.fromkeys(ROLES, float("inf"))
+    batch, again = dict.fromkeys(ROLES, float("inf")), dict.fromkeys(ROLES, float("inf"))
     for _ in range(rounds):
         for role in ROLES:
-            league.apply(Ordered(role, HAND))
-            for least_of in (hand, again):
+            league.apply(Ordered(role, BATCH))
+            for least_of in (batch, again):
                 begin = time.perf_counter()
-                league.draw(role, HAND)
-                least_of[role] = min(least_of[role], (time.perf_counter() - begin) / HAND)
+                league.draw(role, BATCH)
+                least_of[role] = min(least_of[role], (time.perf_counter() - begin) / BATCH)
     return {
         "players": len(league.standings.players),
-        "hand_us": {role: round(1e6 * s, 1) for role, s in hand.items()},
+        "batch_us": {role: round(1e6 * s, 1) for role, s in batch.items()},
         "again_us": {role: round(1e6 * s, 1) for role, s in again.items()},
     }
 
@@ -264,7 +264,7 @@ def run(name: str, preset: Preset, rounds: int, turns: int) -> dict[str, object]
         known.choices = msgspec.structs.replace(known.choices, freeze=Never())  # real periods are far longer
         spent.watch("orders", league, "prepare_round")
         spent.watch("journal", league.journal, "append")
-        spent.watch("results", member, "credit")
+        spent.watch("results", member.matchmaker, "on_results")
         spent.watch("results", league.league, "apply")
         for turn in range(turns):
             pair = [0.0, 0.0]

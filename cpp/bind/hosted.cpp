@@ -27,7 +27,7 @@ DType dtype_of(const std::string& name) {
   throw SearchError("search: dtype " + name);
 }
 
-// What a search reads of a GameSpec of ludus.flow.
+// Fields of a GameSpec that a search reads, of ludus.flow.
 GameSpec spec_of(const nb::handle& given) {
   GameSpec s;
   s.name = nb::cast<std::string>(given.attr("name"));

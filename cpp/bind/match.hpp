@@ -19,7 +19,7 @@ inline void bind_match_class(nb::module_& m) {
           [](AnyMatch& a, std::uint64_t seed, std::uint64_t match) {
             a.reset({seed, match});
           },
-          nb::arg("seed"), nb::arg("match"), "Starts anew.")
+          nb::arg("seed"), nb::arg("match"), "Starts another match.")
       .def(
           "to_act",
           [](const AnyMatch& a) {

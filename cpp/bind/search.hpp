@@ -20,7 +20,7 @@ namespace ludus::bind {
 
 using SettingDict = std::map<std::string, double>;
 
-// Reads settings by name and refuses those that nobody asked for.
+// Reads settings by name and refuses unknown ones.
 class Settings {
  public:
   explicit Settings(const SettingDict& given) : given_(given) {}

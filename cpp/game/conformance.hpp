@@ -232,7 +232,7 @@ class Conformance {
           std::memcpy(static_cast<void*>(&copy), &a, sizeof a);
           f_.expect(G::hash(c_.rules, copy) == G::hash(c_.rules, a), "clone",
                     at(a, "a byte copy has another hash"));
-          b = copy;  // the twin goes on from the copy: it must not matter
+          b = copy;  // the twin continues from the copy: it must not matter
         }
         decide<G>(c_, a, drivers, rng_a);
         decide<G>(c_, b, drivers, rng_b, nullptr,
@@ -330,7 +330,7 @@ class Conformance {
     if (acts && G::tick(s) % 8 == 0) check_refusal(s, seat, guarded);
   }
 
-  // What lies outside the heads or the mask is refused and changes nothing. A lenient head may be
+  // Any choice outside the heads or the mask is refused and changes nothing. A lenient head may be
   // given what its mask rules out.
   void check_refusal(const State& s, int seat, const std::vector<std::uint8_t>& mask) {
     std::array<std::int32_t, kMaxHeads> action{};

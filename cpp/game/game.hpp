@@ -73,15 +73,15 @@ concept Game = std::is_trivially_copyable_v<typename G::State> &&
   {G::outcome(rules, cstate, per_seat)};  // of a finished match: +1 won, 0 drawn, -1 lost
   // One pointer a tensor of GameSpec::observation, each to TensorSpec::bytes() writable bytes.
   {G::observe(rules, cstate, seat, tensors)};
-  // GameSpec::mask_bytes() bytes, 1 = legal (HeadSpec says how tables of dependent heads lie); at
-  // least one choice is legal of each head that depends on none.
+  // GameSpec::mask_bytes() bytes, 1 = legal (HeadSpec describes how tables of dependent heads lie);
+  // at least one choice is legal of each head that depends on none.
   {G::legal(rules, cstate, seat, mask)};
   { G::hash(rules, cstate) } -> std::same_as<std::uint64_t>;
   { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the state for viewers
 };
 
 // A game may declare `static constexpr bool kObservesParts = true`. Then a pointer that its observe
-// is given may be null, and that tensor is left out: nobody reads it.
+// is given may be null, and that tensor is left out: no one reads it.
 template <class G>
 concept ObservesParts = Game<G> && requires {
   requires G::kObservesParts;

@@ -27,7 +27,7 @@ class Perft {
   }
 
  private:
-  // Every action of the lowest seat of `left`, then of the others; then the world goes on.
+  // Every action of the lowest seat of `left`, then of the others; then the world advances.
   std::uint64_t seats(const typename G::State& state, SeatMask left, int depth) {
     if (left == 0) {
       typename G::State next = state;

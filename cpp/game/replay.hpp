@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kReplayFormat = 1;
 inline constexpr std::uint32_t kHostedReplayFormat = 2;
 inline constexpr std::size_t kMaxReplayBytes = std::size_t{1} << 26;
 
-// Bytes that are no replay, or a replay that does not fit the rules. what() says where.
+// Bytes that are no replay, or a replay that does not fit the rules. what() names the place.
 struct ReplayError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -46,7 +46,7 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// Whether a match of a hosted game came out the same when it was played again: nobody tried, yes,
+// Whether a match of a hosted game came out the same when it was played again: not tried, yes,
 // no.
 enum class Reproduced : std::uint8_t { unknown, yes, no };
 

@@ -89,7 +89,7 @@ ReplayCheck replay_verify(const Replay& r) {
     check.difference = what + " after tick " + std::to_string(check.ticks);
     return false;
   };
-  // Ticks are counted here: what the state says of them is what is being checked.
+  // Ticks are counted here: the state's own count is being checked.
   std::uint32_t seen = 0;
   replay_run<G>(r, [&](const auto& rules, const auto& state) {
     check.ticks = seen++;

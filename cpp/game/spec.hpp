@@ -1,4 +1,4 @@
-// What a game declares about itself. The spec is the only source of names: Python types,
+// Declarations of a game. The spec is the only source of names: Python types,
 // documentation tables, masks, slabs and viewers are generated from it.
 #pragma once
 

@@ -11,7 +11,7 @@
 //                                         State is not meant to leave; load throws GameError
 //   G::final_score(rules, state, owner)   final ownership and score of a finished match. Writes the
 //                                         owner of each of the spec's counted_cells (+1 seat 0,
-//                                         -1 seat 1, 0 nobody) and returns the points of seat 0
+//                                         -1 seat 1, 0 no one) and returns the points of seat 0
 //                                         minus those of seat 1, komi included. nullopt if the
 //                                         match was not scored, as after a resignation; `owner`
 //                                         is then meaningless

@@ -28,7 +28,7 @@ inline Opens opens_of(const Params& params, const std::vector<ParamSpec>& declar
   return opens == "seat0" ? Opens::seat0 : opens == "seat1" ? Opens::seat1 : Opens::random;
 }
 
-// Draws only where the parameter says random.
+// Draws only where the parameter is random.
 inline std::uint8_t first_to_move(Opens opens, Rng& rng) {
   if (opens == Opens::random) return rng.coin() ? 1 : 0;
   return opens == Opens::seat1 ? 1 : 0;
@@ -66,7 +66,7 @@ inline std::int32_t check_choice(const char* game, const char* head,
   return choice;
 }
 
-// Throws GameError where a tick begins and nothing was chosen (`chosen` < 0).
+// Throws GameError where a tick starts and nothing was chosen (`chosen` < 0).
 inline void check_decided(const char* game, int chosen, int to_move) {
   if (chosen < 0) {
     throw GameError(std::string(game) + ": seat " + std::to_string(to_move) + " has not decided");

@@ -102,7 +102,7 @@ class AnyPool : protected ShardWork {
     return found;
   }
 
-  // Of a received group.
+  // For a received group.
   [[nodiscard]] int time(int group) const { return groups_[static_cast<std::size_t>(group)].t; }
   [[nodiscard]] int finals(int group) const {
     return groups_[static_cast<std::size_t>(group)].last.count;
@@ -178,7 +178,7 @@ class AnyPool : protected ShardWork {
     settings_.weights[p] = weights;
   }
 
-  // For every match that a slot begins after its group's next send, until the next call.
+  // For every match that a slot starts after its group's next send, until the next call.
   void set_orders(Orders orders) {
     if (orders.slots() != layout_.slots || orders.plans() != options_.lineup.plans.size()) {
       throw PoolError("set_orders: expected [" + std::to_string(layout_.slots) + " slots, " +
@@ -207,7 +207,7 @@ class AnyPool : protected ShardWork {
     }
   }
 
-  // The slots begin their next match at the next send; a match in play ends truncated there.
+  // The slots start their next match at the next send; a match in play ends truncated there.
   void reset(std::span<const int> slots) {
     for (const int s : slots) {
       if (s < 0 || s >= layout_.slots) {
@@ -244,7 +244,7 @@ class AnyPool : protected ShardWork {
     return out;
   }
 
-  // Of a slot whose group is not playing.
+  // For a slot whose group is not playing.
   [[nodiscard]] virtual std::uint64_t slot_hash(int slot) = 0;
   [[nodiscard]] virtual std::string slot_view(int slot) = 0;
   [[nodiscard]] virtual std::string slot_state(int slot) = 0;  // the bytes of G::State
@@ -329,7 +329,7 @@ class AnyPool : protected ShardWork {
   // The most derived class starts the workers when it is whole, and closes before it dies.
   void start_workers() { scheduler_->start(); }
 
-  // Plays slots [begin, end) through `step`; fills result counts.
+  // Plays slots [first, end) through `step`; fills result counts.
   virtual void play_slots(Range slots, const Step& step, std::span<int> result_counts,
                           std::span<RawResult> results, Counts& counts) noexcept = 0;
   virtual void rewrite_slot(int slot, const SlabView& slab, int now) = 0;

@@ -75,7 +75,7 @@ struct PoolOptions {
   Autoreset autoreset = Autoreset::same_step;
   std::uint32_t truncate_ticks = 0;  // 0 = never
   bool raise_errors = true;
-  std::uint32_t inputs = ~std::uint32_t{0};  // bit i: tensor i is read by somebody
+  std::uint32_t inputs = ~std::uint32_t{0};  // bit i: tensor i is read
   RecordChoice record;
 
   static constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();

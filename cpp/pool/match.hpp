@@ -28,7 +28,7 @@
 namespace ludus {
 
 enum class Phase : std::uint8_t {
-  start,     // the next step begins the next match
+  start,     // the next step starts the next match
   surfaced,  // waits for the decisions of `active_seats`
   ended,     // autoreset off: waits for reset()
   idle,      // all matches of the slot have been played
@@ -65,7 +65,7 @@ template <Game G>
 struct alignas(64) Slot {
   typename G::State state;
   MatchControl control;
-  std::uint64_t tag = 0;  // of the order under which the match began
+  std::uint64_t tag = 0;  // of the order under which the match started
 };
 
 template <Game G>
@@ -181,7 +181,7 @@ class MatchPlayer {
     if (!good) in.refuse("slot " + std::to_string(index) + " holds values that no pool writes");
   }
 
-  // Of a match in play: for each plan the first controller of its list that is the one that plays.
+  // For each plan of a match in play: the first controller of its list that is the one that plays.
   // False, changing nothing, between matches.
   bool controllers_in_play(const Slot<G>& slot, int index,
                            std::span<std::int32_t> controllers) const {
@@ -422,7 +422,7 @@ class MatchPlayer {
                std::span<std::byte* const>(out.data(), static_cast<std::size_t>(tensors_)));
   }
 
-  // Whether somebody reads tensor i, or the game cannot leave it out.
+  // Whether tensor i is read, or the game cannot leave it out.
   [[nodiscard]] bool wants(int i) const { return (wanted_ >> i & 1) != 0; }
 
   // Adds what was earned since the last time step to the rows that had decided by then.

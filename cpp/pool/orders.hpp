@@ -1,4 +1,4 @@
-// Standing orders: which controller of each plan plays the matches that a slot begins, and under
+// Standing orders: which controller of each plan plays the matches that a slot starts, and under
 // which tag. A slot without an order draws its controllers by the weights of the mixtures.
 #pragma once
 

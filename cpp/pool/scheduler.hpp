@@ -27,7 +27,7 @@
 
 namespace ludus {
 
-// What a scheduler schedules. Called from workers, one worker per shard at a time.
+// Work of a scheduler. Called from workers, one worker per shard at a time.
 class ShardWork {
  public:
   virtual void play_shard(int worker, int group, int shard) noexcept = 0;

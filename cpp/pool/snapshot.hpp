@@ -29,7 +29,7 @@ class SnapshotWriter {
     value(kSnapshotFormat);
     value(std::uint32_t{0});
   }
-  // Memory as it is: snapshots are for the machine type that wrote them (the header says which).
+  // Memory as it is: snapshots are for the machine type that wrote them (the header names it).
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void value(const T& v) { out_.append(reinterpret_cast<const char*>(&v), sizeof v); }

@@ -35,8 +35,8 @@ struct SlabView {
   }
 };
 
-// What may change while a pool runs; a match reads it when it starts. Each group holds a copy that
-// is renewed when it is sent, so which matches see a change does not depend on threads.
+// Settings that may change while a pool runs; a match reads it when it starts. Each group holds a
+// copy that is renewed when it is sent, so which matches see a change does not depend on threads.
 struct Settings {
   std::vector<std::vector<double>> weights;  // [plan][controller]
   std::vector<std::uint32_t> handover;       // [plan] ticks
@@ -54,7 +54,7 @@ struct FinalBuffer {
 // One finished match.
 struct RawResult {
   std::uint64_t match = 0;
-  std::uint64_t tag = 0;  // of the order under which it began, 0 without one
+  std::uint64_t tag = 0;  // of the order under which it started, 0 without one
   int slot = 0;
   std::uint32_t ticks = 0;
   std::uint32_t decisions = 0;  // of learned policies

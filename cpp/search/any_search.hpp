@@ -27,7 +27,7 @@ struct EvaluatorOptions {
   std::size_t cache = 0;  // positions that are remembered
 };
 
-// What a search says about the legal moves of its root, in the order of their numbers.
+// Results of a search for the legal moves of its root, in the order of their numbers.
 struct RootReport {
   int seat = -1;
   std::int32_t visits = 0;
@@ -56,8 +56,8 @@ class AnySearch {
   // Search::restrict. Throws SearchError for a seat, a depth or a length that the game has not.
   virtual void restrict(int slot, int seat, std::span<const std::uint8_t> barred, int depth) = 0;
   [[nodiscard]] virtual bool done(int slot) const = 0;
-  // Simulates every begun slot in turn until each has its leaves in the batch (or is done, or, with
-  // an instant evaluator, has had `rounds` simulations). Number of leaves that wait.
+  // Simulates every started slot in turn until each has its leaves in the batch (or is done, or,
+  // with an instant evaluator, has had `rounds` simulations). Number of leaves that wait.
   virtual int collect(int rounds) = 0;
   virtual void deliver(const float* policy, const float* value) = 0;
   virtual void play(int slot, int move) = 0;
@@ -85,12 +85,12 @@ struct SelfPlayOptions {
   float full_share = 1.0F;
   int cheap_visits = 0;
   // A seat resigns when its search value is below this, except in `never_resign_share` of the
-  // matches, from which the threshold is calibrated. -1 = nobody resigns.
+  // matches, from which the threshold is calibrated. -1 = no one resigns.
   float resign_below = -1.0F;
   float never_resign_share = 0.1F;
-  int resign_plies = 0;  // nobody resigns before
+  int resign_plies = 0;  // no one resigns before
   int max_plies = 1 << 15;
-  // This share of the matches begins with 1 to `random_plies` random moves, which are not trained
+  // This share of the matches starts with 1 to `random_plies` random moves, which are not trained
   // on: positions that good play never leads to are seen too.
   float random_share = 0.0F;
   int random_plies = 0;

@@ -118,7 +118,7 @@ class Endgame {
   struct Moves {
     std::size_t count = 0;  // in the level's order
     int best = -2;          // what is sure without them; -2 = nothing
-    bool shown = false;     // the game itself says what the position is worth
+    bool shown = false;     // the game itself knows the position's value
   };
 
   // The moves that need a search, those first that promise to spare some.

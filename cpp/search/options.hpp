@@ -7,12 +7,12 @@
 
 namespace ludus {
 
-// A setting or a game that cannot be searched with; the message says which and what is expected.
+// A setting or a game that cannot be searched with; the message names it and what is expected.
 struct SearchError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What an untried move is thought to be worth (first-play urgency).
+// Assumed value of an untried move (first-play urgency).
 enum class Fpu : std::uint8_t {
   parent,  // the mean value of the node, less `fpu_reduction` (ELF OpenGo: no reduction)
   zero,    // a draw
@@ -29,7 +29,7 @@ struct SearchOptions {
   float c_base = 0.0F;
   Fpu fpu = Fpu::parent;
   float fpu_reduction = 0.0F;
-  // What a descent under way subtracts on its path while its leaf is being evaluated.
+  // Virtual loss: subtracted on a descent's path while its leaf is being evaluated.
   float virtual_loss = 1.0F;
   // Leaves that one tree may have in a batch. More than 1 weakens a search of few visits.
   int leaves = 1;
@@ -59,7 +59,7 @@ struct SearchOptions {
   int endgame_nodes = 500;
   int endgame_root_nodes = 0;  // for each move of the root; 0 = as for other leaves
 
-  // Of a match that the game counts at its end, this share of what the end is worth is the margin
+  // For a match that the game counts at its end, this share of what the end is worth is the margin
   // instead of who won (as with KataGo's score utility): a seat that cannot win any more still has
   // better and worse moves.
   float score_share = 0.0F;

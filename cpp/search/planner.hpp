@@ -108,7 +108,7 @@ class PlannerOf final : public AnyPlanner {
   };
   static constexpr std::size_t kMostWins = 1 << 20;  // decisions that are kept, some 40 MB
 
-  // Of the first `trees` trees.
+  // For the first `trees` trees.
   PlanReport sum(int trees) const {
     PlanReport r;
     std::vector<double> won(spec_.mask_bytes()), visits(spec_.mask_bytes());
@@ -151,7 +151,7 @@ class PlannerOf final : public AnyPlanner {
     }
   }
 
-  // When a tree is to be done, so that those that begin after it have as much time. What one leaves
+  // When a tree is to be done, so that those that start after it have as much time. What one leaves
   // is the next one's.
   Clock::time_point end_of(int number, Clock::time_point begin) const {
     if (options_.seconds == 0.0) return Clock::time_point::max();

@@ -119,9 +119,9 @@ class Root {
     }
   }
 
-  // What the root is worth to its seat if it goes on as the target says: the mean over the visited
+  // Value of the root for its seat if play follows the target: the mean over the visited
   // moves, each as often as the target names it. The tree's own mean is lower: it counts what noise
-  // and forced playouts looked at, moves that nobody would play among them.
+  // and forced playouts looked at, moves that no one would play among them.
   static float value(const Tree& tree, std::span<const float> target) {
     const Node& n = tree.node(tree.root());
     if (tree.proven()) return static_cast<float>(n.low);
@@ -182,7 +182,7 @@ class Root {
     if (!tree.worth(n, c, i)) return false;
     return tree.bounds(n, c, i).low >= n.low || mean(c, i) >= static_cast<float>(n.low);
   }
-  // Of the tried moves that may be the best (of equals the one with the higher mean); -1 if none.
+  // The best of the tried moves (of equals the one with the higher mean); -1 if none.
   static int most_visited(const Tree& tree, const Node& n, const Columns& c) {
     int best = -1;
     for (int i = 0; i < n.tried; ++i) {

@@ -5,7 +5,7 @@
 //
 //   search.begin(slot, visits, noise)
 //   while (...) { search.simulate(slot); ... evaluate rows ...; search.deliver(policy, value) }
-//   search.play(slot, move)                       // goes on below that move
+//   search.play(slot, move)                       // continues below that move
 //
 // One thread at a time.
 #pragma once
@@ -116,7 +116,7 @@ class Search {
   }
 
   // Another state. Its tree is kept where the state is at most two moves below the slot's, so that
-  // a search goes on after an opponent's move. True: something was kept.
+  // a search continues after an opponent's move. True: something was kept.
   bool set_state(int slot, const State& state) {
     Slot& s = at(slot);
     copy_state<G>(rules_, work_, state);
@@ -211,7 +211,7 @@ class Search {
     }
   }
 
-  // A byte a move: whether it may be played. Valid until the search goes on.
+  // A byte a move: whether it may be played. Valid until the search continues.
   std::span<const std::uint8_t> legal(int slot) {
     G::legal(rules_, at(slot).state, seat(slot), mask_.data());
     return mask_;
@@ -225,7 +225,7 @@ class Search {
     const Slot& s = at(slot);
     s.root.target(s.tree, options_, out);
   }
-  // What the root is worth to its seat under that target.
+  // Value of the root for its seat under that target.
   [[nodiscard]] float value(int slot, std::span<const float> target) const {
     return Root::value(at(slot).tree, target);
   }
@@ -259,7 +259,7 @@ class Search {
     s.prepared = true;
   }
 
-  // To the next state where somebody decides, or to the end.
+  // To the next state in which a seat decides, or to the end.
   void to_decision(State& state) const {
     while (!G::status(rules_, state).over && G::to_act(rules_, state) == 0) {
       G::advance(rules_, state);
@@ -280,7 +280,7 @@ class Search {
     return done;
   }
 
-  // What `who` may play at `work_`, `depth` moves below the root, into `mask_`.
+  // Legal moves of `who` at `work_`, `depth` moves below the root, into `mask_`.
   void legal_at(const Slot& s, int who, int depth) {
     G::legal(rules_, work_, who, mask_.data());
     const Restriction& r = s.restricted[static_cast<std::size_t>(who)];
@@ -329,7 +329,7 @@ class Search {
     }
   }
 
-  // What the match in `work_`, which is over, is worth to `seat`.
+  // Value for `seat` of the match in `work_`, which is over.
   float end_value(int seat) {
     std::array<float, kMaxSeats> out{};
     G::outcome(rules_, work_, std::span(out).first(static_cast<std::size_t>(spec_.seats)));

@@ -103,7 +103,7 @@ class SelfPlayOf final : public AnySelfPlay {
 
   void start_match(int slot) {
     Slot& s = slots_[static_cast<std::size_t>(slot)];
-    do {  // a match that begins at its end teaches nothing
+    do {  // a match that starts at its end teaches nothing
       s.match = next_match_;
       next_match_ += options_.stride;
       search_.reset(slot, {options_.seed, s.match});
@@ -119,7 +119,7 @@ class SelfPlayOf final : public AnySelfPlay {
   }
 
   // The random moves of a match's beginning. Those that end it are drawn again, as many: otherwise
-  // matches would seldom begin late, where few random ones get to.
+  // matches would seldom start late, where few random ones get to.
   void open(int slot, Slot& s) {
     if (options_.random_plies == 0 || options_.random_share == 0.0F) return;
     if (s.rng.uniform() >= static_cast<double>(options_.random_share)) return;
@@ -188,7 +188,7 @@ class SelfPlayOf final : public AnySelfPlay {
     }
   }
 
-  // Of a full search: with `target_`, which move_on has just written.
+  // For a full search: with `target_`, which move_on has just written.
   void record(Slot& s, int seat, int move, float value) {
     MatchColumns& g = s.game;
     g.action.push_back(static_cast<std::uint16_t>(move));

@@ -39,7 +39,7 @@ struct Node {
   std::uint16_t slot = 0;  // its place among the parent's tried moves
   std::int8_t seat = 0;    // who decides here; at the end of a match: who decided last
   State state = pending;
-  // What is proven of the outcome for `seat`: -1 lost, 0 drawn, 1 won. Equal at the end of a match.
+  // Proven outcome for `seat`: -1 lost, 0 drawn, 1 won. Equal at the end of a match.
   std::int8_t low = -1, high = 1;
   bool has_bounds = false;  // some child has tighter bounds than [-1, 1]
 };
@@ -154,7 +154,7 @@ class Tree {
     return id;
   }
 
-  // What is proven of the tried move at `slot` of a node.
+  // Proven outcome of the tried move at `slot` of a node.
   [[nodiscard]] Bounds bounds(const Node& n, const Columns& c, int slot) const {
     if (c.child[slot] == 0) return {};
     const Node& child = node(c.child[slot]);
@@ -345,7 +345,7 @@ class Tree {
   }
 
  private:
-  // Copies are followed by their keys and columns, so the next one begins right behind: the chain
+  // Copies are followed by their keys and columns, so the next one starts right behind: the chain
   // needs no list. A copied node keeps exactly the columns that it uses.
   NodeId copy_node(NodeId from, Arena& to) const {
     const Node& n = node(from);

@@ -1,5 +1,5 @@
 // Damaged rulebooks never crash: fuzz_rulebook [MUTATIONS] [SEED]. Each mutation of a good one is
-// refused with a ParamError that says why, or it is a rulebook: then its spec can be made, its
+// refused with a ParamError with the reason, or it is a rulebook: then its spec can be made, its
 // printed form reads back, and a match under it is played, observed and viewed. Anything else ends
 // the program. Meant for ASan builds.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What holds for every built-in game.
+// Rules of every built-in game.
 #include "game/conformance.hpp"
 #include "game/perft.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
@@ -41,7 +41,7 @@ TEST_CASE("games: conformance finds a broken game") {
   }
 }
 
-TEST_CASE("games: conformance finds a count that is wrong, or that nobody declared") {
+TEST_CASE("games: conformance finds a count that is wrong, or undeclared") {
   struct Miscounted : TicTacToe {
     static GameSpec spec(const Rules& rules) {
       GameSpec s = TicTacToe::spec(rules);
@@ -85,7 +85,7 @@ TEST_CASE("games: conformance finds a bot whose choice is not what it plays") {
 }
 
 TEST_CASE("games: perft of tic-tac-toe is known") {
-  // Sequences of n marks in which nobody had three in a row before the last.
+  // Sequences of n marks in which no one had three in a row before the last.
   constexpr std::uint64_t kPaths[] = {9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872};
   for (int d = 1; d <= 9; ++d) CHECK(perft<TicTacToe>({}, {}, 0, d) == kPaths[d - 1]);
 }

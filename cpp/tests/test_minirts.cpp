@@ -64,7 +64,7 @@ TEST_CASE("minirts: pinned behaviour over 100,000 ticks") {
 }
 
 TEST_CASE("minirts: the state is small") {
-  // What a copy takes over; the tables are no part of it.
+  // Fields that a copy takes over; the tables are no part of it.
   CHECK(offsetof(M::State, tables) <= 9216);
   // The rest is only read by path searches.
   CHECK(offsetof(rts::State, failed_searches) + sizeof(Rng) < 4992);
@@ -262,7 +262,7 @@ std::string refusal(const std::map<std::string, std::string>& params) {
   return "";
 }
 
-TEST_CASE("minirts: the rulebook says what is wrong with it") {
+TEST_CASE("minirts: a wrong rulebook is refused with its fault") {
   const auto book = [](const char* text) { return refusal({{"rulebook", text}}); };
   CHECK(book("worker.cost=40\n# cheaper\n\nbullet.speed = 0.25 # faster") == "");
   CHECK(book("worker.cots=40") ==

@@ -217,7 +217,7 @@ TEST_CASE("leduc_poker: the random bot makes every legal choice equally often") 
     LeducPoker::legal({}, s, s.to_move, mask.data());
     const int legal = mask[0] + mask[1] + mask[2];
     std::array<int, 3> counts{};
-    for (int i = 0; i < kDraws; ++i) {  // its draws go on in the match's own state
+    for (int i = 0; i < kDraws; ++i) {  // its draws continue in the match's own state
       LeducPoker::bot({}, s, s.to_move, 0);
       ++counts[static_cast<std::size_t>(s.chosen)];
     }

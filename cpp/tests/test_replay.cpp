@@ -129,7 +129,7 @@ TEST_CASE("replay: what was decided for a tick that was not played is not record
   }
 }
 
-TEST_CASE("replay: a match of a hosted game says what rules cannot promise") {
+TEST_CASE("replay: a match of a hosted game states what rules cannot promise") {
   Replay r = sample();
   r.game = "gymnasium/CartPole-v1";
   CHECK(refusal(encode_replay(r)) != "");  // only hosted games have such names

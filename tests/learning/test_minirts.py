@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.evaluation.play import Player, play_evaluation, scripted_player
+from ludus.evaluation.play import MatchPlayer, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
@@ -48,7 +48,7 @@ def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
     chance, _ = play_evaluation(
         spec,
         params,
-        Player("chance", actor=RandomActor(heads_of(spec), 1), frame_skip=skip),
+        MatchPlayer("chance", actor=RandomActor(heads_of(spec), 1), frame_skip=skip),
         scripted_player("noop", spec, 2, skip),
         MatchSettings(matches=300, seed=3),
     )

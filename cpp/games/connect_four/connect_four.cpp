@@ -210,7 +210,7 @@ StaticEvaluation C::static_evaluation(const Rules&, const State& s,
   if ((landing(occupied) & threats(own, occupied)) != 0) return {.value = 1};
   const std::uint64_t safe = safe_moves(own, occupied);
   if (safe == 0) return {.value = -1};
-  if (s.tick >= kCells - 2) return {.value = 0};  // nobody wins with either of the last two stones
+  if (s.tick >= kCells - 2) return {.value = 0};  // no one wins with either of the last two stones
   const Ordered order = ordered(safe, own, occupied);
   for (std::size_t i = 0; i < static_cast<std::size_t>(order.count); ++i) {
     moves[i] = static_cast<std::uint16_t>(std::countr_zero(order.cells[i]) / kStride);

@@ -36,7 +36,7 @@ struct ConnectFour {
     std::array<std::uint64_t, 2> stones{};  // one bitboard a seat
     std::uint32_t tick = 0;
     std::uint8_t to_move = 0;
-    std::int8_t winner = -1;  // seat, or -1 while nobody has four in a row
+    std::int8_t winner = -1;  // seat, or -1 while no one has four in a row
     std::int8_t chosen = -1;  // column queued by act/bot, played by advance
     std::int8_t last = -1;    // column of the last move, or -1; for viewers
   };

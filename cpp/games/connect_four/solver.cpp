@@ -53,13 +53,13 @@ Position ConnectFourSolver::after(std::span<const int> columns) {
   return p;
 }
 
-// Of a position in which no stone of the seat to move wins at once.
+// Value of a position in which no stone of the seat to move wins at once.
 int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
   ++nodes_;
   const std::uint64_t moves = C::safe_moves(p.own, p.all);
   const int ply = p.ply();
   if (moves == 0) return ply == kCells ? 0 : -(kCells - ply) / 2;
-  if (ply >= kCells - 2) return 0;  // nobody wins with either of the last two stones
+  if (ply >= kCells - 2) return 0;  // no one wins with either of the last two stones
 
   // The other seat cannot win with its next stone, nor this one with this stone.
   int low = -(kCells - 2 - ply) / 2;

@@ -30,13 +30,13 @@ class ConnectFourSolver {
   // The table takes the largest power of two that fits. Throws ParamError unless 1 <= mib <= 65536.
   explicit ConnectFourSolver(int mib);
 
-  // After columns 0..6 from the empty board. Throws GameError where they are no match that goes on.
+  // After columns 0..6 from the empty board. Throws GameError where they are no unfinished match.
   static Position after(std::span<const int> columns);
 
   // The score of a position that is not over; its sign alone (which is found sooner) if
   // `sign_only`.
   int solve(const Position& p, bool sign_only);
-  // What each column is worth to the seat to move; kIllegal where it is full.
+  // Value of each column to the seat to move; kIllegal where it is full.
   std::array<int, ConnectFour::kColumns> analyse(const Position& p, bool sign_only);
 
   [[nodiscard]] std::uint64_t nodes() const { return nodes_; }  // since it was made

@@ -1,13 +1,13 @@
 // Stones, chains and pseudo-liberties of one position, updated move by move. Knows what a capture,
 // a suicide and a simple ko are; repetition, passes and turns are the match's (position.hpp).
 //
-// One 16-bit word a point says what a move asks about its neighbours, without a branch:
+// One 16-bit word a point holds all that a move needs about its neighbours, without a branch:
 //   colour bit | head          a stone; head = the point that stands for its chain
 //   kFree | kOff               empty
 //   both colour bits | kOff    off the board
 // Liberties are counted at the head, as pseudo-liberties: one for every pair of a stone and an
 // empty neighbour. They are 0 exactly when the chain has none, and cost one addition where true
-// ones cost a search. What empty points and the edge are counted goes to [kOff], which nobody
+// ones cost a search. What empty points and the edge are counted goes to [kOff], which no one
 // reads.
 #pragma once
 
@@ -108,7 +108,7 @@ struct Board {
     return found;
   }
 
-  // What a stone of `c` on an empty point would do.
+  // Effect of a stone of `c` on an empty point.
   struct Effect {
     bool captures = false;  // takes opponent stones
     bool lives = false;     // its chain has a liberty afterwards, captures counted
@@ -264,7 +264,7 @@ struct Board {
         stones[at(c)].clear(s);
         hash ^= kZobrist[at(c)][at(s)];
       }
-      // Stones of this chain are leaving too: what is counted at their head is read by nobody.
+      // Stones of this chain are leaving too: what is counted at their head is never read.
       for (const std::uint16_t q : T::kNeighbours[at(s)]) ++pseudo[at(head(q))];
       sink.removed(s);
       ++n;

@@ -1,4 +1,4 @@
-// What a policy sees of a position, packed as the spec in go.cpp says.
+// Observation of a position, packed as the spec in go.cpp defines.
 #pragma once
 
 #include "base/bit_writer.hpp"

@@ -50,7 +50,7 @@ struct Go {
     [[nodiscard]] int resign() const { return points() + 1; }
   };
 
-  // What stands before `position` is the match, `position` is a go::Position<size>: the bytes of a
+  // The bytes before `position` are the match, `position` is a go::Position<size>: the bytes of a
   // small board are the first ones, the hashes of its history behind it, and copy() stops there.
   struct State {
     Rng rng;
@@ -88,7 +88,7 @@ struct Go {
 
   // Copies the bytes that are in use (game/state.hpp).
   static void copy(const Rules& rules, State& to, const State& from);
-  // Plays random moves to the end and says who won, as outcome() does (game/state.hpp).
+  // Plays random moves to the end and returns the winner, as outcome() does (game/state.hpp).
   static int rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> out);
   // Whose each point is under the scoring, and Black's points less White's and komi
   // (game/state.hpp).

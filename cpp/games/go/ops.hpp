@@ -33,7 +33,7 @@ struct Ops {
   bool (*ladder_takes)(const State&, int point, bool owner_moves);
 };
 
-// Of a size in kMinSize .. kMaxSize.
+// Operations of a size in kMinSize .. kMaxSize.
 [[nodiscard]] const Ops& ops_of(int size);
 
 }  // namespace ludus::go

@@ -1,8 +1,8 @@
 // A board with its past: whose positions may not come back, and the last boards that features show.
 //
 // Repetition is found by hashes of 64 bits, all kept in order of play (`keys`, at the very end, so
-// that a copy can stop at the last one in use). A filter of a few hundred bits says first whether a
-// hash can be among them at all.
+// that a copy can stop at the last one in use). A filter of a few hundred bits answers first
+// whether a hash can be among them at all.
 #pragma once
 
 #include <cstddef>

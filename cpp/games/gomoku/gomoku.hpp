@@ -30,7 +30,7 @@ struct Gomoku {
     std::int16_t last = -1;    // cell of the last move, or -1
     std::uint16_t tick = 0;
     std::uint8_t to_move = 0;
-    std::int8_t winner = -1;  // seat, or -1 while nobody has won
+    std::int8_t winner = -1;  // seat, or -1 while no one has won
   };
 
   static Rules make_rules(const Params& params);

@@ -1,5 +1,5 @@
-// Matrix games (normal-form games): both seats choose one action at once, a table says what that is
-// worth. Zero-sum, one tick, equilibria known exactly: the yardstick of self-play methods.
+// Matrix games (normal-form games): both seats choose one action at once, a table holds what that
+// is worth. Zero-sum, one tick, equilibria known exactly: the yardstick of self-play methods.
 #pragma once
 
 #include <array>

@@ -25,7 +25,7 @@ bool legal_choice(const L::State& s, int choice) {
   return choice == kCallChoice || s.raises < 2;
 }
 
-// A pair with the public card wins, else the higher rank. -1: nobody.
+// A pair with the public card wins, else the higher rank. -1: no one.
 int winner(const L::State& s) {
   if (s.folded >= 0) return 1 - s.folded;
   const int shared = s.card[2] / 2;

@@ -20,8 +20,8 @@ PerAgent all(float value) {
   return out;
 }
 
-// The one team, or the one agent, that is left; 0 where nobody or more than one is. A team has won
-// as soon as nobody else lives.
+// The one team, or the one agent, that is left; 0 where none or more than one is. A team has won
+// as soon as no one else lives.
 unsigned left_standing(const Rules& rules, unsigned alive) {
   if (alive == 0) return 0;
   if (!rules.teams()) return std::has_single_bit(alive) ? alive : 0;

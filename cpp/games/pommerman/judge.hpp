@@ -17,7 +17,7 @@ using PerAgent = std::array<float, kAgents>;
 // The original's reward list of this step.
 [[nodiscard]] PerAgent original_rewards(const Rules& rules, const State& s);
 
-// What this step pays under `rules.pay`, shaping included. `before`: who lived before the step.
+// Rewards of this step under `rules.pay`, shaping included. `before`: who lived before the step.
 [[nodiscard]] PerAgent step_rewards(const Rules& rules, const State& s, unsigned before,
                                     const StepEvents& events);
 

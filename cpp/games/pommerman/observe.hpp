@@ -1,4 +1,4 @@
-// What a seat sees, packed.
+// Observation of a seat, packed.
 #pragma once
 
 #include <cstddef>

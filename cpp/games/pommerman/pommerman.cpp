@@ -125,7 +125,7 @@ void Pommerman::bot_choice(const Rules& rules, State& s, int seat, int bot,
 }
 
 // The ring that falls after step k is seen one step later, as in the original: it falls here, when
-// the next step begins.
+// the next step starts.
 void Pommerman::advance(const Rules& rules, State& s) {
   if (s.over != 0) return;
   const unsigned before = alive_mask(s);

@@ -11,7 +11,7 @@ namespace ludus::pommerman {
 [[nodiscard]] ItemSet enemies_of(const Rules& rules, int seat);
 [[nodiscard]] ItemSet passable_for(const Rules& rules, int seat);
 
-// What a living seat sees of the board: in fog, kFog outside its window.
+// The board as a living seat sees it: in fog, kFog outside its window.
 void visible_board(const Rules& rules, const State& s, int seat,
                    std::array<std::uint8_t, kCells>& out);
 

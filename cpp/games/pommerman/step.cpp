@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kNobody = -1;
 
-// Where everybody wants to be, and who pushes what, while a step is being resolved. Agents are
-// those alive when the step begins.
+// Where every agent moves to, and who pushes what, while a step is being resolved. Agents are
+// those alive when the step starts.
 class Movement {
  public:
   explicit Movement(State& s) : s_(s), bombs_(0) {}
@@ -140,8 +140,8 @@ class Movement {
     }
   }
 
-  // Cells that several want go to nobody who is not there already. The counts only ever rise, even
-  // when somebody stays behind: so does the original, and what is blocked depends on it.
+  // Cells that several want go to no agent that is not there already. The counts only ever rise,
+  // even when an agent stays behind: so does the original, and what is blocked depends on it.
   void undo_conflicts() {
     each_alive([&](int a, const Agent&) { ++agents_at_[agent_to_[at(a)]]; });
     for (int b = 0; b < bombs_; ++b) ++bombs_at_[bomb_to_[at(b)]];

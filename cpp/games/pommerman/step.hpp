@@ -8,7 +8,7 @@
 
 namespace ludus::pommerman {
 
-// What a step did to the agents, for rewards.
+// Effects of a step on the agents, for rewards.
 struct StepEvents {
   std::array<std::uint8_t, kAgents> picked_up{};  // power-ups of each agent
   std::array<std::uint8_t, kAgents> wood{};       // wooden walls that each agent's bombs broke

@@ -1,4 +1,4 @@
-// What a Pommerman match consists of: one small struct without pointers.
+// State of a Pommerman match: one small struct without pointers.
 //
 // Cells. The board of side n <= 11 lies in a grid that is 12 cells wide: row r, column c is cell
 // (r + 1) * 12 + c + 1. Everything around the board holds kOutside, so no step, ray or search needs
@@ -35,7 +35,7 @@ using Cell = std::uint8_t;
 [[nodiscard]] constexpr int row_of(int cell) { return cell / kWidth - 1; }
 [[nodiscard]] constexpr int column_of(int cell) { return cell % kWidth - 1; }
 
-// What a cell shows, numbered as in the original. 9 is never on a board.
+// Contents of a cell, numbered as in the original. 9 is never on a board.
 enum Item : std::uint8_t {
   kPassage,
   kRigid,
@@ -108,7 +108,7 @@ struct Bomb {
   std::uint8_t moving = kStop;  // Action of its direction, kStop when it lies still
 };
 
-// What the original's SimpleAgent remembers.
+// Memory of the original's SimpleAgent.
 struct SimpleMemory {
   std::array<Cell, kRecent> recent{};  // oldest first
   std::uint8_t recents = 0;

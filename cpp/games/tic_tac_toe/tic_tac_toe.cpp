@@ -32,7 +32,7 @@ int board_index(const std::array<std::uint16_t, 2>& marks) {
   return index;
 }
 
-// What parameters exist, their ranges and meaning: the only place that knows their names.
+// Parameters, their ranges and meaning: the only place that knows their names.
 const std::vector<ParamSpec>& declared() {
   static const std::vector<ParamSpec> params = {opens_param()};
   return params;
@@ -165,7 +165,7 @@ void T::rewards(const Rules& rules, const State& s, std::span<float> out) {
 
 void T::outcome(const Rules&, const State& s, std::span<float> out) { pay_winner(s.winner, out); }
 
-// Packed as the spec says: 18 bits, least significant first, rounded up to whole bytes.
+// Packed as in the spec: 18 bits, least significant first, rounded up to whole bytes.
 void T::observe(const Rules&, const State& s, int seat, std::span<std::byte* const> tensors) {
   const std::uint32_t own = s.marks[static_cast<std::size_t>(seat)];
   const std::uint32_t other = s.marks[static_cast<std::size_t>(1 - seat)];

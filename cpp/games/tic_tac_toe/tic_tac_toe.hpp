@@ -1,7 +1,7 @@
 // Tic-tac-toe: the annotated skeleton. Copy this folder to add a game; every line that is not a
 // rule of tic-tac-toe is one that a new game needs too. See docs/guides/add_a_game.md.
 //
-// A game is two structs and static functions (cpp/game/game.hpp says who calls them and when).
+// A game is two structs and static functions (cpp/game/game.hpp describes who calls them and when).
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct TicTacToe {
     Rng rng;                               // the match's own stream, for bots that draw
     std::array<std::uint16_t, 2> marks{};  // bit c = cell c, one set a seat
     std::uint8_t to_move = 0;
-    std::int8_t winner = -1;  // seat, or -1 while nobody has three in a row
+    std::int8_t winner = -1;  // seat, or -1 while no one has three in a row
     std::int8_t chosen = -1;  // queued by act/bot, played by advance
     std::uint8_t tick = 0;
   };

@@ -58,7 +58,7 @@ void compare(int size, const char* ko, bool suicide, std::uint64_t match,
   CHECK(std::accumulate(owner.begin(), owner.end(), 0) == slow.margin());
 }
 
-// Whose each point is: X, O, or . for nobody's; with the points, or `none` where nothing is
+// Owner of each point: X, O, or . for neutral; with the points, or `none` where nothing is
 // counted.
 std::string counted(const M& m) {
   std::vector<std::int8_t> owner(static_cast<std::size_t>(m.rules.points()));
@@ -86,7 +86,7 @@ TEST_CASE("go: who owns what in the end, under both countings") {
     m.play("pass");
     return counted(m);
   };
-  // White c5 stands as it is, and what lies between it and Black is nobody's.
+  // White c5 stands as it is, and what lies between it and Black is neutral.
   CHECK(end("tromp_taylor") == R"(-7 halves
     X X O . X
     X X X X X

@@ -1,4 +1,4 @@
-// What seats see and say.
+// Observations and messages of seats.
 #include "game/conformance.hpp"
 #include "games/pommerman/observe.hpp"
 #include "games/pommerman/pommerman.hpp"
@@ -110,7 +110,7 @@ TEST_CASE("pommerman: fog hides what is more than four cells away, and who lives
       const bool visible = r <= 5 && c <= 5;
       CHECK((seen.low(0, r, c) == kFog) == !visible);
       CHECK(seen.low(1, r, c) == 0);
-      CHECK(seen.low(2, r, c) == 0);  // a bomb out of sight warns nobody
+      CHECK(seen.low(2, r, c) == 0);  // a bomb out of sight warns no one
     }
   }
   CHECK(seen.about[5] == 1);
@@ -119,7 +119,7 @@ TEST_CASE("pommerman: fog hides what is more than four cells away, and who lives
   CHECK(enemy.low(1, 1, 7) == 4);
 }
 
-TEST_CASE("pommerman: fog begins in the fifth row and column, on every side") {
+TEST_CASE("pommerman: fog starts in the fifth row and column, on every side") {
   Rules rules = bare_rules(11);
   State s;
   place_start(rules, s);

@@ -179,7 +179,7 @@ TEST_CASE("pommerman: kicks") {
   CHECK(scene.s.bomb[0].moving == kStop);
 }
 
-TEST_CASE("pommerman: nobody kicks a bomb onto a power-up") {
+TEST_CASE("pommerman: no agent kicks a bomb onto a power-up") {
   Scene scene;
   scene.move_agent(0, 5, 3);
   scene.bomb(5, 4, 1, 9, 2);
@@ -193,7 +193,7 @@ TEST_CASE("pommerman: nobody kicks a bomb onto a power-up") {
   }
 }
 
-TEST_CASE("pommerman: nobody walks onto a bomb that somebody else has stopped") {
+TEST_CASE("pommerman: no agent walks onto a bomb that another has stopped") {
   Scene scene;
   scene.move_agent(0, 5, 3);
   scene.bomb(5, 4, 2, 9, 2, kRight);  // about to leave the cell that agent 0 wants

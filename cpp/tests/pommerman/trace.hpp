@@ -20,7 +20,7 @@ struct TraceResult {
 // Plays every recorded step from its recorded state. Throws std::runtime_error on malformed text.
 [[nodiscard]] TraceResult compare_traces(std::istream& in);
 
-// What differs between two states as far as the original has it; empty when nothing does.
+// Differences between two states as far as the original has it; empty when nothing does.
 [[nodiscard]] std::string difference(const State& expected, const State& actual, int size);
 
 }  // namespace ludus::pommerman

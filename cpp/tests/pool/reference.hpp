@@ -33,7 +33,7 @@ struct TimeStep {  // of one slot
   Uneven::State last;   // of the match, where terminated or truncated
 };
 
-// Plays match `number` at `slot` as the lineup says, deciding as AnyPool::random_actions does.
+// Plays match `number` at `slot` by the lineup, deciding as AnyPool::random_actions does.
 inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, int slot,
                              std::uint64_t number, std::uint64_t action_seed) {
   LoggedMatch log;
@@ -94,7 +94,7 @@ inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, i
   return log;
 }
 
-// What the rows of one match receive.
+// Data that the rows of one match receive.
 inline std::vector<TimeStep> read_steps(const LoggedMatch& log, std::uint64_t number) {
   std::vector<TimeStep> steps;
   std::array<bool, 3> decided{};

@@ -1,4 +1,4 @@
-// What rows receive, against the naive reference.
+// Data of rows, against the naive reference.
 #include "tests/doctest.hpp"
 #include "tests/pool/reference.hpp"
 
@@ -77,7 +77,7 @@ Params params_of(std::map<std::string, std::string> values) { return Params(std:
 
 }  // namespace
 
-TEST_CASE("pool: rows receive what the naive reference says, for any threads and groups") {
+TEST_CASE("pool: rows equal the naive reference, for any threads and groups") {
   const Params params = params_of({{"length", "30"}});
   std::vector<std::string> first_results;
   for (const int threads : {0, 1, 2, 8}) {

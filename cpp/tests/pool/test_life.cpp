@@ -28,7 +28,7 @@ Params params_of(std::map<std::string, std::string> values) { return Params(std:
 
 }  // namespace
 
-TEST_CASE("pool: a match that throws ends truncated with its tick, the others go on") {
+TEST_CASE("pool: a match that throws ends truncated with its tick, the others continue") {
   for (const char* where : {"reset", "act", "bot", "advance", "observe"}) {
     CAPTURE(where);
     PoolOptions o = one_learner(6);
@@ -61,7 +61,7 @@ TEST_CASE("pool: a match that throws ends truncated with its tick, the others go
   }
 }
 
-TEST_CASE("pool: the first failure of a step is reported once, and the pool goes on") {
+TEST_CASE("pool: the first failure of a step is reported once, and the pool continues") {
   PoolOptions o = one_learner(4);
   Pool<Uneven> pool(params_of({{"throw_in", "advance"}, {"throw_tick", "0"}, {"length", "12"}}), o);
   TestSlab slab(pool.spec(), 20, pool.layout().rows);

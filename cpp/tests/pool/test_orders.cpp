@@ -1,4 +1,4 @@
-// Standing orders: which controllers play the matches that a slot begins, and under which tag.
+// Standing orders: which controllers play the matches that a slot starts, and under which tag.
 #include "tests/doctest.hpp"
 #include "tests/pool/harness.hpp"
 #include "tests/pool/uneven.hpp"
@@ -52,7 +52,7 @@ Orders orders_in_play(AnyPool& pool, int group) {
   return out;
 }
 
-// Follows each slot's match by hand: the order that was in force at the send in which it began.
+// Follows each slot's match by hand: the order that was in force at the send in which it started.
 class Follower {
  public:
   explicit Follower(AnyPool& pool)
@@ -136,7 +136,7 @@ void put_checksum(std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("orders: a result carries the tag and the players of the order it began under") {
+TEST_CASE("orders: a result carries the tag and the players of the order it started under") {
   for (const int ticks : {2, 12}) {
     for (const Autoreset autoreset : {Autoreset::same_step, Autoreset::next_step}) {
       for (const int threads : {0, 3}) {

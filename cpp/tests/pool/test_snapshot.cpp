@@ -30,7 +30,7 @@ void put_checksum(std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("pool: a restored pool goes on exactly, on other threads and groups") {
+TEST_CASE("pool: a restored pool continues exactly, on other threads and groups") {
   PoolOptions o = lively_options();
   o.groups = 2;
   o.threads = 2;
@@ -182,7 +182,7 @@ TEST_CASE("pool: a snapshot fits pools that differ in what no match depends on")
   CHECK(refusal(bytes, with) == "");
 }
 
-// Of a game whose state leads nowhere: the states of games in general are copied unchecked, and the
+// State of a game that leads nowhere: the states of games in general are copied unchecked, and the
 // caller answers for them.
 TEST_CASE("pool: damaged snapshots are refused and change nothing; forged controls lead nowhere") {
   PoolOptions o = lively_options();
@@ -201,7 +201,7 @@ TEST_CASE("pool: damaged snapshots are refused and change nothing; forged contro
     const std::size_t at = rng.below(static_cast<std::uint32_t>(bad.size()));
     bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1U << rng.below(8)));
     CHECK_THROWS_AS(pool.restore(bad), PoolError);
-    put_checksum(bad);  // somebody forges one: what is the pool's own must be checked
+    put_checksum(bad);  // a forged checksum: what is the pool's own must be checked
     Pool<Uneven> victim(thirty(), o);
     TestSlab scratch(victim.spec(), 3, victim.layout().rows);
     try {

@@ -1,5 +1,5 @@
-// What tests of the commands below the strategic level share: random legal play of all seats, and
-// what a mask says of a whole decision.
+// Shared by tests of the commands below the strategic level: random legal play of all seats, and
+// the mask's answer for a whole decision.
 #pragma once
 
 #include <array>

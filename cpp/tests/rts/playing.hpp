@@ -1,4 +1,4 @@
-// What the tests of every game on the RTS engine do: bots play, and somebody looks on.
+// Shared by the tests of every game on the RTS engine: bots play under observation.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +79,7 @@ void check_playing_allocates_nothing(const Playing& p) {
   CHECK(sum != 0);
 }
 
-// What every seat is shown and paid.
+// Observations and rewards of every seat.
 template <Game G>
 std::vector<std::byte> shown(const typename G::Rules& rules, const GameSpec& spec,
                              const typename G::State& s) {
@@ -99,7 +99,7 @@ std::vector<std::byte> shown(const typename G::Rules& rules, const GameSpec& spe
   return all;
 }
 
-// A copy goes on like the match, whatever its memory held before, and shows and pays the same.
+// A copy continues like the match, whatever its memory held before, and shows and pays the same.
 template <Game G>
 void check_copies(const Playing& p, const Params& params = {}) {
   const typename G::Rules rules = G::make_rules(params);

@@ -26,7 +26,7 @@ using G = CaptureTheFlag;
 constexpr int kSimple = 0;
 constexpr int kRandom = 1;
 
-// What a seat sees: what its units see, and where the flag is.
+// A seat sees what its units see, and where the flag is.
 std::uint64_t sees(const G::Rules& rules, const rts::State& s, int seat) {
   const rts::FlagPlace flag = rts::find_flag(rules, s);
   std::uint64_t seen = rts::visible_units(rules.engine, s, rts::sight_of(rules.engine, s, seat));
@@ -118,8 +118,8 @@ TEST_CASE("capture_the_flag: what the mask rules out does nothing") {
     for (std::int32_t a = 1; a < rts::kFlagActions; ++a) {
       G::State t = s;
       G::act(rules, t, 0, {&a, 1});
-      // An order that repeats what a unit began in this very tick leaves no trace, so that a legal
-      // choice may look like none; an illegal one must.
+      // An order that repeats what a unit started in this very tick leaves no trace, so that a
+      // legal choice may look like none; an illegal one must.
       if (mask[static_cast<std::size_t>(a)] != 0) {
         legal[static_cast<std::size_t>(a)] += G::hash(rules, t) != before ? 1 : 0;
       } else {
@@ -271,7 +271,7 @@ std::vector<float> reference_planes(const G::Rules& rules, const rts::State& s, 
   return planes;
 }
 
-// What the codec rts_flag_cells does (ludus/codecs/rts_flag_cells.py).
+// As the codec rts_flag_cells does (ludus/codecs/rts_flag_cells.py).
 std::vector<float> expand(const std::vector<std::uint16_t>& cells) {
   std::vector<float> planes(11 * 400, 0.0F);
   for (int r = 0; r < rts::kFlagUnitRows; ++r) {

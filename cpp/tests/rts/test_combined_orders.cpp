@@ -52,8 +52,8 @@ void watch_bots(const M::Rules& rules, std::uint64_t matches, F&& at) {
   }
 }
 
-// What the bot SIMPLE wants, by the original's rules. Orders that it gives only when somebody
-// threatens do nothing while nobody does.
+// Orders of the bot SIMPLE by the original's rules. Those that it gives only when a unit
+// threatens do nothing while none does.
 Decision simple(const M::Rules& rules, const rts::State& w, int seat) {
   std::array<int, rts::kMiniTypes> own{};
   int to_come = 0;

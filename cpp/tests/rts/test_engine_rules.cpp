@@ -22,7 +22,8 @@ using namespace tests;
 
 namespace {
 
-// What seat `seat` is shown in column `label` of row `row` of the tensor "units": own units first.
+// The value that seat `seat` sees in column `label` of row `row` of the tensor "units": own units
+// first.
 template <Game G>
 int shown_of(const typename G::Rules& rules, const typename G::State& s, int seat, int row,
              const std::string& label) {

@@ -67,12 +67,12 @@ void every_decision(const GameSpec& spec, F&& f) {
   }
 }
 
-// The choice that gives nobody an order and is always legal.
+// The choice that gives no unit an order and is always legal.
 bool is_nothing(const Masks<G>& masks, const Decision4& a) {
   return a[0] == (masks.rules.commands == rts::Commands::units ? kNobody : 0);
 }
 
-TEST_CASE("flag commands: a choice is legal if and only if it gives somebody an order") {
+TEST_CASE("flag commands: a choice is legal if and only if it gives a unit an order") {
   for (const char* commands : {"tactical", "units"}) {
     for (const char* ruleset : {"elf", "clean"}) {
       Masks<G> masks(params_of(commands, ruleset));
@@ -307,7 +307,7 @@ TEST_CASE("flag tactics: who has the flag is hunted, who hit the own carrier is 
   const int thief = f.put(1, rts::kAthlete, 15, 15);
   const int other = f.put(1, rts::kAthlete, 3, 2);
   f.carry(thief);
-  REQUIRE(f.order("attack_flag_others"));  // wherever it is: everybody knows
+  REQUIRE(f.order("attack_flag_others"));  // wherever it is: it is always visible
   CHECK(f.s.cmd[a] == Cmd::attack);
   CHECK(f.s.target[a] == thief);
   CHECK_FALSE(f.order("attack_flag_others"));
@@ -315,7 +315,7 @@ TEST_CASE("flag tactics: who has the flag is hunted, who hit the own carrier is 
   f.s.carrying = 0;
   const int carrier = f.put(0, rts::kAthlete, 5, 5);
   f.carry(carrier);
-  CHECK_FALSE(f.order("protect_flag_others"));  // nobody hit it
+  CHECK_FALSE(f.order("protect_flag_others"));  // no unit hit it
   f.s.damaged_by[carrier] = static_cast<std::uint8_t>(other);
   REQUIRE(f.order("protect_flag_others"));
   CHECK(f.s.target[a] == other);

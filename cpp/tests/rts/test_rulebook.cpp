@@ -107,7 +107,7 @@ TEST_CASE("rulebook: the built-in ones keep the contract") {
   }
 }
 
-TEST_CASE("rulebook: every bot of the extended game wins some matches and builds what it says") {
+TEST_CASE("rulebook: every bot of the extended game wins some matches and builds its units") {
   const R::Rules rules = rules_of("extended");
   const int bots = static_cast<int>(rules.book.bots.size());
   CHECK(rules.book.types() == 14);
@@ -158,7 +158,7 @@ TEST_CASE("rulebook: mistakes are named, with what was expected and the nearest"
        {"units.peasant.builds = 'barack'", "did you mean barrack?"});
   says("extends=extended\nwin.at_limit=stronge", {"one of draw", "did you mean stronger?"});
   says("extends=extended\nattack.archer.dragon=11", {"attack.archer.dragon", "[0, 10]"});
-  says("extends=extended\nbots.rush.trains=resource", {"nobody builds resource"});
+  says("extends=extended\nbots.rush.trains=resource", {"no type builds resource"});
   says("extends=extended\nroles.resource=town_hall", {"expected another type than roles.base"});
   says("extends=extended\nunits.archer.builds=dragon", {"units.archer.accepts", "expected build"});
   says("extends=extended\nmap.terrain=..,..", {"map.terrain", "20 rows of 20 letters"});
@@ -182,7 +182,7 @@ TEST_CASE("rulebook: mistakes are named, with what was expected and the nearest"
         std::string::npos);
 }
 
-TEST_CASE("rulebook: an attack table decides who may attack whom, and how hard") {
+TEST_CASE("rulebook: an attack table decides legal targets and damage") {
   const R::Rules rules = rules_of("extended");
   R::State s = empty_world(rules);
   const rts::EngineRules& e = s.numbers.engine;

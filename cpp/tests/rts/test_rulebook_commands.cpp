@@ -99,7 +99,7 @@ TEST_CASE("rulebook commands: classic is MiniRTS on every level") {
 // Resources that can be hurt are gathered from, and never attacked.
 constexpr const char* kTables = "extends=extended\nunits.resource.invulnerable=false";
 
-TEST_CASE("rulebook commands: nobody is sent at whom it cannot attack") {
+TEST_CASE("rulebook commands: no unit is sent at an enemy that it cannot attack") {
   for (const char* commands : {"tactical", "units"}) {
     INFO(std::string(commands));
     Masks<R> masks(params_of(commands, kTables));
@@ -190,7 +190,7 @@ TEST_CASE("rulebook commands: nobody is sent at whom it cannot attack") {
   }
 }
 
-TEST_CASE("rulebook commands: nobody is sent onto a wall") {
+TEST_CASE("rulebook commands: no unit is sent onto a wall") {
   Masks<R> masks(params_of("units",
                            "extends=extended\nmap.side=12\nmap.terrain="
                            "............,.0..........,..a.........,............,"

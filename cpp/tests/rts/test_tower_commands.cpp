@@ -28,7 +28,7 @@ Params params_of(const char* commands, const char* ruleset) {
   Params p;
   p.set("commands", commands);
   p.set("ruleset", ruleset);
-  // Many attackers, and money to build against them: matches of random play go on.
+  // Many attackers, and money to build against them: matches of random play last.
   p.set("rulebook", "start.money=400\nwave.growth=2");
   return p;
 }

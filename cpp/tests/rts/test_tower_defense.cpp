@@ -108,7 +108,7 @@ TEST_CASE("tower_defense: a maze is a tree of corridors") {
   }
 }
 
-TEST_CASE("tower_defense: the mask says where a tower will stand") {
+TEST_CASE("tower_defense: the mask shows where a tower will stand") {
   for (const char* ruleset : {"elf", "clean"}) {
     const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
     int built = 0;
@@ -187,7 +187,7 @@ TEST_CASE("tower_defense: planes show walls and units") {
     for (std::size_t bit = 0; bit < want.size(); ++bit) {
       REQUIRE(((o.planes[bit / 8] >> bit % 8 & 1) != 0) == want[bit]);
     }
-    // Wherever a tower may stand the map says so, money or not.
+    // The map shows wherever a tower may stand, money or not.
     for (int y = 0; y < kSide; ++y) {
       for (int x = 0; x < kSide; ++x) {
         const bool free = rts::can_place(rules.engine, s.world, rules.engine.type[rts::kTower],
@@ -198,7 +198,7 @@ TEST_CASE("tower_defense: planes show walls and units") {
   });
 }
 
-TEST_CASE("tower_defense: the rulebook says what is wrong with it") {
+TEST_CASE("tower_defense: a wrong rulebook is refused with its fault") {
   const G::Rules rules = G::make_rules(Params{{{"rulebook", "tower.attack_range=4"}}});
   CHECK(rules.engine.type[rts::kTower].attack_range == 4);
   CHECK(rules.notice2 == 4.0F);

@@ -45,8 +45,8 @@ TEST_CASE("unit orders: a hundred thousand random decisions are all accepted") {
   }
 }
 
-// The rules again, one choice at a time and without bit sets: what a seat may order, and whom a row
-// of its observation means.
+// The rules again, one choice at a time and without bit sets: the legal orders of a seat, and the
+// targets a row of its observation means.
 struct Naive {
   const M::Rules& rules;
   const rts::State& s;
@@ -210,7 +210,7 @@ TEST_CASE("unit orders: rows of the observation are what units and targets mean"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("unit orders: what a unit already does goes on undisturbed") {
+TEST_CASE("unit orders: a unit's present order continues undisturbed") {
   tests::Masks<M> masks(params_of("elf"));
   const M::Rules& rules = masks.rules;
   int gatherers = 0;

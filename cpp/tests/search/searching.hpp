@@ -1,4 +1,4 @@
-// What the tests of the search share: an evaluator whose answers are never equal, and tic-tac-toe.
+// Shared by the tests of the search: an evaluator whose answers are never equal, and tic-tac-toe.
 #pragma once
 
 #include <algorithm>

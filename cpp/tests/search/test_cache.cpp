@@ -1,4 +1,4 @@
-// What a cache of answers forgets when the weights change.
+// A cache of answers is cleared when the weights change.
 #include <array>
 #include <memory>
 #include <vector>
@@ -44,7 +44,7 @@ TEST_CASE("self-play: other weights are asked about positions that were evaluate
   play.attach(std::span(&base, 1), 1);
   const std::vector<float> policy(9, 0.1F);
   const float value = 0.0F;
-  const auto match = [&] {  // ends where the next one has begun, before anything was asked
+  const auto match = [&] {  // ends where the next one has started, before anything was asked
     while (true) {
       REQUIRE(play.collect(1) == 1);
       play.deliver(policy.data(), &value);

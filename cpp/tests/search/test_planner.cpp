@@ -11,7 +11,7 @@ using namespace ludus;
 namespace {
 
 // Twelve ticks at which both seats may decide. A seat wins by choosing its own number first, or,
-// where `asked` is given, everybody wins if bots decided so often.
+// where `asked` is given, every seat wins if bots decided so often.
 struct Duel {
   static constexpr const char* kName = "duel";
   struct Rules {

@@ -1,4 +1,4 @@
-// What the ends of matches prove, against values found by looking at everything.
+// Proofs from the ends of matches, against values found by looking at everything.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -70,7 +70,7 @@ TEST_CASE("search: what a solver proves is true, and it is played") {
 }
 
 TEST_CASE("search: no move is played that promises less than another is proven to give") {
-  // Its evaluator says anything, so that many visits go where a proof says better.
+  // Its evaluator returns anything, so that many visits go against a proof.
   Search<T> s = search_of({.visits = 200, .solver = true});
   Rng rng({11, 0}, 0);
   int bounded = 0;

@@ -87,7 +87,7 @@ TEST_CASE("search: a restriction names a seat, a depth and every move") {
   CHECK_THROWS_AS(s.restrict(1, 0, barred, 1), SearchError);
 }
 
-TEST_CASE("search: a line says how often each of its moves was tried") {
+TEST_CASE("search: a line reports how often each of its moves was tried") {
   SearchOf<T> s(Params(), {.visits = 400}, {.kind = "uniform"}, 1);
   s.begin(0, 400, false, 1);
   s.collect(1000);

@@ -1,4 +1,4 @@
-// What is different at the root: a kept root's noise and forced playouts, the rounds of Gumbel's
+// Differences at the root: a kept root's noise and forced playouts, the rounds of Gumbel's
 // halving, and the visits that a pruned target keeps.
 #include <array>
 #include <cmath>

@@ -65,7 +65,7 @@ struct TwoMoves {
 
 }  // namespace
 
-TEST_CASE("search: untried moves are worth what first-play urgency says, as in the slow search") {
+TEST_CASE("search: untried moves are worth their first-play urgency, as in the slow search") {
   for (const SearchOptions& o :
        {SearchOptions{.visits = 1000, .fpu_reduction = 0.25F},
         SearchOptions{.visits = 1000, .fpu = Fpu::zero},

@@ -1,4 +1,4 @@
-// Matches that a search plays against itself: their records, how they begin and end.
+// Matches that a search plays against itself: their records, their starts and ends.
 #include <array>
 #include <map>
 
@@ -47,7 +47,7 @@ TEST_CASE("self-play: records lead back to every position") {
         CHECK(g.targets[ply + k] == 0);
       }
     }
-    // One more move than there are leads nowhere, and says so.
+    // One more move than there are leads nowhere, and is refused.
     const std::int32_t beyond = static_cast<std::int32_t>(count);
     const std::int32_t row = 0;
     CHECK_THROWS_AS(
@@ -104,7 +104,7 @@ TEST_CASE("self-play: matches depend on their number alone, and seats may resign
   CHECK(never > static_cast<int>(g.match.size()) / 8);
 }
 
-TEST_CASE("self-play: matches may begin anywhere, and random moves are not trained on") {
+TEST_CASE("self-play: matches may start anywhere, and random moves are not trained on") {
   SelfPlayOf<T> play(Params(), {.visits = 12},
                      {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
                      {.kind = "uniform"});

@@ -1,5 +1,5 @@
 // Every column that self-play records, computed again from the others: matches are led to by their
-// moves, and each position is searched anew.
+// moves, and each position is searched again.
 #include <array>
 #include <cmath>
 #include <memory>

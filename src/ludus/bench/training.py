@@ -36,9 +36,10 @@ from ludus.rollouts.collector import as_index
 from ludus.training.actor_learner.async_loop import AsyncRounds
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
-from ludus.training.matchmaker import player_of
+from ludus.training.opponents import build_matchmaker
 
 TURNS = 4
 WARM_ROUNDS = 3
@@ -111,10 +112,10 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     beside = preset.run.lag == "async"
     components = build(preset, slabs_of(preset.run))
     sampler = components.sampler
-    orders = components.matchmaker.next_orders(sampler.pool.slots)
-    for version in orders.kept:
-        sampler.bank.put(player_of(version), components.learner.weights())
-    sampler.seat({player_of(version): weight for version, weight in orders.playing.items()})
+    orders = build_matchmaker(sampler.spec, preset).next_orders(sampler.slots)
+    for player in orders.kept:
+        sampler.put(player, components.learner.weights())
+    sampler.seat(orders)
     own = 2 if beside else 1
     learner_threads, rounds = make_rounds(components, preset)
     alone = _PoolAlone(preset, components)
@@ -159,13 +160,13 @@ class _PoolAlone:
     """
 
     def __init__(self, preset: Preset, components: Components) -> None:
-        self._components = components
+        self._components, self._sampler = components, local_sampler(components.sampler)
         self._pool: Pool = make_pool(
             preset.game.name,
             components.params,
-            components.sampler.lineup,
+            self._sampler.lineup,
             PoolOptions(
-                slots=components.sampler.pool.slots,
+                slots=self._sampler.slots,
                 groups=preset.pool.groups,
                 threads=components.threads if components.threads > 1 else 0,
                 seed=derive_seed(preset.run.seed, SEED_POOL),
@@ -177,13 +178,13 @@ class _PoolAlone:
         self._moves: Slab | None = None
         self._start = b""
         if isinstance(self._pool, NativePool):
-            self._moves = components.sampler.pool.slab(preset.pool.rollout_length)
+            self._moves = self._sampler.pool.slab(preset.pool.rollout_length)
 
     def record(self) -> None:
         """Play one more slab with training's sampler, untimed; the learner does not use it."""
         if self._moves is not None:
-            self._start = self._components.sampler.pool.snapshot()
-            self._components.sampler.collector.collect(self._moves)
+            self._start = self._sampler.pool.snapshot()
+            self._sampler.collector.collect(self._moves)
 
     def play(self, tally: _Tally) -> None:
         """Play one slab; resetting the pool to the start of the slab is not timed."""
@@ -237,9 +238,10 @@ def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
     """Decides for every moment of a slab again, in the batches that a rollout makes."""
     started = time.perf_counter()
     memory = slab.memory.get(components.policy)
+    pool = local_sampler(components.sampler).pool
     for t in range(slab.steps):
-        for group in range(components.sampler.pool.groups):
-            span = components.sampler.pool.group_rows(group)
+        for group in range(pool.groups):
+            span = pool.group_rows(group)
             ours = np.flatnonzero((slab.active[t, span] != 0) & (slab.policy[t, span] == components.policy))
             if not len(ours):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from ludus.evaluation.play import Player, play_evaluation
+from ludus.evaluation.play import MatchPlayer, play_evaluation
 from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.evaluation.settings import DEFAULT, NO_HOOKS, MatchHooks, MatchSettings
@@ -70,7 +70,9 @@ def evaluate(
     return result
 
 
-def _resolve(name: str, side: int, spec: GameSpec, params: dict[str, str], settings: MatchSettings) -> Player:
+def _resolve(
+    name: str, side: int, spec: GameSpec, params: dict[str, str], settings: MatchSettings
+) -> MatchPlayer:
     """Return the player of side 0 (the one that is evaluated) or 1 (its opponent)."""
     own = settings.against_frame_skip if side else 0
     return resolve_player(

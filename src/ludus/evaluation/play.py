@@ -40,7 +40,7 @@ SEARCH_STEPS = 1  # steps of a slab if a player searches: Ctrl-C takes effect af
 
 
 @dataclass(slots=True)
-class Player:
+class MatchPlayer:
     """A bot of the core (``bot``), an actor (``actor``), or a search on the pool's states (``search``)."""
 
     name: str
@@ -54,7 +54,7 @@ class Player:
         self.name = utf8(self.name)
 
 
-def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
+def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> MatchPlayer:
     """Return a bot of the game; ``random`` is the game's own if it has one, else uniform play.
 
     The game's own ``random`` may also draw choices that do nothing. ``uniform`` draws among the legal choices
@@ -71,14 +71,14 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     """
     bots = [b.name for b in spec.bots]
     if name == ALONE and spec.seats == 1:
-        return Player(name)
+        return MatchPlayer(name)
     if name in bots:
-        return Player(name, bot=name, frame_skip=frame_skip)
+        return MatchPlayer(name, bot=name, frame_skip=frame_skip)
     if name in (RANDOM, UNIFORM):
         from ludus.policies.heads import heads_of  # torch: only where the game has no such bot
         from ludus.rollouts.network_actor import RandomActor
 
-        return Player(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
+        return MatchPlayer(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
     hint = _search_meant(name) or did_you_mean(name, [*bots, RANDOM, UNIFORM])
     raise ConfigError(f"{name}: {spec.name} has no such bot{hint}; {PLAYERS}")
 
@@ -93,7 +93,9 @@ def _search_meant(name: str) -> str:
     return f" (did you mean {weights}{plus}{near}:{rest}?)" if near else ""
 
 
-def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+def opponent(
+    name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0
+) -> MatchPlayer:
     """Return the opponent ``name``: a scripted player, a search (``mcts:400``) or a plan (``plan:8x100``)."""
     if is_search(name):
         return rollout_player(name, spec, params, seed)
@@ -110,7 +112,7 @@ def search_player(
     evaluator: Evaluator | str,
     seed: int,
     version: int = 0,
-) -> Player:
+) -> MatchPlayer:
     """Return a player that searches on the states of the pool.
 
     Args:
@@ -133,10 +135,12 @@ def search_player(
         except ValueError as error:
             raise ConfigError(f"{name}: {error}") from error
 
-    return Player(name, search=actor)
+    return MatchPlayer(name, search=actor)
 
 
-def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+def plan_player(
+    name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0
+) -> MatchPlayer:
     """Return the player ``plan:8x100``, a search against a known bot.
 
     Raises:
@@ -158,12 +162,12 @@ def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, fr
         except ValueError as error:
             raise ConfigError(f"{name}: {error}") from error
 
-    return Player(name, search=actor, frame_skip=frame_skip)
+    return MatchPlayer(name, search=actor, frame_skip=frame_skip)
 
 
 def rollout_player(
     name: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool = False
-) -> Player:
+) -> MatchPlayer:
     """Return the player ``mcts:400``, a search with random rollouts.
 
     Raises:
@@ -181,8 +185,8 @@ def rollout_player(
 def play_matches(
     spec: GameSpec,
     params: dict[str, str],
-    player: Player,
-    against: Player,
+    player: MatchPlayer,
+    against: MatchPlayer,
     settings: MatchSettings,
     hooks: MatchHooks = NO_HOOKS,
 ) -> list[MatchResult]:
@@ -209,9 +213,9 @@ def play_matches(
     if random_start:
         check_random_start(random_start, spec, player, against)
     start = RANDOM if random_start else ""
-    sides: list[Player] = []
+    sides: list[MatchPlayer] = []
 
-    def plan(side: Player) -> SeatPlan:
+    def plan(side: MatchPlayer) -> SeatPlan:
         if side.actor is None and side.search is None:
             return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
         policy = len(sides)
@@ -266,7 +270,7 @@ class _Progress:
     pool: Pool
     matches: int
     max_ticks: int
-    sides: Sequence[Player]
+    sides: Sequence[MatchPlayer]
     hooks: MatchHooks
     results: list[MatchResult] = field(default_factory=list)
     since: int = 0  # ticks of the pool when the last match ended
@@ -302,7 +306,7 @@ class _Progress:
         return sorted((_tried(r, self.spec.name) for r in self.results), key=lambda r: r.match)
 
 
-def check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
+def check_random_start(ticks: int, spec: GameSpec, *sides: MatchPlayer) -> None:
     """Check a random start of ``ticks`` for these players.
 
     Raises:
@@ -339,8 +343,8 @@ def _bots_only(pool: Pool, progress: _Progress) -> list[MatchResult]:
 def play_evaluation(
     spec: GameSpec,
     params: dict[str, str],
-    player: Player,
-    against: Player,
+    player: MatchPlayer,
+    against: MatchPlayer,
     settings: MatchSettings,
     hooks: MatchHooks = NO_HOOKS,
 ) -> tuple[EvalResult, list[MatchResult]]:

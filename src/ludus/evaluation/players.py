@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.evaluation.play import (
-    Player,
+    MatchPlayer,
     plan_player,
     rollout_player,
     scripted_player,
@@ -40,7 +40,7 @@ def resolve_player(
     frame_skip: int = 0,
     greedy: bool = False,
     params: dict[str, str] | None = None,
-) -> Player:
+) -> MatchPlayer:
     """Return the player that ``text`` names.
 
     Args:
@@ -60,7 +60,7 @@ def resolve_player(
         BotError: The Python file has no usable bot.
     """
     if is_bot_file(text):
-        return Player(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
+        return MatchPlayer(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
     if is_search(text):
         return _searched(text, spec, params or {}, seed, greedy)
     if is_plan(text):
@@ -80,10 +80,10 @@ def resolve_player(
     skip = frame_skip or weights.meta.frame_skip
     version = weights.meta.version
     actor = NetworkActor(network, seed, version, greedy)
-    return Player(name_of(path, version), actor=actor, frame_skip=skip)
+    return MatchPlayer(name_of(path, version), actor=actor, frame_skip=skip)
 
 
-def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> Player:
+def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> MatchPlayer:
     if SUFFIX not in text:
         return rollout_player(text, spec, params, seed, greedy)
     try:

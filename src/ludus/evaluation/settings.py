@@ -18,7 +18,7 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Number, seeds, limits and threads of the matches between two players.
 
     ``frame_skip``, ``against_frame_skip`` and ``greedy`` apply where players are given by name, as to
-    :func:`ludus.evaluation.evaluate.evaluate`; a :class:`ludus.evaluation.play.Player` has its own.
+    :func:`ludus.evaluation.evaluate.evaluate`; a :class:`ludus.evaluation.play.MatchPlayer` has its own.
 
     Attributes:
         matches: Number of matches, at least 1.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ludus.flow.batch import PoolStats, StepBatch
-    from ludus.flow.match import Controller, Lineup, MatchResult, Orders, SeatPlan
+    from ludus.flow.match import Controller, Lineup, MatchResult, Order, Orders, SeatPlan
     from ludus.flow.rollout import RolloutStats
     from ludus.flow.slab import Slab
     from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     _HOME = {
         **dict.fromkeys(("PoolStats", "StepBatch"), "batch"),
-        **dict.fromkeys(("Controller", "Lineup", "MatchResult", "Orders", "SeatPlan"), "match"),
+        **dict.fromkeys(("Controller", "Lineup", "MatchResult", "Order", "Orders", "SeatPlan"), "match"),
         "RolloutStats": "rollout",
         "Slab": "slab",
         **dict.fromkeys(("BotSpec", "GameSpec", "HeadSpec", "ParamSpec", "TensorSpec"), "spec"),
@@ -41,6 +41,7 @@ __all__ = [
     "HeadSpec",
     "Lineup",
     "MatchResult",
+    "Order",
     "Orders",
     "ParamSpec",
     "PoolStats",

@@ -46,15 +46,37 @@ class Lineup(msgspec.Struct, frozen=True):
     rotate: bool = True
 
 
-class Orders(msgspec.Struct, frozen=True):
-    """A matchmaker's settings for the matches that start from now on.
+class Order(msgspec.Struct, frozen=True):
+    """The players of a match, one a team.
 
-    ``playing``: version of frozen weights -> the weight by which the pool draws them for a match. ``kept``:
-    versions whose weights must stay stored, those that play included.
+    ``number`` counts from 0; a matchmaker's orders that stand in a pool are numbered apart from those that it
+    drew. ``member``: whose pool plays it. ``players``: the member first, or a frozen player in an order that
+    rates. ``tags``: the rule that drew each of ``players[1:]``.
     """
 
-    playing: dict[int, float] = {}
-    kept: tuple[int, ...] = ()
+    number: int
+    member: str
+    players: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def match_tag(self) -> int:
+        """Tag of the matches that the order starts: 0 means that a match has none."""
+        return self.number + 1
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """Who plays in the matches that start from now on: a mixture of frozen players, or a batch of orders.
+
+    ``mixture``: frozen player -> the weight by which the pool draws it for a match, beside the other
+    controllers of the lineup. ``kept``: frozen players whose weights must stay stored, those that play
+    included. ``batch``: orders, each in ``slots`` of its place; without ``slots`` evenly.
+    """
+
+    mixture: dict[str, float] = {}
+    kept: tuple[str, ...] = ()
+    batch: tuple[Order, ...] = ()
+    slots: tuple[int, ...] = ()
 
 
 class MatchResult(msgspec.Struct, frozen=True):

@@ -1,7 +1,9 @@
-"""Leagues: who plays whom, when a player is frozen, from what it goes on. Decisions only, no torch, no file.
+"""Leagues and matchmakers: opponents, freezes, and the weights that members continue from.
 
-``League.apply(event) -> effects`` holds the state (``league``); ``events`` says what goes in and comes out.
-``payoff`` counts results, ``matchmaking``, ``freezing``, ``origin`` and ``populations`` are the rules,
-``roles`` names choices of them, ``config`` holds their settings and ``checks`` refuses wrong ones. ``orders``
-draws opponents and credits results. The journal of events is ``ludus.storage.journal``.
+Decisions only, no torch, no file. ``League.apply(event) -> effects`` holds the state (``league``); ``events``
+lists its inputs and outputs. ``payoff`` counts results, ``meeting``, ``freezing``, ``origin`` and
+``populations`` are the rules, ``roles`` names choices of them, ``config`` holds their settings and ``checks``
+refuses wrong ones. ``orders`` draws opponents and attributes results. ``matchmaker`` is the protocol of all
+runs, ``league_matchmaker`` the matchmaker of a league's member. The journal of events is
+``ludus.storage.journal``.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a league's settings beyond the types of their values. Each mistake is one line.
+"""Mistakes in a league's settings beyond the types of their values. Each mistake is one line.
 
 A line reads ``path = value: expected ... (did you mean ...?)``, in the words of the preset's file. The caller
 checks types, and names of rules, with ``presets.schema.check`` before; it turns lines into its own errors
@@ -27,7 +27,7 @@ TUNABLE = ("algorithm.", "game.params.")
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What the rest of the preset says.
+    """Settings of the rest of the preset.
 
     ``settings``: the preset's numbers by path, ``algorithm.learning_rate``; ``others``: paths of all
     settings, also of those that no population can change. ``algorithm``, ``lag``: names.
@@ -82,12 +82,12 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
 
 
 def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
-    """What is wrong with the players as a whole."""
+    """Yield mistakes in the players as a whole."""
     known = [(k, p, ROLES[p.role].kind) for k, p in enumerate(league.players) if p.role in ROLES]
     kinds = [kind for _, player, kind in known for _ in player.member_names]
     if league.score == "return":
         if around.seats == 1:
-            yield 'league.score = "return": expected outcome in a game of one seat, where nobody is met'
+            yield 'league.score = "return": expected outcome in a game of one seat, which has no opponents'
         elif league.score_range <= 0:
             most = "the most by which the returns of two players of a match differ"
             yield f'league.score_range = {league.score_range:g}: expected {most}, where score is "return"'
@@ -139,11 +139,11 @@ def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) 
         where = f"{path}.meet.{k}"
         if isinstance(rule, (cfg.Pfsp, cfg.Fsp, cfg.Uniform)):
             yield from _among(f"{where}.among", rule.among, [*GROUPS, *names, *bots])
-        elif isinstance(rule, cfg.Member) and rule.name not in names:
+        elif isinstance(rule, cfg.NamedMember) and rule.name not in names:
             yield _unknown(f"{where}.name", rule.name, "a player of the league", names)
-        elif isinstance(rule, cfg.Bot) and rule.name not in bots:
+        elif isinstance(rule, cfg.NamedBot) and rule.name not in bots:
             yield _unknown(f"{where}.name", rule.name, "a bot of the game", bots)
-        elif isinstance(rule, cfg.Player):
+        elif isinstance(rule, cfg.NamedPlayer):
             member, _, version = rule.name.partition(":")
             if member not in names:
                 yield _unknown(f"{where}.name", rule.name, "PLAYER:VERSION", [f"{n}:0" for n in names])
@@ -205,11 +205,11 @@ def _bounds(path: str, setting: str, tune: cfg.Tune, default: float) -> Iterator
     if not all(map(fits, tune.start)):
         yield f"{path}.start = {list(tune.start)}: expected each {within}"
     elif not tune.start and not fits(default):
-        yield f"{path}: members begin with {setting} = {default:g}; expected {within}, or start"
+        yield f"{path}: members start with {setting} = {default:g}; expected {within}, or start"
 
 
 def own_settings(choices: Choices) -> dict[str, float]:
-    """Settings of a player's own rules that a population may change, with their values."""
+    """Return the settings of a player's own rules that a population may change, with their values."""
     own: dict[str, float] = {}
     for rule in choices.meet:
         if isinstance(rule, cfg.Elo):
@@ -231,13 +231,13 @@ def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
         return [f"league.players = {now}: expected the players of the run, {was}"]
     for k, (player, other) in enumerate(zip(old.members, new.members, strict=True)):
         found += [
-            f"league.players.{new.entry_of(k)}.{field.encode_name} differs: expected what the run began with"
+            f"league.players.{new.entry_of(k)}.{field.encode_name} differs: expected that of the run's start"
             for field in msgspec.structs.fields(cfg.PlayerConfig)
             if getattr(player, field.name) != getattr(other, field.name)
         ]
     found = list(dict.fromkeys(found))
     found += [
-        f"league.{field.encode_name} differs: expected what the run began with"
+        f"league.{field.encode_name} differs: expected that of the run's start"
         for field in msgspec.structs.fields(cfg.LeagueConfig)
         if field.name not in ("players", "lanes", "cache")
         and getattr(old, field.name) != getattr(new, field.name)

@@ -1,7 +1,7 @@
 """Settings of a league: ``[league]`` and ``[[league.players]]`` of a preset. Plain structs, nothing else.
 
-Each choice of a player (whom to meet, when to freeze, from what to go on) is a table tagged by ``rule`` that
-has its own fields only. A choice that is left out comes from the player's role (``roles.ROLES``). ::
+Each choice of a player (its opponents, when to freeze, what to continue from) is a table tagged by ``rule``
+that has its own fields only. A choice that is left out comes from the player's role (``roles.ROLES``). ::
 
     [league]
     rating_share = 0.05
@@ -21,7 +21,7 @@ has its own fields only. A choice that is left out comes from the player's role 
     names = ["exploiter-a", "exploiter-b"]
     role = "league_exploiter"
 
-``checks.problems`` says what is wrong with such settings beyond the types of their values.
+``checks.problems`` finds mistakes in such settings beyond the types of their values.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Weighting = Literal["squared", "linear", "linear_capped", "variance", "variance_
 
 
 class MeetRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
-    """Whom to meet. ``weight``: how often the rule decides, relative to the player's others.
+    """Choice of opponents. ``weight``: how often the rule decides, relative to the player's others.
 
-    A rule that finds nobody leaves its matches to the other rules.
+    A rule that finds no one leaves its matches to the other rules.
     """
 
     weight: NonNegative = 1.0
@@ -99,7 +99,7 @@ class Verification(MeetRule, frozen=True, tag="verification"):
     """AlphaStar's check of what a main forgot.
 
     Frozen exploiters, if one is beaten at a rate below ``exploited``; else the past of a live main without
-    its monotonic suffix, if one is beaten at a rate below ``forgotten``; else nobody. Both by ``squared``.
+    its monotonic suffix, if one is beaten at a rate below ``forgotten``; else no one. Both by ``squared``.
     """
 
     exploited: Rate = 0.3
@@ -109,7 +109,7 @@ class Verification(MeetRule, frozen=True, tag="verification"):
 class Quality(MeetRule, frozen=True, tag="quality"):
     """OpenAI Five's past selves (appendix N): p_i = softmax(q)_i; a match won lowers q_i by rate / (N p_i).
 
-    A player frozen later begins with the greatest q. Its 80 to 20: ``latest`` of weight 0.8, this of 0.2.
+    A player frozen later starts with the greatest q. Its 80 to 20: ``latest`` of weight 0.8, this of 0.2.
     """
 
     rate: Positive = 0.01
@@ -125,33 +125,35 @@ class Elo(MeetRule, frozen=True, tag="elo"):
 
 
 class Psro(MeetRule, frozen=True, tag="psro"):
-    """A frozen player from the meta-strategy: Nash mixture of the ``last`` newest, made anew at each
-    freeze.
+    """A frozen player from the meta-strategy: the Nash mixture of the ``last`` newest.
+
+    The mixture is solved again at each freeze.
     """
 
     solver: Literal["nash", "uniform"] = "nash"
     last: Count = 200
 
 
-class Member(MeetRule, frozen=True, tag="member"):
+class NamedMember(MeetRule, frozen=True, tag="member"):
     """The live weights of another member."""
 
     name: Name
 
 
-class Player(MeetRule, frozen=True, tag="player"):
+class NamedPlayer(MeetRule, frozen=True, tag="player"):
     """One frozen player, as ``MEMBER:VERSION`` names it."""
 
     name: Name
 
 
-class Bot(MeetRule, frozen=True, tag="bot"):
+class NamedBot(MeetRule, frozen=True, tag="bot"):
     """A bot of the game."""
 
     name: Name
 
 
-AnyMeet = Pfsp | Fsp | Uniform | Latest | Main | Verification | Quality | Elo | Psro | Member | Player | Bot
+AnyNamed = NamedMember | NamedPlayer | NamedBot
+AnyMeet = Pfsp | Fsp | Uniform | Latest | Main | Verification | Quality | Elo | Psro | AnyNamed
 
 
 class FreezeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
@@ -159,7 +161,7 @@ class FreezeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 class FreezeOfRole(FreezeRule, frozen=True, tag="role"):
-    """As the player's role says."""
+    """Choice of the player's role."""
 
 
 class Period(FreezeRule, frozen=True, tag="period"):
@@ -196,7 +198,7 @@ AnyFreeze = FreezeOfRole | Period | Beats | Updates | Never
 
 
 class OriginRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
-    """From what the member goes on after a freeze.
+    """Choice of the weights that the member continues from after a freeze.
 
     ``only_after_timeout``: this rule after a freeze that ``max_steps`` forced, itself after any other.
     """
@@ -205,7 +207,7 @@ class OriginRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 class OriginOfRole(OriginRule, frozen=True, tag="role"):
-    """As the player's role says."""
+    """Choice of the player's role."""
 
 
 class Itself(OriginRule, frozen=True, tag="itself"):
@@ -223,10 +225,10 @@ class Best(OriginRule, frozen=True, tag="best"):
 
 
 class Nearest(OriginRule, frozen=True, tag="nearest"):
-    """From the frozen player of its role that a main beats at a rate in ``low`` to ``high``, nearest to
-    ``to``.
+    """TLeague's adaptive evolutionary exploiter: a frozen player of its role.
 
-    The seed if there is none (TLeague's adaptive evolutionary exploiter).
+    It is the one that mains beat at a rate in ``low`` to ``high``, nearest to ``to``; the seed if there is
+    none.
     """
 
     low: Rate = 0.5
@@ -235,9 +237,7 @@ class Nearest(OriginRule, frozen=True, tag="nearest"):
 
 
 class Cycle(OriginRule, frozen=True, tag="cycle"):
-    """From the seed until there are ``leaves`` lines, then from the line that waited longest (TLeague's
-    CE).
-    """
+    """TLeague's CE: the seed until there are ``leaves`` lines, then the line that waited longest."""
 
     leaves: Count = 3
 
@@ -256,7 +256,7 @@ class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A setting that a population changes. Values stay in ``low`` to ``high`` or are one of ``choices``.
 
     ``how``: ``factor`` multiplies or divides (for discounts: of 1 - value, ``complement``), ``resample``
-    draws anew, evenly in the logarithm where ``low`` is above 0. ``step``: change by up to this share instead
+    draws evenly, in the logarithm where ``low`` is above 0. ``step``: change by up to this share instead
     of the rule's. ``start``: the first values of the members, in turn; without it the preset's.
     """
 
@@ -272,7 +272,7 @@ class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PopulationRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
     """When members of the role ``population`` copy each other and change settings.
 
-    ``every``: decisions of a member between two looks at it. ``fitness``: mean rate against the other
+    ``every``: decisions of a member between two exploit steps. ``fitness``: mean rate against the other
     members, or the mean return (the one choice in games of one seat).
     """
 
@@ -319,8 +319,9 @@ class TLeague(PopulationRule, frozen=True, tag="tleague"):
 
 
 class Diversity(PopulationRule, frozen=True, tag="diversity"):
-    """TLeague's PBT-PSRO: d_i = sum over j of max(2 rate_ij - 1, 0); at most ``below`` of the greatest:
-    copy.
+    """TLeague's PBT-PSRO, by diversity d_i = sum over j of max(2 rate_ij - 1, 0).
+
+    A member copies another if its diversity is at most ``below`` of the greatest.
     """
 
     below: Share = 0.4
@@ -336,9 +337,9 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
     ``count``: that many members, called ``name`` with a number behind it: ``p0``, ``p1``, ... ``names``:
     one member for each of these names, in place of ``name``. ``share``: of all decisions that are learned
-    from, relative to the other members. ``seed``: a weights file or ``RUN@VERSION`` to begin with, empty = a
-    new network. ``value_only_updates``: after it went on from other weights, so many updates move only what
-    the value alone depends on (TLeague's burn-in).
+    from, relative to the other members. ``seed``: a weights file or ``RUN@VERSION`` to start with, empty = a
+    new network. ``value_only_updates``: number of updates after each reset to other weights that move only
+    the parameters that the value alone depends on (TLeague's burn-in).
     """
 
     name: Annotated[str, msgspec.Meta(max_length=64)] = ""

@@ -1,10 +1,10 @@
-"""Events: facts that a league takes in. Effects: what it wants done. Nothing here decides anything.
+"""Events: facts that a league takes in. Effects: requests that it makes. Nothing here decides anything.
 
 The trainer calls ``League.apply(event)`` and carries out the effects that come back; once an effect is
 carried out, that is an event of its own::
 
-    Results(main, round 7)  -> Freeze(main, version 400)       a rule says: freeze
-    Frozen(main, 400)       -> GoOn(main, source "seed")       weights are stored, what to go on from
+    Results(main, round 7)  -> Freeze(main, version 400)       a rule asks for it
+    Frozen(main, 400)       -> ResetTo(main, source "seed")    weights are stored; continue from the seed
     Reset(main, "seed")     -> nothing                         weights are loaded
 
     Results(p2, round 9)    -> Copy(p2, source p0, hyper)      population based training
@@ -26,8 +26,8 @@ from ludus.flow.league import JournalRow, Tally
 Kind = Literal["learner", "frozen", "bot"]
 Reason = Literal["period", "beats", "timeout", "updates", "asked"]
 
-SEED = "seed"  #: source of :class:`GoOn`: the member's first weights (its preset's seed, else a new network)
-ITSELF = "itself"  #: source of :class:`GoOn`: nothing is loaded
+SEED = "seed"  #: source of :class:`ResetTo`: first weights, of the member's seed or of a new network
+ITSELF = "itself"  #: source of :class:`ResetTo`: nothing is loaded
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event"):
@@ -47,7 +47,7 @@ class Joined(Event, frozen=True, tag="joined"):
 
 
 class Results(Event, frozen=True, tag="results"):
-    """What one round of one member brought. ``round`` counts the member's rounds from 0.
+    """Results of one round of one member. ``round`` counts the member's rounds from 0.
 
     ``steps``, ``updates`` and ``version`` are the member's totals after the round; ``episodes`` matches gave
     ``returns`` in sum to the member. Matches between frozen players (tag ``rating``) stand among the tallies.
@@ -79,14 +79,14 @@ class Frozen(Event, frozen=True, tag="frozen"):
 
 
 class Reset(Event, frozen=True, tag="reset"):
-    """The member goes on from ``source``: ``seed`` or the name of a frozen player."""
+    """The member continues from ``source``: ``seed`` or the name of a frozen player."""
 
     member: str
     source: str
 
 
 class Copied(Event, frozen=True, tag="copied"):
-    """The member goes on with weights and optimiser of the member ``source``, with settings ``hyper``."""
+    """The member continues with weights and optimiser of the member ``source``, with settings ``hyper``."""
 
     member: str
     source: str
@@ -94,7 +94,7 @@ class Copied(Event, frozen=True, tag="copied"):
 
 
 class Mutated(Event, frozen=True, tag="mutated"):
-    """The member goes on with settings ``hyper``."""
+    """The member continues with settings ``hyper``."""
 
     member: str
     hyper: dict[str, float]
@@ -110,7 +110,7 @@ AnyEvent = Joined | Results | Ordered | Frozen | Reset | Copied | Mutated | Reti
 
 
 class Effect(msgspec.Struct, frozen=True, tag_field="effect"):
-    """Something that the league wants done."""
+    """A request of the league."""
 
 
 class Freeze(Effect, frozen=True, tag="freeze"):
@@ -121,11 +121,11 @@ class Freeze(Effect, frozen=True, tag="freeze"):
     reason: Reason
 
 
-class GoOn(Effect, frozen=True, tag="go_on"):
+class ResetTo(Effect, frozen=True, tag="reset_to"):
     """Load ``source`` (``seed`` or a frozen player) into the member, then apply :class:`Reset`.
 
-    The optimiser goes on from that of ``source``, from the seed anew; the member keeps its version counter
-    and drops the slab that waits.
+    The optimiser continues from that of ``source``, from the seed it starts from scratch; the member keeps
+    its version counter and drops the slab that waits.
     """
 
     member: str
@@ -136,7 +136,7 @@ class Copy(Effect, frozen=True, tag="copy"):
     """Copy weights, optimiser and settings of ``source`` to the member, then apply :class:`Copied`.
 
     The member keeps its version counter, drops the slab that waits and keeps its matches; changed game
-    parameters make its pool anew.
+    parameters build its pool again.
     """
 
     member: str
@@ -158,23 +158,19 @@ class Ignored(Effect, frozen=True, tag="ignored"):
     rows: int = 0
 
 
-Request = Freeze | GoOn | Copy | Mutate
+Request = Freeze | ResetTo | Copy | Mutate
 AnyEffect = Request | Ignored
 
 _ENCODER = msgspec.json.Encoder()
 
 
-def player_of(member: str, version: int) -> str:
-    """Name of the frozen player: what ``RUN@PLAYER:VERSION`` says behind the ``@``."""
-    return f"{member}:{version}"
-
-
 def member_of(event: AnyEvent) -> str:
+    """Return the member that ``event`` is about, or the player that joined or retired."""
     return event.player if isinstance(event, (Joined, Retired)) else event.member
 
 
 def to_row(event: AnyEvent, number: int, time: float = 0.0) -> JournalRow:
-    """The journal's row of ``event``. Results of one pair, seat and tag are added up."""
+    """Return the journal's row of ``event``. Results of one pair, seat and tag are added up."""
     tallies: tuple[Tally, ...] = ()
     body = event
     if isinstance(event, Results):
@@ -185,7 +181,7 @@ def to_row(event: AnyEvent, number: int, time: float = 0.0) -> JournalRow:
 
 
 def from_row(row: JournalRow) -> AnyEvent:
-    """The event of a journal's row. Raises ``ValueError`` for a row that holds none."""
+    """Return the event of a journal's row. Raises ``ValueError`` for a row that holds none."""
     try:
         event: AnyEvent = from_json(row.body, AnyEvent)
     except msgspec.DecodeError as error:

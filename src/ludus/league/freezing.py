@@ -1,7 +1,7 @@
 """When a member is frozen: one function from its rule and its standing to a reason, or none.
 
 Steps and updates count from the member's own last freeze or reset. They are never inherited: a member that
-goes on from another's copy begins its period anew.
+continues from another's copy starts its period again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 from ludus.league import config as cfg
 from ludus.league.events import Reason
 from ludus.league.payoff import Indices
-from ludus.league.standings import MAINS, PERIOD, MemberState, Standings
+from ludus.league.standings import MAINS, PERIOD, MemberStanding, Standings
 
 
-def due(rule: cfg.AnyFreeze, me: MemberState, standings: Standings) -> Reason | None:
+def due(rule: cfg.AnyFreeze, me: MemberStanding, standings: Standings) -> Reason | None:
     """Why a copy of ``me`` is to be frozen now; None if it is not."""
     steps, updates = me.steps - me.frozen_steps, me.updates - me.frozen_updates
     if isinstance(rule, cfg.Period):
@@ -30,8 +30,8 @@ def due(rule: cfg.AnyFreeze, me: MemberState, standings: Standings) -> Reason | 
     return "timeout" if rule.max_steps and steps >= rule.max_steps else None
 
 
-def beats(rule: cfg.Beats, me: MemberState, standings: Standings) -> bool:
-    """Whether ``me`` beats everyone that the rule names. True where there is nobody yet.
+def beats(rule: cfg.Beats, me: MemberStanding, standings: Standings) -> bool:
+    """Return whether ``me`` beats all players that the rule names. True where there are none yet.
 
     A pair that never met has a rate of 1/2, so it does not count as beaten.
     """
@@ -45,7 +45,7 @@ def beats(rule: cfg.Beats, me: MemberState, standings: Standings) -> bool:
     )
 
 
-def _against(rule: cfg.Beats, me: MemberState, standings: Standings) -> Indices:
+def _against(rule: cfg.Beats, me: MemberStanding, standings: Standings) -> Indices:
     frozen = standings.frozen(tuple(name for name in rule.against if name != MAINS))
     if MAINS not in rule.against:
         return frozen

@@ -3,7 +3,7 @@
 How a trainer uses it::
 
     league = League(config, seed, defaults)
-    for event in league.founding(bots):          # once, of a new run
+    for event in league.initial_events(bots):          # once, of a new run
         effects = league.apply(event)            # then append to_row(event, league.number) to the journal
     # a resumed run: league.replay(journal.rows()), then carry out league.pending()
 
@@ -25,9 +25,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from ludus.flow import Order
 from ludus.flow.league import JournalRow, Tally
 from ludus.league import config as cfg
-from ludus.league import freezing, matchmaking, origin, populations
+from ludus.league import freezing, meeting, origin, populations
 from ludus.league.checks import own_settings
 from ludus.league.events import (
     ITSELF,
@@ -38,22 +39,22 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Ignored,
     Joined,
     Mutate,
     Ordered,
     Request,
     Reset,
+    ResetTo,
     Results,
     Retired,
     from_row,
     merge,
-    player_of,
 )
-from ludus.league.orders import Drawer, Order
+from ludus.league.orders import Drawer
+from ludus.league.players import player_of
 from ludus.league.roles import choices_of
-from ludus.league.standings import MemberState, PlayerState, Standings, Stream
+from ludus.league.standings import MemberStanding, PlayerState, Standings, Stream
 
 STREAM_ORIGIN, STREAM_POPULATION = 2, 3
 RETURN_DECAY = 0.99  # of the mean return, an episode
@@ -67,6 +68,7 @@ class League:
     def __init__(
         self, config: cfg.LeagueConfig, seed: int, defaults: Mapping[str, float] | None = None
     ) -> None:
+        """Start a league without players; ``seed`` decides all draws."""
         self.config = config
         self.number = 0  #: events that were applied
         self.ignored: dict[str, int] = {}  #: events and rows that were not counted, by reason
@@ -80,8 +82,8 @@ class League:
         self._drawer = Drawer(self.standings, seed, config.rating_share)
         self._metas = _meta_strategies(config)
 
-    def founding(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
-        """The events that a new league begins with: its members, then the game's bots."""
+    def initial_events(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
+        """Return the events of a new league: its members join, then the game's bots."""
         members: list[AnyEvent] = []
         placed: dict[str, int] = {}
         for player in self.config.members:
@@ -92,11 +94,11 @@ class League:
         return [*members, *(Joined(bot, "bot") for bot in bots)]
 
     def admit(self, player: cfg.PlayerConfig) -> None:
-        """Settings of a member that may join from now on, besides those of the configuration."""
+        """Allow a member to join that the configuration does not have."""
         self._players[player.name] = player
 
     def apply(self, event: AnyEvent) -> list[AnyEffect]:
-        """Takes ``event`` in. Gives what is to be done, in order."""
+        """Take ``event`` in and return what is to be done, in order."""
         self.number += 1
         self._drawer.forget()
         if isinstance(event, Joined):
@@ -121,7 +123,7 @@ class League:
         return []
 
     def replay(self, rows: Iterable[JournalRow]) -> None:
-        """Applies a journal's rows; their effects were carried out or are :meth:`pending`.
+        """Apply a journal's rows; their effects were carried out or are :meth:`pending`.
 
         Raises ``ValueError`` for rows that are no events of a league.
         """
@@ -136,14 +138,14 @@ class League:
         return [m.pending for m in self.standings.members.values() if m.pending is not None]
 
     def next_member(self) -> str:
-        """The member furthest behind its share of all decisions; of several the first. It plays next."""
+        """Return the member that plays next: the furthest behind its share of all decisions."""
         members = self.standings.members.values()
         return min(members, key=lambda m: (m.steps / m.share, m.order)).name
 
     def draw(self, member: str, count: int, teams: int = 2) -> list[Order]:
-        """The member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
+        """Return the member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
 
-        Apply ``Ordered(member, count)`` when they are given out. ``KeyError`` for an unknown member.
+        Apply ``Ordered(member, count)`` when they are used. ``KeyError`` for an unknown member.
         """
         return list(self.draws(member, count, teams))
 
@@ -182,7 +184,9 @@ class League:
         index = self.standings.add(PlayerState(player.name, "learner", player.name, player.role))
         choices = choices_of(player)
         order = len(self.standings.members)
-        member = MemberState(player.name, order, index, player.role, choices, player.share, dict(event.hyper))
+        member = MemberStanding(
+            player.name, order, index, player.role, choices, player.share, dict(event.hyper)
+        )
         self.standings.add_member(member)
         if not self.config.freeze_first or choices.kind == "exploiter":
             return []
@@ -199,11 +203,11 @@ class League:
         self.standings.retire(index)
         for member in self.standings.members.values():
             member.quality.pop(index, None)
-            if isinstance(member.pending, GoOn) and member.pending.source == event.player:
-                member.pending = GoOn(member.name, SEED)
+            if isinstance(member.pending, ResetTo) and member.pending.source == event.player:
+                member.pending = ResetTo(member.name, SEED)
         return []
 
-    def _frozen(self, event: Frozen, member: MemberState) -> list[AnyEffect]:
+    def _frozen(self, event: Frozen, member: MemberStanding) -> list[AnyEffect]:
         name = player_of(event.member, event.version)
         if self.standings.find(name) is not None or event.version < 0:
             return self._ignore("frozen already", name)
@@ -217,22 +221,22 @@ class League:
         member.frozen_steps, member.frozen_updates = member.steps, member.updates
         member.quality[index] = max(member.quality.values(), default=0.0)
         for solver, last in self._metas:
-            self.standings.meta[solver, last] = matchmaking.meta_strategy(self.standings, solver, last)
+            self.standings.meta[solver, last] = meeting.meta_strategy(self.standings, solver, last)
         if isinstance(member.pending, Freeze):
             member.pending = None
         if event.version == 0 or member.pending is not None:
-            return []  # the first weights go on; so does a member that is about to be another one's copy
+            return []  # a member that is about to be another one's copy keeps its weights until then
         stream = Stream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
             return []
-        jump = GoOn(member.name, source)
-        member.pending = jump
-        return [jump]
+        reset = ResetTo(member.name, source)
+        member.pending = reset
+        return [reset]
 
     # --- results ---------------------------------------------------------------------------------
 
-    def _results(self, event: Results, member: MemberState) -> list[AnyEffect]:
+    def _results(self, event: Results, member: MemberStanding) -> list[AnyEffect]:
         tallies = merge(event.tallies)
         if event.round < member.rounds or event.round in member.rounds_ahead:
             return self._ignore("counted already", f"{event.member} round {event.round}", len(tallies))
@@ -255,15 +259,15 @@ class League:
             member.episodes = keep * member.episodes + each * event.episodes
         return effects + self._due(member)
 
-    def _record(self, tally: Tally, member: MemberState) -> str:
-        """Counts ``tally``. Gives why it cannot be, else nothing."""
+    def _record(self, tally: Tally, member: MemberStanding) -> str:
+        """Count ``tally``. Returns why it cannot be counted, empty if it was."""
         i, j = self.standings.find(tally.player), self.standings.find(tally.opponent)
         if i is None or j is None:
             return "unknown player"
         if min(tally.seat, tally.wins, tally.draws, tally.losses) < 0:
             return "negative count"
         players = self.standings.players
-        if tally.tag == matchmaking.RATING:
+        if tally.tag == meeting.RATING:
             if i == j or "learner" in (players[i].kind, players[j].kind):
                 return "not a pair of frozen players"
         elif i != member.player:
@@ -277,7 +281,7 @@ class League:
         self._online_elo(players[i], players[j], tally)
         if tally.tag == "quality":
             rate = next((r.rate for r in member.choices.meet if isinstance(r, cfg.Quality)), 0.0)
-            matchmaking.won_by_quality(member.quality, j, tally.wins, rate)
+            meeting.won_by_quality(member.quality, j, tally.wins, rate)
         return ""
 
     def _online_elo(self, player: PlayerState, opponent: PlayerState, tally: Tally) -> None:
@@ -287,76 +291,76 @@ class League:
         matches = min(matches, ELO_MATCHES)
         while matches > 0:
             taken = min(matches, ELO_CHUNK)
-            expected = float(matchmaking.expected_score(player.elo - opponent.elo))
+            expected = float(meeting.expected_score(player.elo - opponent.elo))
             change = self.config.elo_k * taken * (score - expected)
             player.elo += change
             opponent.elo -= change
             matches -= taken
 
-    def _due(self, member: MemberState) -> list[AnyEffect]:
-        """What the member's rules ask for after a round; nothing while something is asked for already."""
+    def _due(self, member: MemberStanding) -> list[AnyEffect]:
+        """Return what the member's rules request after a round; nothing while a request is pending."""
         if member.pending is None:
             reason = freezing.due(member.choices.freeze, member, self.standings)
             if reason is not None and self.standings.find(player_of(member.name, member.version)) is None:
                 member.pending = Freeze(member.name, member.version, reason)
         if member.pending is None:
-            member.pending = self._look(member)
+            member.pending = self._exploit(member)
         return [] if member.pending is None else [member.pending]
 
-    def _look(self, member: MemberState) -> Copy | Mutate | None:
+    def _exploit(self, member: MemberStanding) -> Copy | Mutate | None:
         rule = self.config.population
         if isinstance(rule, cfg.NoPopulation) or member.choices.kind != "population":
             return None
-        if member.steps - member.looked_steps < rule.every:
+        if member.steps - member.exploit_steps < rule.every:
             return None
-        member.looked_steps = member.steps
-        member.looks += 1
-        stream = Stream(self._seed, STREAM_POPULATION, member.order, member.looks)
+        member.exploit_steps = member.steps
+        member.exploits += 1
+        stream = Stream(self._seed, STREAM_POPULATION, member.order, member.exploits)
         tunes = self._players[member.name].tune
         defaults = self._defaults_of(self._players[member.name])
-        return populations.look(rule, member, tunes, defaults, self.standings, stream)
+        return populations.exploit(rule, member, tunes, defaults, self.standings, stream)
 
     def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
-        """The preset's values of what the player may tune, those of its own rules among them."""
+        """Return the preset's values of what the player may tune, those of its own rules among them."""
         return {**self._defaults, **own_settings(choices_of(player))}
 
-    # --- jumps -----------------------------------------------------------------------------------
+    # --- resets and copies ---------------------------------------------------------------------------
 
-    def _reset(self, event: Reset, member: MemberState) -> list[AnyEffect]:
+    def _reset(self, event: Reset, member: MemberStanding) -> list[AnyEffect]:
         name = player_of(member.name, 0) if event.source == SEED else event.source
         source = self.standings.find(name)
         if source is None and event.source != SEED:
             return self._ignore("unknown player", event.source)
-        self._jump(member, source)
+        self._forget_results(member, source)
         member.parent = name if source is not None else ""
         member.frozen_steps, member.frozen_updates = member.steps, member.updates
         member.pending = None
         return []
 
-    def _copied(self, event: Copied, member: MemberState) -> list[AnyEffect]:
+    def _copied(self, event: Copied, member: MemberStanding) -> list[AnyEffect]:
         source = self.standings.members.get(event.source)
         if source is None or source is member:
             return self._ignore("unknown member", event.source)
-        self._jump(member, source.player)
+        self._forget_results(member, source.player)
         member.parent = source.parent
         self._settle(member, event.hyper)
         return []
 
-    def _jump(self, member: MemberState, source: int | None) -> None:
-        """The member's weights are others from now on: no match of the old ones counts for them."""
+    def _forget_results(self, member: MemberStanding, source: int | None) -> None:
+        """Forget the results of the member's old weights, which ``source`` replaced."""
         self.standings.payoff.clear(member.player, source)
         elo = self.standings.players[source].elo if source is not None else 0.0
         self.standings.players[member.player].elo = elo
         member.returns = member.episodes = 0.0
 
-    def _settle(self, member: MemberState, hyper: dict[str, float]) -> None:
+    def _settle(self, member: MemberStanding, hyper: dict[str, float]) -> None:
         member.hyper = dict(hyper)
         if isinstance(member.pending, (Copy, Mutate)):
             member.pending = None
 
 
 def _meta_strategies(config: cfg.LeagueConfig) -> list[tuple[str, int]]:
-    """Solvers that some player uses: made anew at each freeze."""
+    """Return the meta-strategies that some player uses, by solver and number of newest players."""
     found: dict[tuple[str, int], None] = {}
     for player in config.players:
         choices = choices_of(player)

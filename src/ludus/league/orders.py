@@ -1,7 +1,7 @@
-"""Orders: who plays whom in the matches of a member's pool, and how their results come back.
+"""Orders: the players of the matches in a member's pool, and how their results come back.
 
 An order that was drawn adds to what its players are owed (``quotas``). Those that are owed most stand in
-slots of a pool as an order with a number of its own, until another takes its place; every match that begins
+slots of a pool as an order with a number of its own, until another takes its place; every match that starts
 there is played by its players. The pool knows that number only, as the tag of the match. The trainer seats
 ``players[0]`` at the plans of the first team, ``players[1]`` at those of the second, and so on: a team draws
 as one, each other team is drawn on its own. A live player is the member's own policy, or the newest weights
@@ -13,36 +13,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
 
+from ludus.flow import Order
 from ludus.flow.league import Tally
 from ludus.league.events import merge
-from ludus.league.matchmaking import RATING, distribution, last_resort, tag_of
+from ludus.league.meeting import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
-from ludus.league.standings import BOTS, MemberState, Standings, Stream
+from ludus.league.standings import BOTS, MemberStanding, Standings, Stream
 
 STREAM_DRAW, STREAM_SCORE = 1, 5
-
-
-class Order(msgspec.Struct, frozen=True):
-    """``number`` counts the member's orders from 0: those drawn, and apart from them those that stood in its
-    pool, where it is the tag of matches.
-
-    ``players``: one a team, the member first, or a frozen player in an order that rates. ``tags``: why each
-    of ``players[1:]`` was drawn.
-    """
-
-    number: int
-    member: str
-    players: tuple[str, ...]
-    tags: tuple[str, ...]
 
 
 class Drawer:
     """Draws orders. Distributions are worked out once between two events."""
 
     def __init__(self, standings: Standings, seed: int, rating_share: float) -> None:
+        """Draw by ``standings``; orders rate frozen players with probability ``rating_share``."""
         self._standings = standings
         self._seed = seed
         self._rating_share = rating_share
@@ -50,15 +37,15 @@ class Drawer:
         self._pairs: tuple[Indices, Floats] | None = None  # players that rating matches are between
 
     def forget(self) -> None:
-        """The standings have changed."""
+        """Forget distributions: the standings have changed."""
         self._known.clear()
         self._pairs = None
 
-    def draws(self, me: MemberState, count: int, teams: int) -> Iterator[Order]:
-        """The orders that follow those which the member has, at most ``count``, each drawn when taken."""
+    def draws(self, me: MemberStanding, count: int, teams: int) -> Iterator[Order]:
+        """Return the member's next orders, at most ``count``, each drawn when taken."""
         return (self._one(me, number, teams) for number in range(me.orders, me.orders + count))
 
-    def _one(self, me: MemberState, number: int, teams: int) -> Order:
+    def _one(self, me: MemberStanding, number: int, teams: int) -> Order:
         stream = Stream(self._seed, STREAM_DRAW, me.order, number)
         names = self._standings.players
         if self._rating_share > 0 and stream.uniform() < self._rating_share:
@@ -71,8 +58,8 @@ class Drawer:
         players = (names[me.player].name, *(names[i].name for i, _ in drawn))
         return Order(number, me.name, players, tuple(tag for _, tag in drawn))
 
-    def _opponent(self, me: MemberState, stream: Stream) -> tuple[int, str]:
-        """An opponent and the tag of the rule that drew it."""
+    def _opponent(self, me: MemberStanding, stream: Stream) -> tuple[int, str]:
+        """Draw an opponent; returns it and the tag of the rule that drew it."""
         rules = me.choices.meet
         total = sum(rule.weight for rule in rules)
         mark = stream.uniform() * total
@@ -90,7 +77,7 @@ class Drawer:
                 return players[at], tag_of(rules[which])
         return last_resort(me, self._standings), "latest"
 
-    def _distribution(self, me: MemberState, which: int) -> tuple[list[int], list[float]]:
+    def _distribution(self, me: MemberStanding, which: int) -> tuple[list[int], list[float]]:
         key = (me.name, which)
         if key not in self._known:
             players, shares = distribution(me.choices.meet[which], me, self._standings)
@@ -101,9 +88,9 @@ class Drawer:
         return self._known[key]
 
     def _rating(self, stream: Stream) -> tuple[int, int] | None:
-        """A pair whose strengths stay, the less likely the more it played: (1 + matches)^-2, first by
-        player.
+        """Draw a pair of players whose strengths stay.
 
+        It is the less likely the more it played: (1 + matches)^-2, first by player, then by opponent.
         Never two bots: a match that waits for no decision runs at the speed of the game and takes a thread
         of the pool for itself.
         """
@@ -133,21 +120,24 @@ class OrderBook:
     """
 
     def __init__(self, orders: Sequence[Order] = ()) -> None:
+        """Start with the ``orders`` of a checkpoint."""
         self.unknown = 0
         self._orders = {order.number: order for order in orders}
         self._tallies: list[Tally] = []
 
     def add(self, orders: Sequence[Order]) -> None:
+        """Add orders that stand from now on."""
         self._orders.update((order.number, order) for order in orders)
 
     def keep(self, numbers: set[int]) -> None:
-        """Forgets all orders but those that stand in a slot or that a match in play was begun with."""
+        """Forget all orders but ``numbers``: those that stand, and those of matches in play."""
         self._orders = {n: order for n, order in self._orders.items() if n in numbers}
 
     def orders(self) -> tuple[Order, ...]:
+        """Return all orders, by rising number."""
         return tuple(self._orders[n] for n in sorted(self._orders))
 
-    def credit(
+    def attribute(
         self,
         number: int,
         outcome: Sequence[float],
@@ -157,7 +147,9 @@ class OrderBook:
         score_range: float = 0.0,
         seed: int = 0,
     ) -> None:
-        """Counts ``matches`` alike: ``outcome`` a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
+        """Count ``matches`` equal results for the players of order ``number``.
+
+        ``outcome`` holds a value a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
 
         The first team's player is compared with that of each other team: the higher outcome won. With a
         ``score_range`` above 0, ``outcome`` are the returns of one match of ``seed``: it counts as won with
@@ -183,7 +175,7 @@ class OrderBook:
                 self._tallies.append(Tally(order.players[0], player, seat, tag, *counts))
 
     def take(self) -> tuple[Tally, ...]:
-        """The results since the last call, one tally for each pair, seat and tag."""
+        """Return the results since the last call, one tally for each pair, seat and tag."""
         tallies = merge(tuple(self._tallies))
         self._tallies.clear()
         return tallies

@@ -1,4 +1,4 @@
-"""From what a member goes on after a freeze: itself, its seed, or a frozen player of the league."""
+"""Weights that a member continues from after a freeze: its own, its seed's, or a frozen player's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import numpy as np
 
 from ludus.league import config as cfg
 from ludus.league.events import ITSELF, SEED, Reason
-from ludus.league.matchmaking import meta_strategy
+from ludus.league.meeting import meta_strategy
 from ludus.league.payoff import Floats, Indices
 from ludus.league.roles import choices_of
-from ludus.league.standings import MemberState, Standings, Stream
+from ludus.league.standings import MemberStanding, Standings, Stream
 
 
-def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Standings, stream: Stream) -> str:
+def source(
+    rule: cfg.AnyOrigin, reason: Reason, me: MemberStanding, standings: Standings, stream: Stream
+) -> str:
     """``ITSELF``, ``SEED`` or the name of a frozen player. The member's newest copy is frozen already."""
     if isinstance(rule, (cfg.Itself, cfg.OriginOfRole)) or (rule.only_after_timeout and reason != "timeout"):
         return ITSELF
@@ -36,8 +38,8 @@ def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Stan
     return _name(standings, players[known[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))]])
 
 
-def members_gone_on_from(config: cfg.LeagueConfig) -> frozenset[str]:
-    """Members whose frozen players some member may go on from, besides its own first weights."""
+def members_reset_to(config: cfg.LeagueConfig) -> frozenset[str]:
+    """Return the members to whose frozen players some member may be reset, besides first weights."""
     found: set[str] = set()
     for player in config.members:
         rule = choices_of(player).origin
@@ -50,7 +52,7 @@ def members_gone_on_from(config: cfg.LeagueConfig) -> frozenset[str]:
     return frozenset(found)
 
 
-def _nearest(rule: cfg.Nearest, me: MemberState, standings: Standings) -> str:
+def _nearest(rule: cfg.Nearest, me: MemberStanding, standings: Standings) -> str:
     kin = _kin(me, standings)
     rates = _mains_rates(kin, standings)
     inside = (rates > rule.low) & (rates < rule.high)
@@ -60,7 +62,7 @@ def _nearest(rule: cfg.Nearest, me: MemberState, standings: Standings) -> str:
     return _name(standings, kin[int(np.argmin(away))])
 
 
-def _kin(me: MemberState, standings: Standings) -> Indices:
+def _kin(me: MemberStanding, standings: Standings) -> Indices:
     """Frozen players of the member's role."""
     players = standings.frozen()
     return np.array([i for i in players if standings.players[i].role == me.role], np.int64)
@@ -76,8 +78,8 @@ def _mains_rates(players: Indices, standings: Standings) -> Floats:
     return rates
 
 
-def _leaves(me: MemberState, standings: Standings) -> list[int]:
-    """The member's frozen players that no other of them came from, oldest first."""
+def _leaves(me: MemberStanding, standings: Standings) -> list[int]:
+    """Return the member's frozen players that no other of them came from, oldest first."""
     own = [int(i) for i in standings.frozen((me.name,))]
     parents = {standings.players[i].parent for i in own}
     return [i for i in own if standings.players[i].name not in parents]

@@ -1,4 +1,4 @@
-"""Payoff: who beat whom how often, in integers, and the rates that rules decide by.
+"""Payoff: results of all pairs in integers, and the rates that rules decide by.
 
 Of each pair stand the matches that either won and those drawn. Beside the integers stands a
 copy that decays: before each match of a pair both its counts are multiplied by ``decay`` (0.99: a window of
@@ -29,7 +29,7 @@ DECAY = 0.99
 GROWTH = 64
 
 
-#: What is known of a pair, in the newer player's row: matches that it won, that the older one won, drawn.
+#: Matches of a pair, in the newer player's row: those that it won, that the older one won, and drawn ones.
 _WON, _LOST, _DRAWN = range(3)
 #: The same, decayed, and the wins that the newer and the older one are taken to have before any match.
 _PRIOR, _PRIOR_AGAINST = 3, 4
@@ -43,6 +43,7 @@ class Payoff:
     """
 
     def __init__(self, decay: float = DECAY) -> None:
+        """Start without players; ``decay`` in (0, 1] weighs down a live pair's counts before each match."""
         self.decay = decay
         self.count = 0
         self.grown = 0  #: times that the tables were copied
@@ -53,7 +54,7 @@ class Payoff:
         self.frozen_matches = np.zeros(0, np.int64)  #: of each player, against others whose weights stay
 
     def add(self, live: bool, parent: int | None = None) -> int:
-        """A new player; ``live``: its weights change. Gives its index."""
+        """Add a player and return its index. ``live``: its weights change."""
         if self.count == len(self._live):
             self.reserve(max(GROWTH, 2 * self.count))
         index = self.count
@@ -67,7 +68,7 @@ class Payoff:
         return index
 
     def reserve(self, size: int) -> None:
-        """Makes room for ``size`` players at once: each time that the tables grow, they are copied."""
+        """Make room for ``size`` players at once: each time that the tables grow, they are copied."""
         old = len(self._live)
         if size <= old:
             return
@@ -81,7 +82,7 @@ class Payoff:
         self.frozen_matches = np.append(self.frozen_matches, np.zeros(size - old, np.int64))
 
     def _inherit(self, index: int, parent: int) -> None:
-        """The parent's rates become the prior of ``index`` against all others."""
+        """Make the parent's rates the prior of ``index`` against all others."""
         others = np.arange(self.count)
         rates = self.rates(parent, others)
         weight = PRIOR + np.minimum(self.matches(parent, others), INHERITED)
@@ -94,7 +95,7 @@ class Payoff:
         self._recent[newer, index, _PRIOR_AGAINST] = mine[newer]
 
     def record(self, i: int, j: int, wins: int, draws: int, losses: int) -> None:
-        """Adds matches of i against j, i not j. Outcomes of one call count as evenly mixed in time."""
+        """Add matches of i against j, i not j. Outcomes of one call count as evenly mixed in time."""
         if i < j:
             i, j, wins, losses = j, i, losses, wins
         counts = self._counts[i, j]
@@ -113,7 +114,7 @@ class Payoff:
             recent[place] = keep * recent[place] + each * new
 
     def clear(self, index: int, parent: int | None = None) -> None:
-        """The player at ``index`` is another from now on: its matches no longer count for it."""
+        """Forget the matches of the player at ``index``, which is another from now on."""
         older, newer = slice(0, index), slice(index + 1, self.count)
         self.cleared += int(self._counts[index, older].sum() + self._counts[newer, index].sum())
         self._counts[index, older] = self._counts[newer, index] = 0
@@ -124,7 +125,7 @@ class Payoff:
             self._inherit(index, parent)
 
     def _pairs(self, table: npt.NDArray[Any], i: int, others: Indices) -> npt.NDArray[Any]:
-        """What ``table`` has of i and each of ``others: [N]``, ``[N, ...]``, from the newer one's row."""
+        """Return the entries ``[N, ...]`` of i and each of ``others: [N]``, from the newer one's row."""
         found: npt.NDArray[Any] = table[np.maximum(others, i), np.minimum(others, i)]
         return found
 
@@ -143,7 +144,7 @@ class Payoff:
         return 1.0 / (1.0 - self.decay) if self.decay < 1.0 else 0.0
 
     def matches(self, i: int, others: Indices) -> Ints:
-        """Matches that i played against each of ``others: [N]``."""
+        """Return the number of matches that i played against each of ``others: [N]``."""
         total: Ints = self._pairs(self._counts, i, others).sum(axis=1)
         return total
 
@@ -174,6 +175,7 @@ class Payoff:
         return np.where(later, newer, older), np.where(later, older, newer)
 
     def rate(self, i: int, j: int) -> float:
+        """Return the rate in (0, 1) at which i scores against j."""
         return float(self.rates(i, np.array([j]))[0])
 
     def table(self, players: Indices) -> Floats:

@@ -1,7 +1,7 @@
 """Population based training: which member copies which, and how settings change. Decisions only.
 
-A rule looks at one member at a time, once it has made ``every`` decisions since it was looked at last. What
-comes of it is ``Copy`` (weights, optimiser and settings of another, settings mutated), ``Mutate`` (settings
+A rule takes an exploit step for one member at a time, ``every`` decisions after its last one. The result is
+``Copy`` (weights, optimiser and settings of another, settings mutated), ``Mutate`` (settings
 only) or nothing.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from ludus.league import config as cfg
 from ludus.league.events import Copy, Mutate
-from ludus.league.matchmaking import expected_score
-from ludus.league.standings import MemberState, Standings, Stream
+from ludus.league.meeting import expected_score
+from ludus.league.standings import MemberStanding, Standings, Stream
 
 Decision = Copy | Mutate | None
 Factor = Callable[[Stream, cfg.Tune], float]
@@ -23,15 +23,18 @@ Factor = Callable[[Stream, cfg.Tune], float]
 COMPLEMENT = (1.01, 1.2)  # Sample Factory's factors of 1 - discount
 
 
-def look(
+def exploit(
     rule: cfg.AnyPopulation,
-    me: MemberState,
+    me: MemberStanding,
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
     stream: Stream,
 ) -> Decision:
-    """What becomes of ``me``. ``defaults``: the preset's values of the paths in ``tunes``."""
+    """Return whether ``me`` copies another member or changes its settings: the exploit step.
+
+    ``defaults``: the preset's values of the paths in ``tunes``.
+    """
     if isinstance(rule, cfg.NoPopulation):
         return None
     others = [m for m in standings.members.values() if m.choices.kind == "population" and m is not me]
@@ -56,9 +59,10 @@ def look(
     return Copy(me.name, model.name, hyper)
 
 
-def fitness(rule: cfg.PopulationRule, me: MemberState, standings: Standings) -> float | None:
-    """Mean rate against the other members of the population, or the mean return. None where nothing is
-    known.
+def fitness(rule: cfg.PopulationRule, me: MemberStanding, standings: Standings) -> float | None:
+    """Return the mean rate against the other members of the population, or the mean return.
+
+    None without results.
     """
     if rule.fitness == "return":
         return me.mean_return()
@@ -71,8 +75,8 @@ def fitness(rule: cfg.PopulationRule, me: MemberState, standings: Standings) -> 
 
 def _sample_factory(
     rule: cfg.SampleFactory,
-    me: MemberState,
-    others: list[MemberState],
+    me: MemberStanding,
+    others: list[MemberStanding],
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
@@ -104,7 +108,7 @@ def _leads(rule: cfg.SampleFactory, best: float, own: float) -> bool:
     return best - own > rule.gap * max(abs(best), 1e-9)
 
 
-def _diversity(me: MemberState, members: list[MemberState], standings: Standings) -> float:
+def _diversity(me: MemberStanding, members: list[MemberStanding], standings: Standings) -> float:
     others = np.array([m.player for m in members if m is not me], np.int64)
     advantage = 2.0 * standings.payoff.rates(me.player, others) - 1.0
     return float(np.maximum(advantage, 0.0).sum())
@@ -137,7 +141,7 @@ def mutated(
 
 
 def _factor(rule: cfg.AnyPopulation) -> Factor:
-    """What the rule multiplies a setting by."""
+    """Return the function that draws the rule's factor of a setting."""
 
     def sample_factory(stream: Stream, tune: cfg.Tune) -> float:
         assert isinstance(rule, cfg.SampleFactory)
@@ -186,7 +190,7 @@ def bounded(value: float, tune: cfg.Tune) -> float:
 
 
 def starting(tunes: dict[str, cfg.Tune], defaults: dict[str, float], order: int) -> dict[str, float]:
-    """Settings that member number ``order`` of a population begins with."""
+    """Return the first settings of member number ``order`` of a population."""
     return {
         path: tune.start[order % len(tune.start)] if tune.start else bounded(defaults[path], tune)
         for path, tune in sorted(tunes.items())

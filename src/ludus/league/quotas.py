@@ -1,11 +1,11 @@
 """Quotas: how many matches each drawn order is owed, so that matches follow the draws.
 
 A pool cannot play orders one by one. A matchup (the players of an order, and why they were drawn) stands in
-some slots until the next hand, and is played there as often as its matches are short. So matches are
+some slots until the next batch, and is played there as often as its matches are short. So matches are
 counted: each order drawn adds its quota to what its matchup and its rules are owed, each match that
-begins takes one off. As many matches are given out by draws as were begun, and the next hand gives slots to
-those that are owed most. What was played too often in one hand is played less in the next ones: the share of
-a rule or a matchup depends on its draws alone, not on the lengths of hands or of matches.
+starts takes one off. Draws add as many matches as were started, and the next batch gives slots to those that
+are owed most. A matchup that was played too often in one batch is played less in the next ones: the share of
+a rule or a matchup depends on its draws alone, not on the lengths of batches or of matches.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ludus.league.orders import Order
+from ludus.flow import Order
 
-DRAWS = 512  # orders that are drawn at once, at most: each is a match in pools that begin fewer in a hand
+DRAWS = 512  # orders that are drawn at once, at most: each is a match in pools that start fewer in a batch
 PATIENCE = 1024  # a matchup that was not among so many draws is forgotten; what its rules are owed is not
 
 Key = tuple[tuple[str, ...], tuple[str, ...]]
@@ -34,9 +34,9 @@ class Matchup(msgspec.Struct):
 
 
 class QuotaState(msgspec.Struct):
-    """What a checkpoint holds. ``owed``: by the tags of orders, a space between two.
+    """State in a checkpoint. ``owed``: matches by the tags of orders, a space between two.
 
-    ``open``: matches that were owed and had not begun after the last draw.
+    ``open``: matches that were owed and had not started after the last draw.
     """
 
     matchups: list[Matchup] = []
@@ -52,9 +52,10 @@ class Placed(NamedTuple):
 
 
 class Quotas:
-    """Those of one member. ``in_play`` below counts the matches that have begun and not ended, by matchup."""
+    """Quotas of one member. ``in_play`` counts the matches that have started and not ended, by matchup."""
 
     def __init__(self, state: QuotaState) -> None:
+        """Continue from ``state``."""
         self._owed = dict(state.owed)
         self._open = state.open
         self._matchups: dict[Key, Matchup] = {
@@ -62,12 +63,14 @@ class Quotas:
         }
 
     def state(self) -> QuotaState:
-        """For a checkpoint."""
+        """Return the state for a checkpoint."""
         matchups = [msgspec.structs.replace(m) for m in self._matchups.values()]
         return QuotaState(matchups, dict(self._owed), self._open)
 
     def missing(self, slots: int, in_play: Mapping[Key, int]) -> int:
-        """Matches that the next draws give out: as many stay open as begin in a hand, one a slot at least.
+        """Return how many matches the next draws add.
+
+        As many stay open as start in a batch, one a slot at least.
 
         The number depends on what was drawn and played before, never on the orders to be drawn.
         """
@@ -75,7 +78,7 @@ class Quotas:
         return max(0, max(slots, self._open - now) - now)
 
     def enter(self, orders: Sequence[Order], matches: int, in_play: Mapping[Key, int]) -> None:
-        """``matches`` are given out to ``orders`` evenly."""
+        """Add ``matches`` to the quotas of ``orders`` evenly."""
         for k, order in enumerate(orders):
             quota = (k + 1) * matches // len(orders) - k * matches // len(orders)
             key = (order.players, order.tags)
@@ -89,7 +92,7 @@ class Quotas:
             self._forget(orders[-1].number - PATIENCE)
 
     def played(self, order: Order, matches: int) -> None:
-        """``matches`` of ``order`` have ended."""
+        """Take off ``matches`` of ``order`` that have ended."""
         tags = _name(order.tags)
         self._owed[tags] = self._owed.get(tags, 0) - matches
         matchup = self._matchups.get((order.players, order.tags))
@@ -97,15 +100,15 @@ class Quotas:
             matchup.owed -= matches
 
     def lose(self, player: str) -> None:
-        """``player`` is met no more: what it is owed is given out anew."""
+        """Drop the matchups of ``player``, which is met no more: their quotas are drawn again."""
         self._matchups = {key: m for key, m in self._matchups.items() if player not in m.players}
         known = {_name(m.tags) for m in self._matchups.values()}
         self._owed = {tags: owed for tags, owed in self._owed.items() if tags in known}
 
-    def hand(
+    def next_batch(
         self, slots: int, most: int, in_play: Mapping[Key, int], fits: Callable[[Sequence[Matchup]], bool]
     ) -> list[Placed]:
-        """The matchups that stand next, at most ``most``, and in how many of ``slots`` each.
+        """Return the matchups that stand next, at most ``most``, and in how many of ``slots`` each.
 
         ``fits``: whether matchups can stand at once. The rules that are owed most come first, and of a
         rule the matchups that are. One without a place waits.

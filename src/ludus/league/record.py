@@ -1,4 +1,4 @@
-"""What a journal says about a league, for people: players, results, and the life of each member.
+"""Record of a league for people, from its journal: players, results, and the life of each member.
 
 A :class:`Record` needs the journal alone, not the settings of the run: it applies the rows to a league whose
 members ask for nothing. It adds what the live league does not keep: the milestones of each member, and
@@ -27,12 +27,12 @@ from ludus.league.events import (
     Results,
     from_row,
     merge,
-    player_of,
 )
 from ludus.league.league import League
 from ludus.league.payoff import DECAY, Floats
+from ludus.league.players import player_of
 from ludus.league.roles import ROLES
-from ludus.league.standings import MemberState, PlayerState
+from ludus.league.standings import MemberStanding, PlayerState
 from ludus.ratings.sparse import Pairs
 
 MAX_PLAYERS = 4096  # tables grow with the square
@@ -46,7 +46,7 @@ What = Literal["joined", "frozen", "reset", "copied", "mutated"]
 class Milestone:
     """Something that happened to a member at ``steps`` of its decisions. ``time``: seconds since 1970.
 
-    ``detail``: the frozen player and why, or what the member went on from. ``parent``: the frozen player
+    ``detail``: the frozen player and why, or what the member continued from. ``parent``: the frozen player
     that its weights come from then, empty for first weights.
     """
 
@@ -74,7 +74,7 @@ class Entrant:
 
 @dataclass(slots=True)
 class Began:
-    """Entrant ``new`` began as strong as ``old``; None: as nobody."""
+    """Start of entrant ``new``, as strong as ``old``; None: of unknown strength."""
 
     new: int
     old: int | None
@@ -93,7 +93,7 @@ class Met:
 
 @dataclass(slots=True)
 class Record:
-    """All that a journal says. ``add`` its rows in order."""
+    """Contents of a journal. ``add`` its rows in order."""
 
     decay: float = DECAY
     league: League = field(init=False)
@@ -105,18 +105,21 @@ class Record:
     _entrant: dict[str, int] = field(default_factory=dict)  # of bots, frozen players and members, by name
 
     def __post_init__(self) -> None:
+        """Start a league whose members request nothing."""
         self.league = League(cfg.LeagueConfig(freeze_first=False, decay=self.decay), 0)
 
     @property
     def players(self) -> list[PlayerState]:
+        """All players, in the order in which they joined."""
         return self.league.standings.players
 
     @property
-    def members(self) -> list[MemberState]:
+    def members(self) -> list[MemberStanding]:
+        """Members, in the order in which they joined."""
         return list(self.league.standings.members.values())
 
     def read(self, rows: Iterable[JournalRow], players: int = 0) -> Record:
-        """Adds all ``rows``. Raises ``ValueError`` for rows that no league wrote.
+        """Add all ``rows``. Raises ``ValueError`` for rows that no league wrote.
 
         ``players``: how many they make, about; tables of that size need no copies.
         """
@@ -126,7 +129,7 @@ class Record:
         return self
 
     def add(self, row: JournalRow) -> None:
-        """The next row of the journal. Raises ``ValueError``."""
+        """Add the next row of the journal. Raises ``ValueError``."""
         event = from_row(row)
         _check_names(row.number, event)
         self.first_time = self.first_time or row.time
@@ -167,7 +170,7 @@ class Record:
         return state.steps if state is not None else 0
 
     def _note(self, event: AnyEvent, time: float) -> None:
-        """The member's milestone, and the entrant that its live weights are from now on."""
+        """Add the member's milestone, and the entrant that its live weights are from now on."""
         if isinstance(event, Joined):
             if event.kind == "learner":
                 self._milestone("joined", event.player, time, event.role)
@@ -193,7 +196,7 @@ class Record:
         self.milestones.append(Milestone(member, what, state.steps, time, detail, hyper, state.parent))
 
     def _renew(self, member: str, like: int | None) -> None:
-        """The live weights of ``member`` are an entrant of their own from now on, as strong as ``like``."""
+        """Make the live weights of ``member`` an entrant of their own, as strong as entrant ``like``."""
         old = self._entrant[member]
         self.entrants[old].shown = False
         self._entrant[member] = len(self.entrants)
@@ -226,7 +229,7 @@ class Record:
         return points, matches
 
     def pairs(self) -> Pairs:
-        """The same results, by pairs of entrants that met."""
+        """Return the results of :meth:`points` by pairs of entrants that met."""
         sums: dict[tuple[int, int], list[float]] = {}
         for met in self.history:
             if isinstance(met, Met):
@@ -243,7 +246,7 @@ class Record:
         return any(isinstance(entry, Met) for entry in self.history)
 
     def frozen_at(self) -> dict[str, Milestone]:
-        """The milestone at which each frozen player was made, by its name."""
+        """Return the milestone at which each frozen player was made, by its name."""
         return {m.detail.partition(" ")[0]: m for m in self.milestones if m.what == "frozen"}
 
     def children(self) -> dict[str, list[str]]:
@@ -272,7 +275,7 @@ def _names(event: AnyEvent) -> Iterator[str]:
 
 
 def _check_names(number: int, event: AnyEvent) -> None:
-    """Raises ``ValueError`` for names that a terminal or a page must not show."""
+    """Refuse names that a terminal or a page must not show. Raises ``ValueError``."""
     for name in _names(event):
         if not name.isprintable() or len(name) > 128:
             raise ValueError(f"event {number}: a name that cannot be shown: {name[:40]!r}")

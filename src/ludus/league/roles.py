@@ -1,6 +1,6 @@
-"""Roles: named choices of whom to meet, when to freeze and from what to go on. No class, no code.
+"""Roles: named choices of opponents, of freezes and of the weights to continue from. No class, no code.
 
-``kind`` says whom others take the member for: ``among = ["mains"]`` means members of kind ``main``. TLeague's
+``kind`` is how others see the member: ``among = ["mains"]`` means members of kind ``main``. TLeague's
 classes of players are roles too: its names stand beside them.
 """
 
@@ -41,6 +41,8 @@ RoleKind = Literal["main", "exploiter", "population"]
 
 
 class Role(msgspec.Struct, frozen=True):
+    """Choices of all players of a role."""
+
     kind: RoleKind
     meet: tuple[AnyMeet, ...]
     freeze: AnyFreeze
@@ -83,7 +85,7 @@ ROLES: dict[str, Role] = {
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """What a player does, its role's choices filled in."""
+    """Choices of a player, its role's filled in."""
 
     kind: RoleKind
     meet: tuple[AnyMeet, ...]
@@ -92,7 +94,7 @@ class Choices(msgspec.Struct, frozen=True):
 
 
 def choices_of(player: PlayerConfig) -> Choices:
-    """The player's own choices, and its role's where it makes none. ``KeyError`` for an unknown role."""
+    """Return the player's choices, its role's where it makes none. ``KeyError`` for an unknown role."""
     role = ROLES[player.role]
     return Choices(
         role.kind,

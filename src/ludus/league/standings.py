@@ -33,20 +33,23 @@ NO_PLAYERS: Indices = np.zeros(0, np.int64)
 
 
 class Stream:
-    """Random numbers of one decision: they depend on the seed and on what is decided, not on what was
-    before.
+    """Random numbers of one decision.
+
+    They depend on the seed and on what is decided, not on earlier draws.
     """
 
     def __init__(self, seed: int, *parts: int) -> None:
+        """Start the stream of the decision that ``parts`` number."""
         self._seed = derive_seed(seed, SEED_LEAGUE, *parts)
         self._drawn = 0
 
     def uniform(self) -> float:
-        """A number in [0, 1)."""
+        """Draw a number in [0, 1)."""
         self._drawn += 1
         return (derive_seed(self._seed, self._drawn) >> 10) / (1 << 53)
 
     def pick(self, items: list[T]) -> T:
+        """Draw one of ``items``, each as likely."""
         return items[int(self.uniform() * len(items))]
 
 
@@ -65,11 +68,11 @@ class PlayerState:
 
 
 @dataclass(slots=True)
-class MemberState:
+class MemberStanding:
     """A learner. ``player``: index of its live weights; ``order``: its place among the members.
 
-    ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``looked_steps``: at the
-    last look of the population's rule. ``pending``: an effect that was asked for and not reported yet.
+    ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``exploit_steps``: at the
+    last exploit step of the population's rule. ``pending``: a request that was not reported yet.
     """
 
     name: str
@@ -86,10 +89,10 @@ class MemberState:
     rounds_ahead: set[int] = field(default_factory=set)
     orders: int = 0
     freezes: int = 0
-    looks: int = 0
+    exploits: int = 0
     frozen_steps: int = 0
     frozen_updates: int = 0
-    looked_steps: int = 0
+    exploit_steps: int = 0
     parent: str = ""
     pending: Request | None = None
     quality: dict[int, float] = field(default_factory=dict)
@@ -97,6 +100,7 @@ class MemberState:
     episodes: float = 0.0  # decayed count
 
     def mean_return(self) -> float | None:
+        """Return the decayed mean of the member's returns a match; None before the first."""
         return self.returns / self.episodes if self.episodes > 0 else None
 
 
@@ -104,27 +108,31 @@ class Standings:
     """Who is there, and how each fares."""
 
     def __init__(self, decay: float) -> None:
+        """Start without players. ``decay``: see :class:`ludus.league.payoff.Payoff`."""
         self.payoff = Payoff(decay)
         self.players: list[PlayerState] = []
-        self.members: dict[str, MemberState] = {}
+        self.members: dict[str, MemberStanding] = {}
         self.meta: dict[tuple[str, int], tuple[Indices, Floats]] = {}
         self._index: dict[str, int] = {}
         self._frozen: dict[tuple[str, ...], Indices] = {}
         self._kind: dict[str, RoleKind] = {}
 
     def add(self, state: PlayerState, parent: int | None = None) -> int:
+        """Add a player, which expects the rates of ``parent``, and return its index."""
         index = self.payoff.add(state.kind == "learner", parent)
         self.players.append(state)
         self._index[state.name] = index
         self._frozen.clear()
         return index
 
-    def add_member(self, state: MemberState) -> None:
+    def add_member(self, state: MemberStanding) -> None:
+        """Add a member, whose player is there already."""
         self.members[state.name] = state
         self._kind[state.name] = state.choices.kind
         self._frozen.clear()
 
     def retire(self, index: int) -> None:
+        """Meet the player at ``index`` no more."""
         self.players[index].retired = True
         self._frozen.clear()
 

@@ -2,7 +2,7 @@
 
 *Bradley-Terry* decides: ratings under which all results are likeliest, with errors. *TrueSkill* is shown: the
 scale of OpenAI Five, where uniformly random play is 0 and a lead of d points wins with probability
-Phi(d / 9.862). *Nash averaging* says who matters: the share of each player in the mixture that nobody beats,
+Phi(d / 9.862). *Nash averaging* finds who matters: the share of each player in the mixture that none beats,
 which copies of a player do not change. Every pair counts as if it had met in a few further matches as
 Bradley-Terry expects, since most pairs of a league never met.
 """
@@ -27,7 +27,7 @@ MAX_SKILL_MATCHES = 30_000  # of TrueSkill, which takes them one by one; some se
 MAX_NASH = 200  # players of Nash averaging
 MAX_DENSE = 600  # entrants that are rated by tables
 EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
-LEAST_SIGMA = SIGMA / 4.0  # of weights that go on from a player whose skill is known
+LEAST_SIGMA = SIGMA / 4.0  # of weights that continue from a player whose skill is known
 
 
 class Strength(msgspec.Struct, frozen=True):
@@ -181,7 +181,7 @@ def _skills(record: Record) -> dict[int, Skill]:
 
 
 def _outcomes(met: Met, share: float, owed: dict[tuple[int, int, float], float]) -> list[float]:
-    """The outcomes of ``met`` that are taken, evenly mixed. ``owed``: what earlier ones left over."""
+    """Return the outcomes of ``met`` that are taken, evenly mixed. ``owed``: the rest of earlier ones."""
     placed: list[tuple[float, float]] = []
     for outcome, count in ((1.0, met.wins), (0.0, met.draws), (-1.0, met.losses)):
         key = (met.i, met.j, outcome)

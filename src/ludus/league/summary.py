@@ -13,8 +13,10 @@ from ludus.league.standings import PlayerState
 
 
 class MemberRow(msgspec.Struct, frozen=True):
-    """``win_rate``: mean rate against frozen players and bots that it met, None before. ``mean_return``: of
-    about its last 100 matches. ``asked``: the last thing that happened to it.
+    """Row of a member.
+
+    ``win_rate``: mean rate against frozen players and bots that it met, None before. ``mean_return``: of
+    about its last 100 matches. ``asked``: its last milestone.
     """
 
     name: str
@@ -46,7 +48,9 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class PlayerRow(msgspec.Struct, frozen=True):
-    """``steps``: of the member when the player was frozen, or now. ``score``: points of all its matches.
+    """Row of a player.
+
+    ``steps``: of the member when the player was frozen, or now. ``score``: points of all its matches.
     ``file``: whether its weights are on disk.
     """
 
@@ -102,7 +106,7 @@ class OpponentRow(msgspec.Struct, frozen=True):
 
 
 def status(record: Record, state: str) -> Status:
-    """The members of ``record``; ``state`` is that of the run."""
+    """Return the rows of the members of ``record``; ``state`` is that of the run."""
     last = {m.member: f"{m.what} {m.detail}".strip() for m in record.milestones if m.what != "joined"}
     payoff, stays = record.league.standings.payoff, record.league.standings.anchored()
     rows = []
@@ -244,15 +248,15 @@ def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
 
 
 def lineage(record: Record) -> tuple[Milestone, ...]:
-    """What happened to members, in order."""
+    """Return the milestones of members, in order."""
     return tuple(record.milestones)
 
 
 def tree(record: Record) -> list[str]:
     """Lines of frozen players and of copies, each below what it came from.
 
-    A line that begins there, because a member went on from an older or another's player, is set in and says
-    from which. A copy stands below the frozen player that the copied weights come from.
+    A line that starts there, because a member was reset to an older or another's player, is indented and
+    names that player. A copy stands below the frozen player that the copied weights come from.
     """
     state = {p.name: p for p in record.players}
     children, made = record.children(), record.frozen_at()
@@ -288,9 +292,9 @@ def tree(record: Record) -> list[str]:
 def _split(
     parent: PlayerState, children: Sequence[PlayerState], before: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """The child that goes on with the parent's line, and those that begin lines of their own.
+    """Return the child that continues the parent's line, and those that start lines of their own.
 
-    A member went on if it froze nothing between the parent and the child.
+    A member continued if it froze nothing between the parent and the child.
     """
     same = [c.name for c in children if c.member == parent.member and before.get(c.name) == parent.name]
     return same, [c.name for c in children if c.name not in same]

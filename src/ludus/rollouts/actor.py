@@ -14,7 +14,7 @@ Rows = npt.NDArray[np.int32]
 
 
 class ActInput(NamedTuple):
-    """What one policy decides from: ``N`` rows at one time step. Views of a slab where the rows adjoin."""
+    """Input of a decision: ``N`` rows at one time step. Views of a slab where the rows adjoin."""
 
     obs: Mapping[str, Array]  # name -> packed[N, ...]
     mask: Array  # uint8[N, A], 1 = legal
@@ -43,11 +43,13 @@ class Actor(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the weights that decide now."""
+        """Version of the weights that decide now."""
         ...
 
     @property
-    def memory_shape(self) -> tuple[int, ...] | None: ...
+    def memory_shape(self) -> tuple[int, ...] | None:
+        """Shape of a row's memory; None without one."""
+        ...
 
     def act(self, batch: ActInput) -> Decision:
         """Decides for every row of ``batch``.

@@ -13,10 +13,10 @@ CACHE = 64
 
 
 class Bank:
-    """Keeps at most ``cache`` networks, and those that play; it makes the others again when they play.
+    """At most ``cache`` networks, and those that play; the others must be put again before they play.
 
-    One thread calls it, between two slabs. ``seeds``: lane -> seed of its draws, whichever player it plays.
-    ``build`` makes a network that acts; :attr:`load` reads the weights of a player that is not there.
+    One thread calls it, between two slabs. ``seeds``: lane -> seed of its draws, independent of the player.
+    ``build`` makes a network that acts.
     """
 
     def __init__(
@@ -25,24 +25,31 @@ class Bank:
         build: Callable[[Weights], Network],
         cache: int = CACHE,
     ) -> None:
+        """Start without networks."""
         self._seeds, self._build, self._cache = dict(seeds), build, cache
-        self.load: Callable[[str], Weights] = _not_there
         self._networks: dict[str, tuple[Network, int]] = {}  # network and version, least recently used first
         self._actors: dict[int, LaneActor] = {}
         self._bound: dict[int, str] = {}
 
     def __contains__(self, player: str) -> bool:
+        """Return whether the network of ``player`` is kept."""
         return player in self._networks
 
     def __len__(self) -> int:
+        """Return the number of networks."""
         return len(self._networks)
 
     @property
     def lanes(self) -> tuple[int, ...]:
+        """All lanes, in rising order."""
         return tuple(sorted(self._seeds))
 
+    def seed_of(self, lane: int) -> int:
+        """Return the seed of a lane's draws."""
+        return self._seeds[lane]
+
     def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
-        """A player's network, without reading its weights.
+        """Build the network of ``player``, in place of an earlier one.
 
         Networks of ``keep`` are not dropped for it: they are about to play.
         """
@@ -51,47 +58,42 @@ class Bank:
         self._drop(keep)
 
     def idle(self, network: Network) -> dict[int, NetworkActor]:
-        """Actors of all lanes before the first ones are bound, on a network that is not theirs."""
+        """Return actors of all lanes before the first ones are bound, on a network that is not theirs."""
         return {lane: NetworkActor(network, seed) for lane, seed in self._seeds.items()}
 
     def follow(self, bound: Mapping[int, str]) -> dict[int, LaneActor]:
-        """The actors of lanes that play ``bound`` players: one for all lanes of an architecture.
+        """Return the actors of lanes that play ``bound`` players: one for all lanes of an architecture.
 
-        What :attr:`load` raises is raised, and nothing has changed. Raises ``KeyError`` for an unknown lane.
+        Raises ``KeyError`` for an unknown lane and for a player without a network; nothing has changed then.
         """
         if self._bound == bound and self._actors:
             return self._actors
-        loaded = {player: self._known(player) for player in dict.fromkeys(bound.values())}
-        alike: dict[str, dict[int, NetworkActor]] = {}
+        loaded = {player: self._network(player) for player in dict.fromkeys(bound.values())}
+        equal: dict[str, dict[int, NetworkActor]] = {}
         for lane, player in sorted(bound.items()):
             network, version = loaded[player]
             key = f"{network.spec.spec_hash} {network.precision} {network.architecture}"
-            alike.setdefault(key, {})[lane] = NetworkActor(network, self._seeds[lane], version)
+            equal.setdefault(key, {})[lane] = NetworkActor(network, self._seeds[lane], version)
         for player, entry in loaded.items():
             self._networks.pop(player, None)
             self._networks[player] = entry
         self._bound = dict(bound)
         self._actors = {}
-        for lanes in alike.values():
+        for lanes in equal.values():
             actor = LaneActor(lanes)
             self._actors.update(dict.fromkeys(lanes, actor))
         self._drop()
         return self._actors
 
-    def _known(self, player: str) -> tuple[Network, int]:
-        if player in self._networks:
-            return self._networks[player]
-        weights = self.load(player)
-        return self._build(weights), weights.meta.version
+    def _network(self, player: str) -> tuple[Network, int]:
+        if player not in self._networks:
+            raise KeyError(f"{player} was not put into the bank")
+        return self._networks[player]
 
     def _drop(self, keep: Collection[str] = ()) -> None:
-        """Forgets the least recently used ones above the limit, but those that play or are in ``keep``."""
+        """Drop the least recently used ones above the limit, but those that play or are in ``keep``."""
         needed = {*self._bound.values(), *keep}
         over = len(self._networks) - self._cache
         idle = [player for player in self._networks if player not in needed]
         for player in idle[: max(over, 0)]:
             del self._networks[player]
-
-
-def _not_there(player: str) -> Weights:
-    raise KeyError(f"{player} was not put into the bank, and nothing reads it from disk")

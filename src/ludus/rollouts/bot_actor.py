@@ -19,6 +19,7 @@ class BotActor:
     """
 
     def __init__(self, spec: GameSpec) -> None:
+        """Decide in the shapes of ``spec``."""
         self.version = 0
         self.memory_shape: tuple[int, ...] | None = None
         self._heads = len(spec.heads)

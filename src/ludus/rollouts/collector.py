@@ -40,6 +40,7 @@ class Collector:
         learned: Collection[int],
         shown: Collection[int] = (),
     ) -> None:
+        """Start with empty memory at time step 0."""
         self.pool, self.learned = pool, tuple(sorted(learned))
         self._counted = frozenset((*learned, *shown))
         self.time_step = 0
@@ -51,7 +52,7 @@ class Collector:
         self.set_actors(actors)
 
     def set_actors(self, actors: Mapping[int, Actor], fresh: Collection[int] = ()) -> None:
-        """Replaces who decides for each policy id, between slabs.
+        """Replace the actors of all policy ids, between slabs.
 
         Memory stays where its shape stays, except for the policy ids ``fresh``: these remember nothing.
         """
@@ -97,7 +98,7 @@ class Collector:
         return stats
 
     def state(self) -> dict[str, Array]:
-        """Arrays to store; :meth:`restore` takes them back."""
+        """Return arrays to store; :meth:`restore` sets them."""
         out: dict[str, Array] = {
             "time_step": np.array([self.time_step], np.int64),
             "last_policy": self._last_policy.copy(),
@@ -105,12 +106,12 @@ class Collector:
         out.update({f"memory.{policy}": memory.copy() for policy, memory in self._memory.items()})
         return out
 
-    def begin_at(self, time_step: int) -> None:
-        """Counts time steps from ``time_step`` on; nothing is remembered for any row."""
+    def start_at(self, time_step: int) -> None:
+        """Count time steps from ``time_step`` on; nothing is remembered for any row."""
         self.time_step = time_step
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Raises ``ValueError`` when the arrays do not fit this pool or these policies."""
+        """Set what :meth:`state` returned. Raises ``ValueError`` where it does not fit pool or policies."""
         expected = {"time_step", "last_policy", *(f"memory.{p}" for p in self._memory)}
         if set(state) != expected:
             raise ValueError(f"collector state has {sorted(state)}, expected {sorted(expected)}")
@@ -131,7 +132,7 @@ class Collector:
         self._ticks = self.pool.stats().ticks
 
     def _open(self, slab: Slab) -> None:
-        """What the core does not write and the last use of the slab left behind."""
+        """Clear the fields that the core does not write, and store the memory of learned rows."""
         slab.final_value[...] = 0.0
         slab.log_prob[...] = 0.0
         slab.value[...] = 0.0
@@ -159,7 +160,7 @@ class Collector:
         slab, t = batch.slab, batch.t
         missing = [p for p, r in batch.policy_rows.items() if len(r) and p not in self._actors]
         if missing:
-            raise RuntimeError(f"group {batch.group}: rows of policies {missing}, which nobody decides for")
+            raise RuntimeError(f"group {batch.group}: rows of policies {missing}, which no actor decides for")
         for actor, policies in self._groups:
             parts = [(p, r) for p in policies if (r := batch.policy_rows.get(p)) is not None and len(r)]
             if not parts:
@@ -200,7 +201,7 @@ class Collector:
         return memories[0] if len(memories) == 1 else np.concatenate(memories)
 
     def _remember(self, parts: list[PolicyRows], memory: Array) -> None:
-        """The inverse of :meth:`_remembered`, after a decision."""
+        """Store the memory of the rows of ``parts``, in the order of :meth:`_remembered`."""
         end = 0
         for policy, rows in parts:
             begin, end = end, end + len(rows)
@@ -244,7 +245,7 @@ class Collector:
 
 
 def as_index(rows: npt.NDArray[np.int32]) -> Index:
-    """A slice where rising ``rows`` are contiguous, so that indexing makes a view and not a copy."""
+    """Return a slice where rising ``rows`` are contiguous, so that indexing makes a view and not a copy."""
     if int(rows[-1]) - int(rows[0]) == len(rows) - 1:
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows

@@ -29,6 +29,7 @@ class LaneActor:
     """
 
     def __init__(self, lanes: Mapping[int, NetworkActor]) -> None:
+        """Stack the networks of ``lanes`` where they can be stacked."""
         self.lanes = dict(sorted(lanes.items()))
         self._place = {policy: i for i, policy in enumerate(self.lanes)}
         actors = list(self.lanes.values())
@@ -42,11 +43,12 @@ class LaneActor:
 
     @property
     def version(self) -> int:
-        """Of the first lane; a decision says whose version decided each row."""
+        """Version of the first lane; a decision holds the version of each row."""
         return self._first.version
 
     @property
     def memory_shape(self) -> tuple[int, ...] | None:
+        """Shape of a row's memory; None without one."""
         return self._first.memory_shape
 
     @torch.no_grad()
@@ -83,7 +85,7 @@ class LaneActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Raises ``TypeError``: a frozen network's values are not asked for, and rows have no lanes here."""
+        """Refuse to value rows, which have no lanes here. Raises ``TypeError``."""
         raise TypeError("lanes of frozen networks are not valued")
 
     def _one_by_one(self, batch: ActInput) -> Decision:

@@ -23,12 +23,14 @@ class NetworkActor:
     """
 
     def __init__(self, network: Network, seed: int, version: int = 0, greedy: bool = False) -> None:
+        """Act with ``network``, whose weights are of ``version``; ``greedy``: the likeliest action."""
         self.network, self.seed, self.greedy = network, seed, greedy
         self._version = version
         self._inputs = tuple(t.name for t in network.inputs)
 
     @property
     def version(self) -> int:
+        """Version of the network's weights."""
         return self._version
 
     @version.setter
@@ -37,6 +39,7 @@ class NetworkActor:
 
     @property
     def memory_shape(self) -> tuple[int, ...] | None:
+        """Shape of a row's memory; None without one."""
         return self.network.memory_shape
 
     @torch.no_grad()
@@ -80,6 +83,7 @@ class RandomActor:
     """Uniform among the legal choices of each head, and between the bounds of continuous ones."""
 
     def __init__(self, heads: Heads, seed: int) -> None:
+        """Draw among the legal choices of ``heads``."""
         self.heads, self.seed = heads, seed
         self.continuous = (False,) * len(heads.sizes)
         if isinstance(heads, MixedHeads):

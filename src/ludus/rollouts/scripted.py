@@ -31,7 +31,7 @@ from ludus.flow.slab import Array
 from ludus.games.names import UntypedBot, admit_bot
 from ludus.rollouts.actor import ActInput, Decision
 
-#: What a bot may answer: the label of a choice (or its number) where the game has one head, or one a head.
+#: Answer of a bot: the label of a choice (or its number) where the game has one head, or one a head.
 Answer = str | int | Mapping[str, str | int]
 
 
@@ -40,11 +40,12 @@ class BotError(ValueError):
 
 
 class Entity(NamedTuple):
-    """One row of an entity tensor. ``values``: every column by its label, scaled as the spec says."""
+    """One row of an entity tensor. ``values``: every column by its label, scaled by the spec."""
 
     values: dict[str, float]
 
     def __getitem__(self, label: str) -> float:  # type: ignore[override]
+        """Return the column ``label``."""
         return self.values[label]
 
     def has(self, label: str) -> bool:
@@ -53,13 +54,14 @@ class Entity(NamedTuple):
 
 
 class Scene:
-    """What one seat sees before one decision, by the names of the game's spec.
+    """View of one seat before one decision, by the names of the game's spec.
 
     ``numbers``: every element of the vectors with labels, ``numbers["money_500"]``. ``entities``: rows of the
     tensor ``units`` or another one with two axes. Both are made when they are first asked for.
     """
 
     def __init__(self, spec: GameSpec, obs: Mapping[str, Array], mask: Array) -> None:
+        """Name the elements of ``obs`` and ``mask`` of one row by ``spec``."""
         self.spec, self.obs, self.mask = spec, obs, mask
         self._entities: dict[str, list[Entity]] = {}
 
@@ -73,7 +75,7 @@ class Scene:
         return out
 
     def entities(self, tensor: str = "units") -> list[Entity]:
-        """The rows of a tensor ``[U, F]`` that are there; a row of zeros is not."""
+        """Return the rows of a tensor ``[U, F]`` that are not all zeros."""
         if tensor not in self._entities:
             t = self._tensor(tensor)
             rows = np.asarray(self.obs[tensor])
@@ -116,13 +118,16 @@ class Scene:
 class PythonBot(Protocol):
     """Decides for one seat of one match."""
 
-    def decide(self, scene: Scene) -> Answer: ...
+    def decide(self, scene: Scene) -> Answer:
+        """Choose an action."""
+        ...
 
 
 class ScriptedActor:
-    """Bots as an actor: one object of ``make`` for each row, made anew for every match."""
+    """Bots as an actor: one object of ``make`` for each row, built again for every match."""
 
     def __init__(self, make: Callable[[], PythonBot], spec: GameSpec) -> None:
+        """Start without matches."""
         self.make, self.spec = make, spec
         self.version = 0
         self.memory_shape: tuple[int, ...] | None = None
@@ -181,7 +186,7 @@ def _where(error: Exception) -> str:
 
 
 def load_bot(text: str) -> Callable[[], PythonBot]:
-    """The class that ``my_bot.py:Pikes`` names, or the only one with ``decide``. This runs the file.
+    """Return the class that ``my_bot.py:Pikes`` names, or the only one with ``decide``. This runs the file.
 
     Raises :class:`BotError`, also for a name that the user did not give (:mod:`ludus.games.names`).
     """

@@ -22,8 +22,8 @@ from ludus.rollouts.actor import ActInput, Decision
 class SearchActor:
     """One tree a row of the pool. ``log_prob`` is that of the move among the visits; no memory.
 
-    :attr:`forgets`: every search begins anew, and its draws depend on the actor's seed and the time step, not
-    on the searches before.
+    :attr:`forgets`: every search starts from scratch, and its draws depend on the actor's seed and the time
+    step, not on the searches before.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class SearchActor:
         seed: int,
         version: int = 0,
     ) -> None:
+        """Search with ``evaluator`` for the rows of ``pool``; ``text`` holds the settings."""
         name, native = searchable(pool.spec.name)
         self._pool, self.version, self.forgets = pool, version, False
         self.memory_shape: tuple[int, ...] | None = None
@@ -58,7 +59,7 @@ class SearchActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Asked for matches that were cut off, whose states are gone: zeros."""
+        """Return zeros: the states of matches that were cut off are gone."""
         return np.zeros(len(is_first), np.float32)
 
 
@@ -73,6 +74,7 @@ class PlannerActor:
         frame_skip: int,
         seed: int,
     ) -> None:
+        """Plan for the rows of ``pool``."""
         name, native = registry.find(pool.spec.name)
         self._pool, self._seed, self.version = pool, seed, 0
         self.memory_shape: tuple[int, ...] | None = None
@@ -93,5 +95,5 @@ class PlannerActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Asked for matches that were cut off, whose states are gone: zeros."""
+        """Return zeros: the states of matches that were cut off are gone."""
         return np.zeros(len(is_first), np.float32)

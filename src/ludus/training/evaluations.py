@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
 from ludus.storage import StorageError, read_jsonl
@@ -21,7 +21,7 @@ from ludus.training.stopping import Budget
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
 #: From the seed of random choices to a player with some weights.
-PlayerFactory = Callable[[int], Player]
+PlayerFactory = Callable[[int], MatchPlayer]
 
 
 class PlayOffEntrant(NamedTuple):
@@ -274,13 +274,13 @@ class Evaluations:
             playoff=playoff,
             initial=initial,
             uniform=uniform,
-            begins_with=self._begins_with() if initial else "",
+            initial_weights=self._initial_weights() if initial else "",
             player=self._context.evaluated,
         )
 
-    def _begins_with(self) -> str:
+    def _initial_weights(self) -> str:
         """Return the initial weights, as the preset named them when the run was started."""
-        return self._context.begins_with or run_settings(self._context.directory).preset.run.start
+        return self._context.initial_weights or run_settings(self._context.directory).preset.run.start
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Record the highest lower bound so far, which the target is compared with."""

@@ -77,7 +77,7 @@ class RunContext:
         #: In a league, the members that evaluations rate in turn; the best of them is the run's best.
         self.contenders: tuple[str, ...] = ("",)
         self.evaluated = ""  #: the member whose weights are evaluated now
-        self.begins_with = ""  #: in a league, the initial weights of this member; empty for random ones
+        self.initial_weights = ""  #: in a league, the initial weights of this member; empty for random ones
 
     def interrupted(self) -> bool:
         """Return whether the run should end as soon as it can be saved."""

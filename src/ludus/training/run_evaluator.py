@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
-from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
+from ludus.evaluation.play import UNIFORM, MatchPlayer, opponent, play_evaluation, scripted_player
+from ludus.evaluation.results import EvalResult, seat_of_plan
 from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import SEED_EVALUATION, derive_seed
@@ -73,7 +73,7 @@ class RunEvaluator:
 
     def rate(
         self,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int | None,
         number: int,
         matches: int,
@@ -95,7 +95,7 @@ class RunEvaluator:
 
     def _rate(
         self,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int | None,
         number: int,
         matches: int,
@@ -121,11 +121,10 @@ class RunEvaluator:
         finished(())
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
-            player = player_of(seed)
-            played = play_matches(
+            result, played = play_evaluation(
                 self.spec,
                 self.params,
-                player,
+                player_of(seed),
                 opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
                 msgspec.structs.replace(settings, seed=seed),
                 MatchHooks(self.should_stop, finished),
@@ -135,16 +134,7 @@ class RunEvaluator:
             if record:
                 self._recorded[name] = played
             self.log.matches([match_row(r, number, version) for r in played])
-            results.append(
-                summarise(
-                    played,
-                    player=player.name,
-                    against=name,
-                    game=self.spec.name,
-                    seed=seed,
-                    params=self.params,
-                )
-            )
+            results.append(result)
         return tuple(results)
 
     def keep_replays(self, folder: Path) -> list[str]:

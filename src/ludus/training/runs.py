@@ -165,8 +165,8 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
-        begun = resumed_start(preset, run, begins=checkpoint is None)
-        builder = _builder(resumed_teacher(begun, run), checkpoint)
+        started = resumed_start(preset, run, from_scratch=checkpoint is None)
+        builder = _builder(resumed_teacher(started, run), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(

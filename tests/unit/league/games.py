@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ludus.flow.league import Tally
 from ludus.league import config as cfg
-from ludus.league.events import Freeze, Frozen, GoOn, Ordered, Reset, Results
+from ludus.league.events import Freeze, Frozen, Ordered, Reset, ResetTo, Results
 from ludus.league.league import League
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ def disc(count: int) -> Floats:
 
 
 def exploitability(table: Floats, mixture: Floats) -> float:
-    """What the best answer gains against ``mixture``."""
+    """Return the gain of the best answer against ``mixture``."""
     return float((table @ mixture).max())
 
 
@@ -37,7 +37,7 @@ class Answers:
         self.table = table
         self.league = League(config, seed)
         self.policies: dict[str, int] = {"main": 0}
-        for event in self.league.founding():
+        for event in self.league.initial_events():
             for effect in self.league.apply(event):
                 if isinstance(effect, Freeze):
                     self._frozen(effect)
@@ -46,7 +46,7 @@ class Answers:
     def _frozen(self, effect: Freeze) -> None:
         self.policies[f"main:{effect.version}"] = self.policies["main"]
         for more in self.league.apply(Frozen("main", effect.version, effect.reason)):
-            if isinstance(more, GoOn):
+            if isinstance(more, ResetTo):
                 self.policies["main"] = self.policies.get(more.source, self.policies["main:0"])
                 self.league.apply(Reset("main", more.source))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ludus.flow.league import Tally
 from ludus.league import config as cfg
-from ludus.league import matchmaking
+from ludus.league import meeting
 from ludus.league.events import (
     Frozen,
     Results,
@@ -22,7 +22,7 @@ class Play:
         self.league = League(config, 7, {"algorithm.x": 1.0})
         self.round = dict.fromkeys((p.name for p in players), 0)
         self.effects: list[object] = []
-        for event in self.league.founding(bots):
+        for event in self.league.initial_events(bots):
             self.league.apply(event)
 
     def freeze(self, member: str, *versions: int) -> None:
@@ -42,7 +42,7 @@ class Play:
 
     def shares(self, member: str, rule: cfg.MeetRule) -> dict[str, float]:
         me = self.league.standings.members[member]
-        players, shares = matchmaking.distribution(rule, me, self.league.standings)
+        players, shares = meeting.distribution(rule, me, self.league.standings)
         found: dict[str, float] = {}
         for i, share in zip(players, shares, strict=True):
             name = self.league.standings.players[i].name

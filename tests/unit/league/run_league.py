@@ -1,4 +1,4 @@
-"""A run of a league without networks, to be killed and gone on with: python run_league.py JOURNAL ROUNDS.
+"""A run of a league without networks, to be killed and resumed: python run_league.py JOURNAL ROUNDS.
 
 It does what a trainer does: one transaction a round, what is pending first after a start.
 """
@@ -17,11 +17,11 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Mutate,
     Mutated,
     Ordered,
     Reset,
+    ResetTo,
     Results,
     to_row,
 )
@@ -49,7 +49,7 @@ class Run:
         self.league.replay(self.journal.rows())
         self.events: list[AnyEvent] = []
         if not self.league.number:
-            for event in self.league.founding(("simple",)):
+            for event in self.league.initial_events(("simple",)):
                 self.apply(event)
             self.commit()
         for effect in self.league.pending():
@@ -63,7 +63,7 @@ class Run:
         event: AnyEvent
         if isinstance(effect, Freeze):
             event = Frozen(effect.member, effect.version, effect.reason)
-        elif isinstance(effect, GoOn):
+        elif isinstance(effect, ResetTo):
             event = Reset(effect.member, effect.source)
         elif isinstance(effect, Copy):
             event = Copied(effect.member, effect.source, effect.hyper)
@@ -81,7 +81,7 @@ class Run:
         self.apply(Ordered(name, 20))
         for order in book.orders():
             luck = derive_seed(9, member.order, order.number) % 3 - 1
-            book.credit(order.number, (float(luck), float(-luck)), (0, 1))
+            book.attribute(order.number, (float(luck), float(-luck)), (0, 1))
         steps = member.steps + 10
         done = Results(name, member.rounds, steps, steps // 10, steps // 10, book.take())
         for effect in self.apply(done):

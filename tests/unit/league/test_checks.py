@@ -1,4 +1,4 @@
-"""Bad settings: each one line that says where, what and what was expected."""
+"""Bad settings: each one line with the place, the value and the expectation."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_one_entry_stands_for_several_members() -> None:
     assert differences(league(*written_out), league(replace(one, count=3))) == []
     changed = league(replace(one, count=3, share=1.0))
     assert differences(league(*written_out), changed) == [
-        "league.players.0.share differs: expected what the run began with"
+        "league.players.0.share differs: expected that of the run's start"
     ]
     fewer = differences(repeated, league(replace(one, count=2), MAIN, rest, population=cfg.SampleFactory()))
     assert fewer == [
@@ -116,18 +116,18 @@ def test_one_entry_stands_for_several_members() -> None:
             'players.0.meet.0.among = "manis": expected a group or a player of the league (did you mean main',
         ),
         (
-            league(MAIN, cfg.PlayerConfig("a", meet=(cfg.Latest(), cfg.Member(name="mian")))),
+            league(MAIN, cfg.PlayerConfig("a", meet=(cfg.Latest(), cfg.NamedMember(name="mian")))),
             'players.1.meet.1.name = "mian": expected a player of the league (did you mean main?)',
         ),
         (
-            league(cfg.PlayerConfig("a", meet=(cfg.Bot(name="simpel"),))),
+            league(cfg.PlayerConfig("a", meet=(cfg.NamedBot(name="simpel"),))),
             'meet.0.name = "simpel": expected a bot of the game (did you mean simple?)',
         ),
         (
-            league(cfg.PlayerConfig("a", meet=(cfg.Player(name="a:new"),))),
+            league(cfg.PlayerConfig("a", meet=(cfg.NamedPlayer(name="a:new"),))),
             "expected PLAYER:VERSION, as in a:0",
         ),
-        (league(cfg.PlayerConfig("a", meet=(cfg.Player(name="b:1"),))), "expected PLAYER:VERSION"),
+        (league(cfg.PlayerConfig("a", meet=(cfg.NamedPlayer(name="b:1"),))), "expected PLAYER:VERSION"),
         (
             league(cfg.PlayerConfig("a", freeze=cfg.Beats(min_steps=9, max_steps=3))),
             "freeze.max_steps = 3: expected 0 or at least min_steps, 9",
@@ -166,11 +166,11 @@ def test_one_entry_stands_for_several_members() -> None:
         (population(meet__pfsp__floor=RANGE), "meet.pfsp.floor: unknown setting"),
         (
             population(meet__elo__sigma=RANGE),
-            "members begin with meet.elo.sigma = 0.166667; expected a number from 1e-05 to 0.1, or start",
+            "members start with meet.elo.sigma = 0.166667; expected a number from 1e-05 to 0.1, or start",
         ),
         (
             population(algorithm__learning_rate=cfg.Tune(choices=(1e-2, 1e-4))),
-            "members begin with algorithm.learning_rate = 0.001; expected one of 0.01, 0.0001, or start",
+            "members start with algorithm.learning_rate = 0.001; expected one of 0.01, 0.0001, or start",
         ),
         (population(algorithm__learning_rate=cfg.Tune()), "learning_rate.high = 0: expected more than low"),
         (
@@ -224,7 +224,7 @@ def test_one_seat_has_no_win_rate() -> None:
     assert "expected return in a game of one seat" in problems(population(), around)[0]
 
 
-def test_one_seat_has_nobody_to_compare_returns_with() -> None:
+def test_one_seat_has_no_other_to_compare_returns_with() -> None:
     around = msgspec.structs.replace(AROUND, seats=1)
     chips = cfg.LeagueConfig((MAIN,), score="return", score_range=4.0)
     assert 'league.score = "return": expected outcome' in problems(chips, around)[0]
@@ -237,7 +237,7 @@ def test_a_resume_needs_the_same_league() -> None:
     assert differences(old, msgspec.structs.replace(old, cache=7, lanes=2)) == []
     assert "expected the players of the run, main, b" in differences(old, league(MAIN))[0]
     changed = league(MAIN, cfg.PlayerConfig("b", origin=cfg.Itself()))
-    assert differences(old, changed) == ["league.players.1.from differs: expected what the run began with"]
+    assert differences(old, changed) == ["league.players.1.from differs: expected that of the run's start"]
     assert differences(old, msgspec.structs.replace(old, rating_share=0.5)) != []
 
 

@@ -28,7 +28,7 @@ def test_the_mixture_of_the_frozen_becomes_hard_to_exploit(
     gains = []
     for number in range(60):
         run.period(number)
-        # What PSRO promises is its Nash mixture; fictitious play, the mean of its history.
+        # PSRO converges in its Nash mixture, fictitious play in the mean of its history.
         mixture = run.nash() if isinstance(meet[0], cfg.Psro) else run.uniform()
         gains.append(exploitability(table, mixture))
     assert gains[0] > 0.4

@@ -19,13 +19,13 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Ignored,
     Joined,
     Mutate,
     Mutated,
     Ordered,
     Reset,
+    ResetTo,
     Results,
     Retired,
     from_row,
@@ -59,7 +59,7 @@ DEFAULTS = {"algorithm.x": 1.0}
 
 
 class Events(RuleBasedStateMachine):
-    """A run as a trainer makes it, with reports that come twice, late, or of nobody."""
+    """A run as a trainer makes it, with reports that come twice, late, or of unknown players."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Events(RuleBasedStateMachine):
 
     @initialize()
     def found(self) -> None:
-        for event in self.league.founding(("simple",)):
+        for event in self.league.initial_events(("simple",)):
             for effect in self.apply(event):
                 self.carry_out(effect)
 
@@ -88,7 +88,7 @@ class Events(RuleBasedStateMachine):
         event: AnyEvent
         if isinstance(effect, Freeze):
             event = Frozen(effect.member, effect.version, effect.reason)
-        elif isinstance(effect, GoOn):
+        elif isinstance(effect, ResetTo):
             event = Reset(effect.member, effect.source)
         elif isinstance(effect, Copy):
             event = Copied(effect.member, effect.source, effect.hyper)
@@ -110,7 +110,7 @@ class Events(RuleBasedStateMachine):
         self.apply(Ordered(name, len(outcomes)))
         book.add(orders)
         for k, (order, outcome) in enumerate(zip(orders, outcomes, strict=True)):
-            book.credit(order.number, (outcome, -outcome), (k % 2, 1 - k % 2))
+            book.attribute(order.number, (outcome, -outcome), (k % 2, 1 - k % 2))
         tallies = book.take()
         assert sum(t.wins + t.draws + t.losses for t in tallies) == len(outcomes)
         self.steps[name] += 100
@@ -155,15 +155,15 @@ class Events(RuleBasedStateMachine):
         assert [type(e) for e in effects] == [Ignored]
         assert sum(self.league.ignored.values()) > before
 
-    @rule(name=st.sampled_from(("nobody", "main:999", "simple")))
-    def report_of_nobody(self, name: str) -> None:
+    @rule(name=st.sampled_from(("unknown", "main:999", "simple")))
+    def report_of_an_unknown_player(self, name: str) -> None:
         events: list[AnyEvent] = [
             Results(name, 0, 1, 1, 1, (Tally(name, "simple", 0, "bot", 1, 0, 0),)),
             Frozen(name, 3),
             Reset(name, "seed"),
             Copied(name, "main", {}),
             Reset("main", "main:999"),
-            Copied("main", "nobody", {}),
+            Copied("main", "unknown", {}),
             Retired("main"),
         ]
         for event in events:
@@ -171,8 +171,8 @@ class Events(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def lose_a_file(self, data: st.DataObject) -> None:
-        gone = [p.name for p in self.league.standings.players if p.kind == "frozen"]
-        name = data.draw(st.sampled_from(gone))
+        frozen = [p.name for p in self.league.standings.players if p.kind == "frozen"]
+        name = data.draw(st.sampled_from(frozen))
         self.apply(Retired(name))
         for member in MEMBERS:
             assert all(name not in order.players for order in self.league.draw(member, 5))

@@ -31,9 +31,9 @@ COMMANDS = [
 
 #: Settings of every rule of a section, explained outside of its table.
 ANYWHERE = {
-    "Whom to meet": {"weight"},
+    "Opponents": {"weight"},
     "When to freeze": set[str](),
-    "From what to go on": {"only_after_timeout"},
+    "Weights to continue from": {"only_after_timeout"},
     "Populations": set[str](),
 }
 
@@ -56,9 +56,9 @@ def test_settings_are_valid(text: str) -> None:
 @pytest.mark.parametrize(
     ("title", "rules"),
     [
-        ("Whom to meet", cfg.AnyMeet),
+        ("Opponents", cfg.AnyMeet),
         ("When to freeze", cfg.AnyFreeze),
-        ("From what to go on", cfg.AnyOrigin),
+        ("Weights to continue from", cfg.AnyOrigin),
         ("Populations", cfg.AnyPopulation),
     ],
 )
@@ -80,7 +80,7 @@ def test_every_role_weighting_and_group_is_explained() -> None:
     roles = section("Roles")
     assert set(re.findall(r"^\| `(\w+)` \|", roles, re.MULTILINE)) == ROLES.keys()
     for name in (*get_args(cfg.Weighting), "all", "mains", "exploiters", "bots"):
-        assert f"`{name}`" in section("Whom to meet")
+        assert f"`{name}`" in section("Opponents")
 
 
 def test_what_other_leagues_have_has_its_place() -> None:

@@ -55,7 +55,7 @@ def test_tables_of_known_size_are_never_copied(rows: list[JournalRow]) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-def test_the_journal_of_a_run_says_how_many_players_there_are(tmp_path: Path) -> None:
+def test_the_journal_of_a_run_holds_the_number_of_players(tmp_path: Path) -> None:
     run = recorded_run(tmp_path / "run", list(events(100)))
     with Journal.read(run.league) as journal:
         assert journal.count(*MAKE_PLAYERS) == 102

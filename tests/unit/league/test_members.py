@@ -1,4 +1,4 @@
-"""When members freeze, from what they go on, and what populations do: values worked out by hand."""
+"""Freezes, the weights that members continue from, and populations: values worked out by hand."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Joined,
     Mutate,
     Reset,
+    ResetTo,
     Retired,
 )
 from ludus.league.standings import Stream
 from tests.unit.league.play import EXPLOITER, MAIN, Play
 
-# --- when to freeze, from what to go on ----------------------------------------------------------
+# --- freezes, and weights to continue from --------------------------------------------------------
 
 
 def test_periods_and_updates() -> None:
@@ -59,7 +59,7 @@ def test_everyone_is_met_often_enough_before_it_counts_as_beaten() -> None:
     assert play.result("a", "a:2", 1, 0, steps=40, version=5) == [Freeze("a", 5, "beats")]
 
 
-def test_a_frozen_player_begins_with_the_elo_of_its_member() -> None:
+def test_a_frozen_player_starts_with_the_elo_of_its_member() -> None:
     play = Play(MAIN, elo_k=10.0)
     play.result("main", "simple", 30, 0)
     elo = play.league.standings.players[0].elo
@@ -70,7 +70,7 @@ def test_a_frozen_player_begins_with_the_elo_of_its_member() -> None:
     assert play.league.standings.players[frozen].elo == elo
 
 
-def test_the_lineage_of_a_copy_goes_on_from_the_parent_of_its_source() -> None:
+def test_the_lineage_of_a_copy_continues_from_the_parent_of_its_source() -> None:
     play = Play(cfg.PlayerConfig("p0", "population"), cfg.PlayerConfig("p1", "population"))
     play.freeze("p0", 5)
     play.freeze("p1", 6)
@@ -100,20 +100,20 @@ def test_back_to_the_seed_with_a_probability(probability: float, low: int, high:
     # A probability of 0 is not "no probability" (TLeague: coin_toss or random()).
     rule = cfg.Seed(probability=probability)
     play = Play(MAIN, cfg.PlayerConfig("ex", "league_exploiter", origin=rule))
-    jumps = 0
+    resets = 0
     for version in range(1, 201):
         for effect in play.league.apply(Frozen("ex", version, "beats")):
-            jumps += effect == GoOn("ex", "seed")
+            resets += effect == ResetTo("ex", "seed")
             play.league.apply(Reset("ex", "seed"))
-    assert low <= jumps <= high
+    assert low <= resets <= high
 
 
 def test_after_a_reset_old_matches_do_not_count() -> None:
     play = Play(MAIN, EXPLOITER)
     play.result("ex", "main", 90, 8)
     play.freeze("ex", 5)
-    assert play.effects == [GoOn("ex", "seed")]
-    assert play.league.pending() == [GoOn("ex", "seed")]
+    assert play.effects == [ResetTo("ex", "seed")]
+    assert play.league.pending() == [ResetTo("ex", "seed")]
     play.league.apply(Reset("ex", "seed"))
     assert play.league.pending() == []
     payoff, find = play.league.standings.payoff, play.league.standings.find
@@ -126,7 +126,7 @@ def test_after_a_reset_old_matches_do_not_count() -> None:
 
 
 def sources(rule: cfg.AnyOrigin, reason: str = "timeout") -> str:
-    """Of an exploiter whose copies a main beats at rates of .2, .6 and .9."""
+    """Reset an exploiter whose copies a main beats at rates of .2, .6 and .9."""
     play = Play(MAIN, EXPLOITER)
     play.freeze("ex", 1, 2, 3)
     for version, wins in ((1, 1), (2, 5), (3, 8)):
@@ -151,10 +151,10 @@ def test_cycling_through_leaves() -> None:
     found = []
     for version in range(1, 6):
         play.freeze("ex", version)
-        jump = play.effects[0]
-        assert isinstance(jump, GoOn)
-        found.append(jump.source)
-        play.league.apply(Reset("ex", jump.source))
+        reset = play.effects[0]
+        assert isinstance(reset, ResetTo)
+        found.append(reset.source)
+        play.league.apply(Reset("ex", reset.source))
     # A second leaf from the seed; then always the leaf that waited longest.
     assert found == ["seed", "ex:1", "ex:2", "ex:3", "ex:4"]
 
@@ -162,9 +162,9 @@ def test_cycling_through_leaves() -> None:
 def test_a_frozen_file_that_is_gone_while_it_is_to_be_loaded() -> None:
     play = Play(MAIN, cfg.PlayerConfig("ex", "evolutionary_exploiter", origin=cfg.Best()))
     play.freeze("ex", 1)
-    assert play.league.pending() == [GoOn("ex", "ex:1")]
+    assert play.league.pending() == [ResetTo("ex", "ex:1")]
     play.league.apply(Retired("ex:1"))
-    assert play.league.pending() == [GoOn("ex", "seed")]
+    assert play.league.pending() == [ResetTo("ex", "seed")]
 
 
 def test_the_member_furthest_behind_its_share_plays() -> None:
@@ -248,7 +248,7 @@ def test_diversity() -> None:
     play.result("p0", "p1", 98, 0)
     play.result("p1", "p2", 98, 0)
     play.result("p0", "p2", 49, 49)
-    (copy,) = play.result("p2", steps=10)  # it beats nobody
+    (copy,) = play.result("p2", steps=10)  # it beats no one
     assert isinstance(copy, Copy)
     assert copy.source in ("p0", "p1")
     assert play.result("p0", steps=10) == []
@@ -292,7 +292,7 @@ def test_tuned_settings_of_the_members_own_rules() -> None:
         cfg.PlayerConfig(f"p{k}", "population", freeze=cfg.Period(steps=100), tune=tune) for k in range(2)
     ]
     play = Play(*players, population=cfg.Ftw())
-    joined = play.league.founding()[0]
+    joined = play.league.initial_events()[0]
     assert isinstance(joined, Joined)
     assert joined.hyper == {"freeze.steps": 100.0, "meet.elo.sigma": pytest.approx(1 / 6)}
     play.league.standings.members["p0"].hyper["freeze.steps"] = 20.0

@@ -1,4 +1,4 @@
-"""What the journal says for people: numbers of a small league by hand, and agreement with the live state."""
+"""Records for people: numbers of a small league by hand, and agreement with the live state."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_payoff_by_hand(record: Record) -> None:
     assert hardest[-1].tags == {"bot": 40}
 
 
-def test_rates_fade_as_the_run_says(tmp_path: Path) -> None:
+def test_rates_fade_by_the_decay_of_the_run(tmp_path: Path) -> None:
     run = recorded_run(tmp_path / "run")
     assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(0.736, abs=0.001)
     run.config.write_text("[league]\ndecay = 0.5\n")
@@ -74,7 +74,7 @@ def test_rates_fade_as_the_run_says(tmp_path: Path) -> None:
         read_record(run)
 
 
-def test_lineage_begins_lines_of_their_own(record: Record) -> None:
+def test_lineage_starts_lines_of_their_own(record: Record) -> None:
     lines = tree(record)
     assert [line.split("  ")[0] for line in lines] == ["main:0", "main:100", "ex:50", "p0 copied p1"]
     more = [*EVENTS, Results("ex", 1, 900, 90, 90), Frozen("ex", 90, "beats")]
@@ -83,7 +83,7 @@ def test_lineage_begins_lines_of_their_own(record: Record) -> None:
     assert any(line.startswith("ex:90") for line in tree(grown))
 
 
-def test_a_member_that_began_anew_has_a_line_of_its_own() -> None:
+def test_a_member_that_was_reset_to_its_seed_has_a_line_of_its_own() -> None:
     events: list[AnyEvent] = [
         Joined("ex", "learner", "fsp"),
         Frozen("ex", 0),
@@ -134,7 +134,7 @@ def test_ratings_are_anchored_and_ordered(record: Record) -> None:
         strengths(record, {"main:1": 0.0})
 
 
-def test_skill_says_how_often_one_wins() -> None:
+def test_skill_gives_the_probability_to_win() -> None:
     events: list[AnyEvent] = [
         Joined("main", "learner", "main"),
         Joined("random", "bot"),
@@ -175,7 +175,7 @@ def test_a_skill_that_is_known_may_change_after_a_freeze() -> None:
 
 
 def test_pairs_that_never_met_count_as_their_ratings_expect() -> None:
-    """main:2 beats main:1, which beats random: nobody needs random in a mixture that is not beaten."""
+    """main:2 beats main:1, which beats random: random has no share in a mixture that is not beaten."""
     events: list[AnyEvent] = [
         Joined("main", "learner", "main"),
         Joined("random", "bot"),

@@ -1,11 +1,11 @@
-"""Each role as a whole: whom it meets, when it is frozen, from what it goes on."""
+"""Each role as a whole: its opponents, its freezes, the weights that it continues from."""
 
 from __future__ import annotations
 
 import pytest
 
 from ludus.league import config as cfg
-from ludus.league.events import Freeze, Frozen, GoOn, Reason, Reset
+from ludus.league.events import Freeze, Frozen, Reason, Reset, ResetTo
 from ludus.league.roles import ROLES, choices_of
 from tests.unit.league.play import Play
 
@@ -73,7 +73,7 @@ def test_every_role_is_tested_here() -> None:
 
 
 def test_weightings_of_the_roles() -> None:
-    """League exploiters do not shun whom they beat seldom: min(1/2, 1 - x), a main's are (1 - x)^2."""
+    """League exploiters meet players that they beat seldom too: min(1/2, 1 - x), a main's are (1 - x)^2."""
     capped, squared = play_of("league_exploiter"), play_of("main")
     assert capped.met("me", DRAWS)["main:1"] == pytest.approx(0.5 / 0.7, abs=NEAR)  # .5 and .2
     met = [o.players[1] for o in squared.league.draw("me", DRAWS) if o.tags == ("pfsp",)]
@@ -102,7 +102,7 @@ def test_roles_frozen_each_period(role: str) -> None:
     play = play_of(role)
     assert play.result("me", steps=999_999, version=3) == []
     assert play.result("me", steps=1_000_000, version=4) == [Freeze("me", 4, "period")]
-    assert after_freeze(play, "period", 4) == []  # goes on from itself
+    assert after_freeze(play, "period", 4) == []  # continues from itself
 
 
 @pytest.mark.parametrize("role", ["self_play", "population"])
@@ -141,11 +141,11 @@ def test_exploiters_are_frozen_once_they_beat_the_live_main(role: str) -> None:
         ("main_exploiter", "seed", "seed"),  # ME: back to the root
         ("specific_exploiter", "seed", "seed"),  # SE
         ("evolutionary_exploiter", "", "me:5"),  # EE: the strongest of its kind, after a timeout alone
-        ("adaptive_exploiter", "me:6", "me:6"),  # AEE: whom a main beats at a rate in .5 to .8
+        ("adaptive_exploiter", "me:6", "me:6"),  # AEE: the one that a main beats at a rate in .5 to .8
         ("cyclic_exploiter", "seed", "seed"),  # CE: a third line, of three
     ],
 )
-def test_from_what_exploiters_go_on(role: str, beaten: str, timeout: str) -> None:
+def test_exploiters_continue_from_the_weights_of_their_rule(role: str, beaten: str, timeout: str) -> None:
     for reason, source in (("beats", beaten), ("timeout", timeout)):
         play = play_of(role)
         for version, wins in ((5, 10), (6, 60), (7, 90)):  # me:5 is the one that the main beats least
@@ -156,16 +156,16 @@ def test_from_what_exploiters_go_on(role: str, beaten: str, timeout: str) -> Non
             play = play_of(role)
             play.league.apply(Frozen("me", 5))
             play.league.apply(Reset("me", "seed"))
-        assert after_freeze(play, reason) == ([GoOn("me", source)] if source else [])  # type: ignore[arg-type]
+        assert after_freeze(play, reason) == ([ResetTo("me", source)] if source else [])  # type: ignore[arg-type]
 
 
-def test_a_quarter_of_league_exploiters_begins_anew() -> None:
+def test_a_quarter_of_league_exploiters_is_reset() -> None:
     play = play_of("league_exploiter")
-    jumps = 0
+    resets = 0
     for version in range(1, 401):
-        jumps += after_freeze(play, "beats", version) == [GoOn("me", "seed")]
+        resets += after_freeze(play, "beats", version) == [ResetTo("me", "seed")]
         play.league.apply(Reset("me", "seed"))
-    assert 70 <= jumps <= 130
+    assert 70 <= resets <= 130
 
 
 def test_sigma_of_a_member_decides_how_far_it_looks() -> None:

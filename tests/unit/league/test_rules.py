@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from ludus.league import config as cfg
-from ludus.league import matchmaking
+from ludus.league import meeting
 from ludus.league.events import (
     Ordered,
     Retired,
 )
 from ludus.league.orders import OrderBook
 from ludus.league.payoff import Floats, Indices, Payoff
-from ludus.league.standings import MemberState, Standings
+from ludus.league.standings import MemberStanding, Standings
 from tests.unit.league.play import EXPLOITER, MAIN, Play
 
 X = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
@@ -33,12 +33,12 @@ X = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
 )
 def test_weightings(weighting: str, weights: list[float]) -> None:
     expected = np.array(weights) / np.sum(weights)
-    np.testing.assert_allclose(matchmaking.prioritised(X, weighting, 0.1), expected)
+    np.testing.assert_allclose(meeting.prioritised(X, weighting, 0.1), expected)
 
 
 def test_where_all_weights_vanish_all_are_alike() -> None:
-    np.testing.assert_allclose(matchmaking.prioritised(np.ones(4), "squared"), 0.25)
-    assert len(matchmaking.prioritised(np.zeros(0), "squared")) == 0
+    np.testing.assert_allclose(meeting.prioritised(np.ones(4), "squared"), 0.25)
+    assert len(meeting.prioritised(np.zeros(0), "squared")) == 0
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_where_all_weights_vanish_all_are_alike() -> None:
     [([], 0), ([0.4], 0), ([0.9, 0.8, 0.7], 0), ([0.5, 0.9, 0.7], 2), ([0.9, 0.5, 0.6], 3), ([0.5, 0.5], 0)],
 )
 def test_monotonic_suffix(rates: list[float], left: int) -> None:
-    assert matchmaking.without_monotonic_suffix(np.array(rates)) == left
+    assert meeting.without_monotonic_suffix(np.array(rates)) == left
 
 
 # --- payoff --------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_a_player_that_changed_keeps_no_matches() -> None:
     assert payoff.total() == 35
 
 
-# --- whom to meet --------------------------------------------------------------------------------
+# --- opponents -----------------------------------------------------------------------------------
 
 
 def league_of_three() -> Play:
@@ -141,12 +141,12 @@ def test_pfsp_fsp_and_uniform() -> None:
 def test_named_players() -> None:
     play = league_of_three()
     assert play.shares("main", cfg.Latest()) == {"main": 1.0}
-    assert play.shares("main", cfg.Member(name="ex")) == {"ex": 1.0}
-    assert play.shares("main", cfg.Player(name="main:1")) == {"main:1": 1.0}
-    assert play.shares("main", cfg.Bot(name="simple")) == {"simple": 1.0}
-    assert play.shares("main", cfg.Player(name="main:9")) == {}
+    assert play.shares("main", cfg.NamedMember(name="ex")) == {"ex": 1.0}
+    assert play.shares("main", cfg.NamedPlayer(name="main:1")) == {"main:1": 1.0}
+    assert play.shares("main", cfg.NamedBot(name="simple")) == {"simple": 1.0}
+    assert play.shares("main", cfg.NamedPlayer(name="main:9")) == {}
     play.league.apply(Retired("main:1"))
-    assert play.shares("main", cfg.Player(name="main:1")) == {}
+    assert play.shares("main", cfg.NamedPlayer(name="main:1")) == {}
 
 
 def test_the_main_or_its_past() -> None:
@@ -193,10 +193,10 @@ def test_exploiters_that_beat_the_main_are_met_by_the_square_of_their_rate() -> 
     assert shares == pytest.approx({"ex:1": 0.64 / 0.8, "ex:2": 0.16 / 0.8})
 
 
-def test_a_rule_that_finds_nobody_leaves_its_matches_to_the_next() -> None:
+def test_a_rule_that_finds_no_one_leaves_its_matches_to_the_next() -> None:
     meet = (cfg.Pfsp(weight=0.5), cfg.Verification(weight=0.15), cfg.Main(weight=0.35))
     play = Play(cfg.PlayerConfig("main", "main", meet=meet, freeze=cfg.Never()), EXPLOITER)
-    assert play.met("main", 50) == {"main": 1.0}  # nobody is frozen yet
+    assert play.met("main", 50) == {"main": 1.0}  # no one is frozen yet
     play.freeze("main", 1)
     met = play.met("main", 6000)  # nothing to verify: .5 PFSP, .5 itself
     assert met["main:1"] == pytest.approx(0.5, abs=0.03)
@@ -254,7 +254,7 @@ def test_psro_draws_from_the_nash_mixture() -> None:
         play.result("main", f"main:{b}", 80, 20, player=f"main:{a}", tag="rating")
     play.freeze("main", 4)
     play.result("main", "main:4", 100, 0, player="main:1", tag="rating")
-    play.freeze("main", 5)  # the mixture is made anew at a freeze
+    play.freeze("main", 5)  # the mixture is solved again at a freeze
     play.league.apply(Retired("main:5"))
     shares = play.shares("main", cfg.Psro())
     assert all(name.startswith("main:") for name in shares)
@@ -274,7 +274,7 @@ def test_the_newest_players_alone_are_in_the_mixture(solver: str) -> None:
 
 
 def test_each_seat_draws_on_its_own() -> None:
-    """TLeague gave all seats one opponent, where its paper says seven."""
+    """TLeague gave all seats one opponent, where its paper has seven."""
     play = Play(cfg.PlayerConfig("main", "fsp", freeze=cfg.Never()))
     play.freeze("main", *range(1, 30))
     orders = play.league.draw("main", 50, teams=8)
@@ -317,21 +317,21 @@ def test_the_less_a_pair_met_the_likelier_it_is_drawn() -> None:
 
 
 def test_two_bots_do_not_rate_each_other() -> None:
-    """Their matches wait for nobody: one slot would play hundreds of them a round."""
+    """Their matches wait for no decision: one slot would play hundreds of them a round."""
     play = Play(MAIN, rating_share=1.0, bots=("simple", "noop", "random"))
-    assert {o.players for o in play.league.draw("main", 50)} == {("main", "main")}  # nobody is frozen
+    assert {o.players for o in play.league.draw("main", 50)} == {("main", "main")}  # no one is frozen
     play.freeze("main", 1)
     pairs = {frozenset(o.players) for o in play.league.draw("main", 300)}
     assert pairs == {frozenset(("main:1", bot)) for bot in ("simple", "noop", "random")}
 
 
-def test_matches_are_credited_to_those_who_played_them() -> None:
+def test_results_belong_to_those_who_played() -> None:
     play = league_of_three()
     orders = play.league.draw("ex", 50, teams=3)
     book = OrderBook(orders[:2])
-    book.credit(0, (-1.0, 1.0, -1.0), (2, 0, 1))  # the first team sat at seat 1 and won
-    book.credit(1, (0.0, -1.0, 1.0), (0, 1, 2))
-    book.credit(7, (1.0, -1.0, -1.0), (0, 1, 2))  # an order that is not in the book
+    book.attribute(0, (-1.0, 1.0, -1.0), (2, 0, 1))  # the first team sat at seat 1 and won
+    book.attribute(1, (0.0, -1.0, 1.0), (0, 1, 2))
+    book.attribute(7, (1.0, -1.0, -1.0), (0, 1, 2))  # an order that is not in the book
     assert book.unknown == 1
     tallies = book.take()
     assert sum(t.wins + t.draws + t.losses for t in tallies) == 4
@@ -339,10 +339,10 @@ def test_matches_are_credited_to_those_who_played_them() -> None:
     assert {t.player for t in tallies} == {"ex"}
     assert {t.seat for t in tallies} == {0, 1}
     assert book.take() == ()
-    book.credit(0, (-1.0, 1.0, -1.0), (2, 0, 1), matches=5)
+    book.attribute(0, (-1.0, 1.0, -1.0), (2, 0, 1), matches=5)
     tallies = book.take()
     assert sum(t.wins for t in tallies) == sum(t.wins + t.draws + t.losses for t in tallies) == 10
-    book.credit(7, (1.0, -1.0, -1.0), (0, 1, 2), matches=5)
+    book.attribute(7, (1.0, -1.0, -1.0), (0, 1, 2), matches=5)
     assert book.unknown == 6
     book.keep({1})
     assert [o.number for o in book.orders()] == [1]
@@ -358,13 +358,13 @@ def test_results_of_others_are_not_the_members() -> None:
 
 
 def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What makes a draw among thousands of players cheap (benchmarks/throughput/league.py measures it)."""
+    """A draw among thousands of players is cheap (benchmarks/throughput/league.py measures it)."""
     play = Play(cfg.PlayerConfig("main", "pfsp", freeze=cfg.Never()))
     play.freeze("main", 1, 2, 3)
     made: list[cfg.MeetRule] = []
-    original = matchmaking.distribution
+    original = meeting.distribution
 
-    def counted(rule: cfg.MeetRule, me: MemberState, standings: Standings) -> tuple[Indices, Floats]:
+    def counted(rule: cfg.MeetRule, me: MemberStanding, standings: Standings) -> tuple[Indices, Floats]:
         made.append(rule)
         return original(rule, me, standings)
 
@@ -380,12 +380,12 @@ def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytes
 
 @pytest.mark.parametrize(("lead", "rate"), [(4.0, 1.0), (1.0, 0.625), (0.0, 0.5), (-2.0, 0.25), (-4.0, 0.0)])
 def test_a_score_by_return_is_the_mean_lead(lead: float, rate: float) -> None:
-    """Kuhn poker: a lead of 4 chips is the most. Equal matches count alike, whenever they are counted."""
+    """Kuhn poker: a lead of 4 chips is the most. Equal matches count the same at any time."""
     order = league_of_three().league.draw("main", 1)[0]
     books = [OrderBook([order]), OrderBook([order])]
     for book in books:
         for seed in range(4000):
-            book.credit(order.number, (lead / 2, -lead / 2), (0, 1), score_range=4.0, seed=seed)
+            book.attribute(order.number, (lead / 2, -lead / 2), (0, 1), score_range=4.0, seed=seed)
     tallies = [book.take() for book in books]
     assert tallies[0] == tallies[1]
     (tally,) = tallies[0]
@@ -398,6 +398,6 @@ def test_winning_small_and_losing_large_is_no_win_by_return() -> None:
     book = OrderBook([order])
     for seed in range(3000):  # two of three matches are won by one chip each, one is lost by thirteen each
         lead = -26.0 if seed % 3 == 0 else 2.0
-        book.credit(order.number, (lead / 2, -lead / 2), (0, 1), score_range=26.0, seed=seed)
+        book.attribute(order.number, (lead / 2, -lead / 2), (0, 1), score_range=26.0, seed=seed)
     (tally,) = book.take()
     assert tally.wins / 3000 == pytest.approx(0.5 + (2 * 2 - 26) / 3 / 52, abs=0.03)

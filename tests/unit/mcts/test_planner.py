@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.evaluation.play import Player, plan_player, play_evaluation
+from ludus.evaluation.play import MatchPlayer, plan_player, play_evaluation
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.flow.pool_options import PoolOptions
@@ -55,7 +55,7 @@ def test_a_win_in_one_is_found() -> None:
     spec = game_spec("tic_tac_toe")
     player = plan_player("plan:4x60,opponent=random,explore=1", spec, {}, 3)
     result, played = play_evaluation(
-        spec, {}, player, Player("random", bot="random"), MatchSettings(matches=20, seed=2)
+        spec, {}, player, MatchPlayer("random", bot="random"), MatchSettings(matches=20, seed=2)
     )
     assert result.counts[0] >= 15
     assert all(not r.error for r in played)

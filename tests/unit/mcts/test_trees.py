@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.evaluation.play import Player, play_evaluation, rollout_player
+from ludus.evaluation.play import MatchPlayer, play_evaluation, rollout_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
@@ -109,7 +109,7 @@ def test_games_that_cannot_be_searched_are_refused() -> None:
     with pytest.raises(ValueError, match="evaluator 'netwrk'"):
         Trees(GAME, evaluator="netwrk")
     spec = game_spec("minirts")
-    bot = Player("simple", bot="simple")
+    bot = MatchPlayer("simple", bot="simple")
     with pytest.raises(ConfigError, match="at the same time"):
         play_evaluation(
             spec, {}, rollout_player("mcts:10", spec, {}, 1), bot, MatchSettings(matches=2, seed=1)
@@ -142,7 +142,7 @@ def test_a_search_beats_chance_and_keeps_its_tree_between_its_moves() -> None:
     spec = game_spec(GAME)
     player = rollout_player("mcts:60", spec, {}, 5)
     result, played = play_evaluation(
-        spec, {}, player, Player("random", bot="random"), MatchSettings(matches=20, seed=2)
+        spec, {}, player, MatchPlayer("random", bot="random"), MatchSettings(matches=20, seed=2)
     )
     assert result.counts[0] >= 18
     assert all(not r.error for r in played)

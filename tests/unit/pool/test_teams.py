@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.evaluation.play import Player, play_matches, scripted_player
+from ludus.evaluation.play import MatchPlayer, play_matches, scripted_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
@@ -111,7 +111,7 @@ def test_dead_agents_receive_their_teams_reward() -> None:
 
 def test_evaluation_gives_a_player_its_whole_team() -> None:
     game = spec("pommerman", TEAM)
-    simple, noop = scripted_player("simple", game, 1), Player("still", bot="noop")
+    simple, noop = scripted_player("simple", game, 1), MatchPlayer("still", bot="noop")
     results = play_matches(
         game, {**TEAM, "max_steps": "300"}, simple, noop, MatchSettings(matches=12, seed=4)
     )

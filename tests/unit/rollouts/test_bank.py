@@ -1,4 +1,4 @@
-"""The bank keeps so many networks, loads the others again, and makes one actor of each architecture."""
+"""The bank keeps so many networks, drops the others, and makes one actor of each architecture."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ludus.flow import Weights, WeightsMeta
 from ludus.games import spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.protocol import Network
 from ludus.policies.weights import build_policy
 from ludus.rollouts.bank import Bank
+from ludus.rollouts.lane_actor import LaneActor
 
 GAME = spec("tic_tac_toe")
 SMALL, OTHER = EncoderConfig(dense=(8,), hidden=(8,)), EncoderConfig(dense=(8,), hidden=(6,))
@@ -29,32 +29,29 @@ def frozen(version: int, config: EncoderConfig = SMALL) -> Weights:
 
 
 class Disk:
-    """Weights by player, and what was asked for."""
+    """Weights by player, and the players that were put into a bank."""
 
     def __init__(self, versions: Sequence[int]) -> None:
         self.weights = {f"main:{v}": frozen(v) for v in versions}
         self.loads: list[str] = []
-        self.builds = 0
 
-    def load(self, player: str) -> Weights:
-        self.loads.append(player)
-        return self.weights[player]
+    def follow(self, bank: Bank, bound: dict[int, str]) -> dict[int, LaneActor]:
+        """Puts the players that are missing, as a seating does."""
+        for player in dict.fromkeys(bound.values()):
+            if player not in bank:
+                self.loads.append(player)
+                bank.put(player, self.weights[player], keep=tuple(bound.values()))
+        return bank.follow(bound)
 
-    def build(self, weights: Weights) -> Network:
-        self.builds += 1
-        return build_policy(weights)
 
-
-def bank(disk: Disk, cache: int, lanes: int = 3) -> Bank:
-    made = Bank({lane: 40 + lane for lane in range(1, lanes + 1)}, disk.build, cache)
-    made.load = disk.load
-    return made
+def make_bank(cache: int, lanes: int = 3) -> Bank:
+    return Bank({lane: 40 + lane for lane in range(1, lanes + 1)}, build_policy, cache)
 
 
 def test_lanes_play_the_weights_of_their_players() -> None:
     disk = Disk([5, 6])
-    made = bank(disk, 8)
-    actors = made.follow({1: "main:5", 2: "main:6", 3: "main:5"})
+    made = make_bank(8)
+    actors = disk.follow(made, {1: "main:5", 2: "main:6", 3: "main:5"})
     assert set(map(id, actors.values())) == {id(actors[1])}
     lanes = actors[1].lanes
     assert [(lane, lanes[lane].version, lanes[lane].seed) for lane in (1, 2, 3)] == [
@@ -65,78 +62,68 @@ def test_lanes_play_the_weights_of_their_players() -> None:
     for lane, version in ((1, 5), (2, 6)):
         for name, tensor in lanes[lane].network.state_dict().items():
             assert np.array_equal(tensor.numpy(), disk.weights[f"main:{version}"].tensors[name])
-    assert made.follow({1: "main:5", 2: "main:6", 3: "main:5"}) is actors  # nothing is stacked anew
+    assert disk.follow(made, {1: "main:5", 2: "main:6", 3: "main:5"}) is actors  # nothing is stacked again
 
 
-def test_the_least_recently_used_networks_are_loaded_again() -> None:
+def test_the_least_recently_used_networks_are_dropped() -> None:
     disk = Disk(range(10))
-    made = bank(disk, cache=4)
+    made = make_bank(4)
     for version in range(5):
-        made.follow({1: f"main:{version}"})
+        disk.follow(made, {1: f"main:{version}"})
         assert len(made) <= 4
     assert disk.loads == [f"main:{v}" for v in range(5)]
-    made.follow({1: "main:1", 2: "main:4"})
+    disk.follow(made, {1: "main:1", 2: "main:4"})
     assert len(disk.loads) == 5
-    made.follow({1: "main:7"})
+    disk.follow(made, {1: "main:7"})
     assert "main:2" not in made
     assert "main:1" in made
-    made.follow({1: "main:2"})
+    disk.follow(made, {1: "main:2"})
     assert disk.loads[5:] == ["main:7", "main:2"]
 
 
-def test_networks_that_play_stay_whatever_the_limit() -> None:
+def test_networks_that_play_stay_at_any_limit() -> None:
     disk = Disk(range(6))
-    made = bank(disk, cache=1)
-    made.follow({1: "main:0", 2: "main:1", 3: "main:2"})
+    made = make_bank(1)
+    disk.follow(made, {1: "main:0", 2: "main:1", 3: "main:2"})
     made.put("main:5", disk.weights["main:5"])
     assert len(made) == 3
     assert "main:5" not in made
-    made.follow({1: "main:2"})
+    disk.follow(made, {1: "main:2"})
     assert len(made) == 1
     assert disk.loads == ["main:0", "main:1", "main:2"]
 
 
 def test_networks_about_to_play_are_not_dropped_for_each_other() -> None:
     disk = Disk(range(6))
-    made = bank(disk, cache=2)
-    made.follow({1: "main:0"})
-    made.follow({1: "main:1"})
-    hand = ["main:0", "main:2", "main:3"]  # the first is there, least recently used
-    for player in hand[1:]:
-        made.put(player, disk.weights[player], keep=hand)
-    assert all(player in made for player in hand)
-    loads = list(disk.loads)
-    made.follow(dict(enumerate(hand, 1)))
-    assert disk.loads == loads
+    made = make_bank(2)
+    disk.follow(made, {1: "main:0"})
+    disk.follow(made, {1: "main:1"})
+    batch = ["main:0", "main:2", "main:3"]  # the first is there, least recently used
+    for player in batch[1:]:
+        made.put(player, disk.weights[player], keep=batch)
+    assert all(player in made for player in batch)
+    made.follow(dict(enumerate(batch, 1)))
     made.put("main:4", disk.weights["main:4"])
     assert "main:4" not in made
 
 
-def test_weights_that_were_put_are_not_read() -> None:
-    disk = Disk([3])
-    made = bank(disk, 8)
-    made.put("main:3", disk.weights["main:3"])
-    assert made.follow({2: "main:3"})[2].lanes[2].version == 3
-    assert not disk.loads
-
-
-def test_a_player_that_cannot_be_read_changes_nothing() -> None:
+def test_a_player_without_a_network_changes_nothing() -> None:
     disk = Disk([1, 2])
-    made = bank(disk, 2)
-    before = made.follow({1: "main:1", 2: "main:2"})
+    made = make_bank(2)
+    before = disk.follow(made, {1: "main:1", 2: "main:2"})
     with pytest.raises(KeyError):
         made.follow({1: "main:2", 2: "main:99"})
-    assert made.follow({1: "main:1", 2: "main:2"}) is before
+    assert disk.follow(made, {1: "main:1", 2: "main:2"}) is before
     with pytest.raises(KeyError):
         made.follow({9: "main:1"})
     with pytest.raises(KeyError, match="was not put into the bank"):
-        Bank({1: 1}, disk.build).follow({1: "main:1"})
+        make_bank(8).follow({1: "main:1"})
 
 
 def test_each_architecture_is_an_actor() -> None:
     disk = Disk([1, 2])
     disk.weights["rival:3"] = frozen(3, OTHER)
-    actors = bank(disk, 8).follow({1: "main:1", 2: "rival:3", 3: "main:2"})
+    actors = disk.follow(make_bank(8), {1: "main:1", 2: "rival:3", 3: "main:2"})
     assert actors[1] is actors[3]
     assert actors[2] is not actors[1]
     assert set(actors[1].lanes) == {1, 3}

@@ -21,7 +21,7 @@ STEPS = 12
 
 
 class CountingActor:
-    """Takes the first legal cell; its memory counts the decisions since the match began."""
+    """Takes the first legal cell; its memory counts the decisions since the match started."""
 
     def __init__(self, version: int = 3) -> None:
         self.version = version
@@ -262,6 +262,6 @@ def test_fresh_policies_remember_nothing() -> None:
     collector.pool.close()
 
 
-def test_rows_that_nobody_decides_for_are_an_error() -> None:
+def test_rows_without_an_actor_are_an_error() -> None:
     with pytest.raises(RuntimeError, match=r"rows of policies \[5\]"):
         three_policies({p: CountingActor() for p in (0, 1, 2)})

@@ -18,6 +18,7 @@ from tools.check_prose import violations
         ("a.py", 'def f() -> None:\n    """What the caller wants."""\n', ["What"]),
         ("a.py", 'def f() -> None:\n    """Of the present weights: the version."""\n', ["Of the"]),
         ("a.py", 'ask("What is your name?")\n', []),
+        ("a.hpp", 'def("begin", begin);', []),
         ("a.hpp", "// What a game offers.\nauto a = v.begin();\n", ["What"]),
         ("a.hpp", 'throw Error("the match went on");\n', ["went on"]),
         ("a.md", "```\nbegin\n```\nA policy whom no one met: `begin`.\n", ["whom"]),

@@ -35,7 +35,7 @@ RARE = {
     "rollout/win_rate_with_help/OPPONENT",
     "rollout/handover_win_rate",
     "player",
-    "begins_with",
+    "initial_weights",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.

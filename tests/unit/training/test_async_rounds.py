@@ -13,6 +13,7 @@ from ludus.presets.config import Preset, RunConfig
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import build
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.sampler import local_sampler
 
 from .runs import small_preset
 
@@ -22,14 +23,15 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
     """Rounds whose sampler has filled ``until`` slabs with the first weights, and how many it has filled."""
     components = build(preset, slabs)
     filled: list[int] = []
-    collect = components.sampler.collector.collect
+    collector = local_sampler(components.sampler).collector
+    collect = collector.collect
 
     def note(slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
         stats = collect(slab, between)
         filled.append(components.actor.version)
         return stats
 
-    components.sampler.collector.collect = note  # type: ignore[method-assign]
+    collector.collect = note  # type: ignore[method-assign]
     learner_threads = LearnerThreads(0, first=2)
     rounds = AsyncRounds(components, learner_threads, preset.run)
     try:

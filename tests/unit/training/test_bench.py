@@ -10,6 +10,7 @@ import pytest
 from ludus.bench.training import BenchTrainResult, _PoolAlone, _Tally, bench_train
 from ludus.presets.errors import ConfigError
 from ludus.training.actor_learner.build import build
+from ludus.training.actor_learner.sampler import local_sampler
 
 from .runs import small_preset
 
@@ -46,7 +47,7 @@ def test_the_pool_alone_plays_what_the_policy_played() -> None:
     moves = alone._moves
     assert moves is not None
     try:
-        sampler = components.sampler
+        sampler = local_sampler(components.sampler)
         sampler.collector.collect(sampler.slabs[0])  # somewhere in the middle of matches
         alone.record()
         tally = _Tally()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import EvalResult
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory, read_jsonl
@@ -37,7 +37,7 @@ def run_with(
 
     def rigged(
         self: RunEvaluator,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int | None,
         number: int,
         matches: int,

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ludus.cli.commands.train import show_ending
-from ludus.evaluation.play import Player, opponent, play_evaluation, scripted_player
+from ludus.evaluation.play import MatchPlayer, opponent, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
@@ -53,7 +53,7 @@ def test_a_run_evaluates_its_initial_weights_first(tmp_path: Path) -> None:
     (first,) = initial_rows(run)
     later = next(e for e in recorder.evaluations if not e.initial)
     assert recorder.evaluations[0] == first
-    assert (first.version, first.steps, first.best, first.begins_with) == (0, 0, False, "")
+    assert (first.version, first.steps, first.best, first.initial_weights) == (0, 0, False, "")
     assert [(r.against, r.matches) for r in first.results] == [("perfect", 6), ("random", 6)]
     assert [(r.against, r.matches) for r in later.results] == [("perfect", 6), ("random", 6)]
     assert {r.seed for r in first.results}.isdisjoint(r.seed for r in later.results)
@@ -100,7 +100,7 @@ def rigged(monkeypatch: pytest.MonkeyPatch, initial: Callable[[], tuple[EvalResu
 
     def other(
         self: RunEvaluator,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int,
         number: int,
         matches: int,
@@ -179,9 +179,9 @@ def test_initial_weights_of_another_run_are_named(tmp_path: Path) -> None:
     given = f"{tmp_path / 'first'}@last"
     start_run(short(run__start=given), tmp_path / "run")
     (first,) = initial_rows(tmp_path / "run")
-    assert (first.version, first.begins_with) == (0, given)
+    assert (first.version, first.initial_weights) == (0, given)
     assert first.whose == f"the initial weights ({given})"
-    assert f"began with the weights `{given}`" in (tmp_path / "run" / "report.md").read_text()
+    assert f"started from the weights `{given}`" in (tmp_path / "run" / "report.md").read_text()
 
 
 def test_every_trainer_evaluates_its_initial_weights(tmp_path: Path) -> None:
@@ -198,14 +198,14 @@ def test_every_trainer_evaluates_its_initial_weights(tmp_path: Path) -> None:
     for name, preset in presets.items():
         start_run(preset, tmp_path / name)
         (first,) = initial_rows(tmp_path / name)
-        assert (first.version, first.steps, first.begins_with) == (0, 0, ""), name
+        assert (first.version, first.steps, first.initial_weights) == (0, 0, ""), name
     weights = RunDirectory.open(tmp_path / "league").frozen.path("main", 0)
     seed = tmp_path / "seed.safetensors"
     seed.write_bytes(weights.read_bytes())
     seeded = league.replace('role = "pfsp"', f'role = "pfsp"\nseed = "{seed}"')
     start_run(parse_preset(seeded.encode(), "league", overrides=settings).preset, tmp_path / "seeded")
     (first,) = initial_rows(tmp_path / "seeded")
-    assert (first.player, first.begins_with) == ("main", str(seed))
+    assert (first.player, first.initial_weights) == ("main", str(seed))
 
 
 def test_uniform_play_is_the_other_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,7 +288,7 @@ def evaluator(preset: Preset, folder: Path, against: str = "simple") -> RunEvalu
     return RunEvaluator(preset, game_spec("minirts"), {}, (against,), log, lambda: False)
 
 
-def rated(preset: Preset, seed: int) -> Player:
+def rated(preset: Preset, seed: int) -> MatchPlayer:
     return scripted_player("uniform", game_spec("minirts"), seed, preset.game.frame_skip)
 
 

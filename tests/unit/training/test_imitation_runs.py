@@ -17,6 +17,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.build import build, build_learner
+from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
@@ -195,7 +196,7 @@ def test_reinforcement_goes_on_from_a_clone(tmp_path: Path) -> None:
 def test_the_learner_trains_the_teachers_rows() -> None:
     components = build(preset_of())
     try:
-        plans = components.sampler.lineup.plans
+        plans = local_sampler(components.sampler).lineup.plans
         (first,), (second,) = plans[0].controllers, plans[1].controllers
         assert (first.policy, second.bot) == (1, "random")
         assert components.sampler.labels["policy:1"] == "teacher"

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.evaluation.play import Player, play_matches, scripted_player
+from ludus.evaluation.play import MatchPlayer, play_matches, scripted_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
 from ludus.mcts import SearchConfig, SearchText
@@ -154,7 +154,7 @@ def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[int] = []
     made = Gate.player
 
-    def looking(self: Gate, network: object, seed: int, version: int) -> Player:
+    def looking(self: Gate, network: object, seed: int, version: int) -> MatchPlayer:
         seen.append(seed)
         return made(self, network, seed, version)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Frozen players on lanes: a match is played to its end by the weights that began it."""
+"""Frozen players on lanes: a match is played to its end by the weights that started it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.flow import RolloutStats, Slab, Weights
+from ludus.flow import Orders, RolloutStats, Slab, Weights
+from ludus.league.players import member_and_version
 from ludus.policies.weights import load_weights
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
-from ludus.training.actor_learner.sampler import Sampler, build_sampler
-from ludus.training.matchmaker import player_of
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.runs import resume_run, start_run
 
 from .runs import small_preset
@@ -26,7 +26,7 @@ PRESET = small_preset(
     opponents__0__name="past",
     opponents__0__past_slots=2,
     pool__slots=24,
-    pool__rollout_length=2,  # a match goes on for several slabs
+    pool__rollout_length=2,  # a match takes several slabs
     policy__memory="gru",
     policy__memory_size=5,
 )
@@ -38,7 +38,7 @@ class Nowhere:
 
 
 def frozen(version: int) -> Weights:
-    """Weights of a version, each time others."""
+    """Return weights of a version, other ones for each."""
     weights = build_learner(PRESET).weights()
     random = np.random.default_rng(version)
     tensors = dict(weights.tensors)
@@ -50,19 +50,26 @@ def frozen(version: int) -> Weights:
 
 
 @pytest.fixture
-def sampler() -> Iterator[Sampler]:
+def sampler() -> Iterator[LocalSampler]:
     made = build_sampler(PRESET)
-    made.bank.load = lambda player: frozen(int(player.partition(":")[2]))
     yield made
     made.close()
 
 
-def versions_of_matches(sampler: Sampler, rounds: int) -> tuple[set[int], int]:
-    """Seats other players in every round; the versions that decided, and how many changed in a match."""
+def seat(sampler: LocalSampler, weights: dict[int, float]) -> bool:
+    """Seats frozen versions, by the weights with which they are drawn."""
+    mixture = {f"main:{version}": weight for version, weight in weights.items()}
+    for player in sampler.missing(mixture):
+        sampler.put(player, frozen(member_and_version(player)[1]), tuple(mixture))
+    return sampler.seat(Orders(mixture))
+
+
+def versions_of_matches(sampler: LocalSampler, rounds: int) -> tuple[set[int], int]:
+    """Seat others in every round; return versions that decided and the number of changes within matches."""
     now = np.full(sampler.pool.rows, -1)
     seen, changed = set[int](), 0
     for number in range(rounds):
-        sampler.seat({player_of(2 * number): 1.0, player_of(2 * number + 1): 1.0})
+        seat(sampler, {2 * number: 1.0, 2 * number + 1: 1.0})
         slab = sampler.slabs[0]
         sampler.play(slab, Nowhere())
         for t in range(slab.steps):
@@ -75,55 +82,54 @@ def versions_of_matches(sampler: Sampler, rounds: int) -> tuple[set[int], int]:
     return seen, changed
 
 
-def test_no_match_is_played_by_two_versions(sampler: Sampler) -> None:
+def test_no_match_is_played_by_two_versions(sampler: LocalSampler) -> None:
     seen, changed = versions_of_matches(sampler, 25)
     assert changed == 0
     assert len(seen) > 20
 
 
-def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sampler: Sampler) -> None:
+def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sampler: LocalSampler) -> None:
     """8 lanes, all in use: the next players come when matches have ended."""
-    first = {player_of(v): 1.0 for v in range(8)}
-    assert sampler.seat(first)
+    assert seat(sampler, dict.fromkeys(range(8), 1.0))
     sampler.play(sampler.slabs[0], Nowhere())
     assert sampler._lanes_in_play() == set(sampler.lanes.ids)
-    assert not sampler.seat({player_of(100): 1.0})
-    assert set(sampler.lanes.bound.values()) == set(first)
+    assert not seat(sampler, {100: 1.0})
+    assert set(sampler.lanes.bound.values()) == {f"main:{version}" for version in range(8)}
     for _ in range(20):
         sampler.play(sampler.slabs[0], Nowhere())
-        if sampler.seat({player_of(100): 1.0}):
+        if seat(sampler, {100: 1.0}):
             break
-    assert list(sampler.lanes.bound.values()) == [player_of(100)]
+    assert list(sampler.lanes.bound.values()) == ["main:100"]
     slab = sampler.slabs[0]
     sampler.play(slab, Nowhere())
     theirs = (slab.active[:-1] != 0) & (slab.policy[:-1] > 0)
     assert set(slab.version[theirs].tolist()) == {100}
 
 
-def test_a_lane_that_is_bound_anew_remembers_nothing(
-    sampler: Sampler, monkeypatch: pytest.MonkeyPatch
+def test_a_lane_that_is_bound_again_has_an_empty_memory(
+    sampler: LocalSampler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def memory(lane: int) -> np.ndarray:
         return sampler.collector.state()[f"memory.{lane}"]
 
-    sampler.seat({player_of(1): 1.0, player_of(2): 1.0})
+    seat(sampler, {1: 1.0, 2: 1.0})
     for _ in range(4):
         sampler.play(sampler.slabs[0], Nowhere())
-    first, second = sampler.lanes.lane_of(player_of(1)), sampler.lanes.lane_of(player_of(2))
+    first, second = sampler.lanes.lane_of("main:1"), sampler.lanes.lane_of("main:2")
     assert first is not None
     assert second is not None
     assert memory(first).any()
     kept = memory(second)
     assert kept.any()
-    monkeypatch.setattr(Sampler, "_lanes_in_play", lambda self: {second})
-    sampler.seat({player_of(2): 1.0, player_of(5): 1.0})
-    assert sampler.lanes.bound == {first: player_of(5), second: player_of(2)}
+    monkeypatch.setattr(LocalSampler, "_lanes_in_play", lambda self: {second})
+    seat(sampler, {2: 1.0, 5: 1.0})
+    assert sampler.lanes.bound == {first: "main:5", second: "main:2"}
     assert not memory(first).any()
     assert np.array_equal(memory(second), kept)
 
 
-def test_players_are_drawn_by_their_weights(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Late ones leave their share to those that have lanes, and everybody else keeps theirs."""
+def test_players_are_drawn_by_their_weights(sampler: LocalSampler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Players without a lane leave their share to those with one; all other controllers keep theirs."""
     drawn: dict[int, list[float]] = {}
     pool = sampler.pool
     original = pool.set_mixture
@@ -133,15 +139,18 @@ def test_players_are_drawn_by_their_weights(sampler: Sampler, monkeypatch: pytes
         original(plan, weights)
 
     monkeypatch.setattr(pool, "set_mixture", noted)
-    sampler.seat({player_of(1): 0.1, player_of(2): 0.3})
+    seat(sampler, {1: 0.1, 2: 0.3})
     (plan,) = drawn
     assert drawn[plan][:3] == pytest.approx([0.1, 0.3, 0.0])
-    sampler.lanes.load({lane: player_of(lane) for lane in sampler.lanes.ids})
-    monkeypatch.setattr(Sampler, "_lanes_in_play", lambda self: set(self.lanes.ids))
-    assert not sampler.seat({player_of(3): 0.1, player_of(77): 0.3})
+    bound = {lane: f"main:{lane}" for lane in sampler.lanes.ids}
+    for player in sampler.missing(bound.values()):
+        sampler.put(player, frozen(member_and_version(player)[1]), tuple(bound.values()))
+    sampler.load_lanes(bound)
+    monkeypatch.setattr(LocalSampler, "_lanes_in_play", lambda self: set(self.lanes.ids))
+    assert not seat(sampler, {3: 0.1, 77: 0.3})
     assert drawn[plan] == pytest.approx([0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0])
     before = dict(drawn)
-    assert not sampler.seat({player_of(77): 0.3})  # nobody of it has a lane: the others go on
+    assert not seat(sampler, {77: 0.3})  # it has no lane: the others play
     assert drawn == before
 
 
@@ -166,7 +175,7 @@ def test_a_resumed_run_has_the_lanes_of_one_that_was_not_interrupted(tmp_path: P
     store = RunDirectory.open(run).checkpoints
     state = decode_state(store.load_state(store.versions()[-1]))
     assert len(state.lanes) > 2  # more than play: those of earlier freezes
-    assert {int(player.partition(":")[2]) for player in state.lanes.values()} <= set(state.snapshots)
+    assert set(state.lanes.values()) <= set(state.frozen)
     resume_run(run)
     last = [load_weights(resolve_weights(f"{r}@last")) for r in (whole, run)]
     assert last[0].meta.version == last[1].meta.version

@@ -13,6 +13,7 @@ import pytest
 
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
+from ludus.league.matchmaker import PastWindow
 from ludus.mcts import Matches
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
@@ -28,7 +29,6 @@ from ludus.training.alphazero.components import (
     last_session,
     read_matches,
 )
-from ludus.training.matchmaker import PastWindow
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 
@@ -187,7 +187,7 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
     assert not missing
     refused = [m for m in watch.messages if "checkpoint of version" in m and "it needs" in m]
     assert len(refused) >= 2
-    assert all("the one before it stands, the run goes on" in m for m in refused)
+    assert all("the one before it stands, the run continues" in m for m in refused)
     assert len(watch.checkpoints) >= 3
     spec = game_spec("tic_tac_toe")
     components = build_alphazero(preset())
@@ -247,15 +247,16 @@ def test_lost_past_opponents_are_left_out_of_a_resumed_run(tmp_path: Path, which
     assert resume_run(run, sinks=[recorder]).steps >= 1600
     for file in lost:
         version = int(file.stem)
-        assert any(f"past opponents go on without version {version}" in m for m in recorder.messages)
+        assert any(f"past opponents continue without version {version}" in m for m in recorder.messages)
     events = [e["event"] for e in read_jsonl(run / "events.jsonl")]
     assert events[-1] == "finished"
     assert len(list((run / "snapshots").iterdir())) >= 2
 
 
-def test_a_window_forgets_what_is_lost() -> None:
+def test_a_window_leaves_out_lost_versions() -> None:
     window = PastWindow(versions=[2, 4, 6], playing=[2, 4])
-    window.forget({4}, newest=7)
+    window.forget(4, newest=7)
     assert (window.versions, window.playing) == ([2, 6], [2, 6])
-    window.forget({2, 6}, newest=7)
+    window.forget(2, newest=7)
+    window.forget(6, newest=7)
     assert (window.versions, window.playing) == ([7], [7, 7])

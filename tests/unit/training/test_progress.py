@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.evaluation.play import play_matches
+from ludus.evaluation.play import play_evaluation
 from ludus.presets.config import Preset
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import RunStart
@@ -64,8 +64,8 @@ def test_every_method_describes_its_present_work(
         rated.append(sink.doing())
         return results
 
-    play: Callable[..., object] = play_matches
-    monkeypatch.setattr("ludus.training.run_evaluator.play_matches", ended)
+    play: Callable[..., object] = play_evaluation
+    monkeypatch.setattr("ludus.training.run_evaluator.play_evaluation", ended)
     start_run(made(), tmp_path / "run", sinks=[sink])
     assert len(sink.said) > 1  # before the first update, and at each
     assert all(re.fullmatch(words, said) for said in sink.said), sink.said

@@ -7,7 +7,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
-from ludus.evaluation.play import Player, play_matches
+from ludus.evaluation.play import MatchPlayer, play_matches
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
 from ludus.games import spec as game_spec
@@ -28,8 +28,8 @@ def matches(random_start: int, seed: int = 3) -> list[MatchResult]:
     return play_matches(
         SPEC,
         {},
-        Player("one", actor=ScriptedActor(ByHeart, SPEC)),
-        Player("other", actor=ScriptedActor(ByHeart, SPEC)),
+        MatchPlayer("one", actor=ScriptedActor(ByHeart, SPEC)),
+        MatchPlayer("other", actor=ScriptedActor(ByHeart, SPEC)),
         MatchSettings(matches=200, seed=seed, random_start=random_start),
     )
 

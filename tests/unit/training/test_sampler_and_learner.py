@@ -25,9 +25,8 @@ from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.build import Components, build, build_learner
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.sampler import Sampler, build_sampler
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.actor_learner.sync_loop import Rounds
-from ludus.training.matchmaker import FixedMixture
 
 from .runs import small_preset
 
@@ -49,7 +48,7 @@ class Stored:
         self.slabs.append({name: array.copy() for name, array in slab.fields().items()})
 
 
-def filled(sampler: Sampler, sources: dict[int, StoredWeights], count: int = 2) -> list[Fields]:
+def filled(sampler: LocalSampler, sources: dict[int, StoredWeights], count: int = 2) -> list[Fields]:
     sink = Stored()
     for _ in range(count):
         sampler.take(sources)
@@ -145,7 +144,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
             AppoConfig(micro_batch=64), network, LearnerContext(seed, policy, workers=2)
         )
         actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
-    sampler = Sampler(
+    sampler = LocalSampler(
         spec=spec,
         params={},
         lineup=lineup,
@@ -156,8 +155,9 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
         collector=Collector(pool, actors, learned=actors),
         slabs=[pool.slab(12) for _ in range(2)],
         labels={},
+        build_network=lambda: PolicyNetwork(configs[first], spec),
     )
-    components = Components(sampler, learners, FixedMixture({}), threads=2)
+    components = Components(sampler, learners, threads=2)
     threads = LearnerThreads(1)
     rounds = Rounds(components, threads, pipelined)
     rounds.resume(())

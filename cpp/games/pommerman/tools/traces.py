@@ -3,7 +3,7 @@
 
 Usage: traces.py INPUT.jsonl.gz OUTPUT.txt [--every N]
 
-``start SIZE MAX_BLAST`` begins a record and is followed by one ``state`` line; then every
+``start SIZE MAX_BLAST`` starts a record and is followed by one ``state`` line; then every
 ``step A0 A1 A2 A3`` is followed by the ``state`` it led to. A ``state`` has BOARD AGENTS BOMBS HIDDEN FLAMES:
 the board is one hex digit a cell in row-major order, the others are lists of numbers, "-" where empty, with
 six, six, three and three numbers an entry (agents: row, column, ammo, alive, blast, kick; bombs in order:

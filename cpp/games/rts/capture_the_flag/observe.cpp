@@ -19,7 +19,7 @@ namespace {
 
 int plain_type(int type) { return type == kHandicapped ? kAthlete : type; }
 
-// What all tensors look at. Coordinates are those that the seat sees.
+// Shared by all tensors. Coordinates are those that the seat sees.
 struct Scene {
   const CtfRules& rules;
   const State& state;
@@ -28,7 +28,7 @@ struct Scene {
   std::uint64_t seen;
   bool mirrored;
   std::array<std::uint64_t, 2> athletes{};  // own; the visible ones of the enemy
-  std::array<float, 2> base_x, base_y;      // own, the enemy's: everybody knows where bases stand
+  std::array<float, 2> base_x, base_y;      // own, the enemy's: bases are always visible
 
   Scene(const CtfRules& r, const State& s, int who)
       : rules(r),
@@ -141,7 +141,7 @@ void write_units(const Scene& scene, std::uint8_t* out) {
   });
 }
 
-// Distances are parts of the map's diagonal, 1 where there is nobody to measure to.
+// Distances are parts of the map's diagonal, 1 where there is no unit to measure to.
 void write_globals(const Scene& scene, float* out) {
   const EngineRules& engine = scene.rules.engine;
   const State& s = scene.state;

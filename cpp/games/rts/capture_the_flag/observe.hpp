@@ -1,5 +1,5 @@
-// What a seat sees of Capture the Flag, through the fog of war. Where the flag is, free or carried,
-// is known to all, as the paper says.
+// Observation of Capture the Flag by a seat, through the fog of war. Where the flag is, free or
+// carried, is known to all, as in the paper.
 //
 // Three tensors. `cells` is a lossless packing of the 11 planes of the ELF paper's network input;
 // `units` and `globals` describe the same state, and a little more about the seat's own side,

@@ -31,7 +31,7 @@ struct CtfRules {
   bool handicapped = false;
   float point_reward = 0.2F;
   float carry_reward = 0.01F;        // a cell that the flag is carried homewards
-  std::uint32_t first_decision = 2;  // before this tick nobody may act
+  std::uint32_t first_decision = 2;  // before this tick no seat may act
   int pixels = 0;                    // of a cell along one axis in the tensor `pixels`; 0: none
 
   [[nodiscard]] static bool athlete(int type) { return type == kAthlete || type == kHandicapped; }

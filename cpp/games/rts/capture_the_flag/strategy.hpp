@@ -31,7 +31,7 @@ struct FlagPlace {
 };
 [[nodiscard]] FlagPlace find_flag(const CtfRules& rules, const State& state);
 
-// What the seat knows of: what its units see, and where the flag is, as in the paper.
+// Units that the seat sees, and where the flag is, as in the paper.
 [[nodiscard]] std::uint64_t known_units(const CtfRules& rules, const State& state, int seat,
                                         const FlagPlace& flag);
 
@@ -45,11 +45,11 @@ struct FlagPlace {
 // Gives the orders that follow from the chosen actions.
 void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions);
 
-// Which of the five would give somebody an order; kFlagStart is always among them.
+// Which of the five would give a unit an order; kFlagStart is always among them.
 [[nodiscard]] FlagActionSet useful_flag_actions(const CtfRules& rules, const State& state,
                                                 int seat);
 
-// What the original's scripted bot orders.
+// Orders of the original's scripted bot.
 [[nodiscard]] FlagActionSet flag_simple_decision(const CtfRules& rules, const State& state,
                                                  int seat);
 

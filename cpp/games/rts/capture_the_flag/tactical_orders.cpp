@@ -59,7 +59,7 @@ constexpr int kOrders = kFirst + kGroupOrders;
 bool has_target(Manoeuvre m) { return m == Manoeuvre::focus_fire || m == Manoeuvre::defend; }
 bool has_sector(Manoeuvre m) { return m == Manoeuvre::attack_move || m == Manoeuvre::rally; }
 
-// What a seat orders, and who there is for it.
+// A seat's orders and the units that can take them.
 struct Side {
   const CtfRules& rules;
   const State& state;
@@ -68,7 +68,7 @@ struct Side {
   SeenRows rows;
   std::uint64_t athletes = 0, enemies = 0;           // by slot
   std::array<std::uint64_t, kGroups> members{};      // by slot
-  std::array<std::uint64_t, kManoeuvres> targets{};  // by row: whom or what each can be aimed at
+  std::array<std::uint64_t, kManoeuvres> targets{};  // by row: legal targets of each
   int base = kNone;
 
   Side(const CtfRules& r, const State& s, int who)
@@ -145,7 +145,7 @@ struct Side {
     }
   }
 
-  // Those who get an order that they take, from a manoeuvre of everybody. The order of
+  // Units that take an order of a manoeuvre of all. The order of
   // one unit does not depend on the other units, except for the cell that it is sent to.
   [[nodiscard]] std::uint64_t takers(OrderSet& scratch, Manoeuvre m, int at = kNone) const {
     if (m == Manoeuvre::hit_and_run) {
@@ -208,12 +208,13 @@ std::vector<HeadSpec> flag_tactical_heads() {
                            "_" + kGroupNames[o.group]);
   }
   order.meaning = "a manoeuvre and the group that carries it out; nothing; or the carrier home";
-  return {order,
-          row_head("target", kFlagUnitRows, 0, {kOrder},
-                   "focus_fire: whom; defend: which own unit, the base or the free flag; by its "
-                   "row"),
-          sector_head({kOrder},
-                      "attack_move, rally: to the middle of which of 4 x 4 parts of the field")};
+  return {
+      order,
+      row_head("target", kFlagUnitRows, 0, {kOrder},
+               "focus_fire: the enemy; defend: which own unit, the base or the free flag; by its "
+               "row"),
+      sector_head({kOrder},
+                  "attack_move, rally: to the middle of which of 4 x 4 parts of the field")};
 }
 
 void legal_flag_tactics(const CtfRules& rules, const State& state, int seat, std::uint8_t* mask) {
@@ -262,13 +263,13 @@ void order_athletes(const CtfRules& rules, State& state, int seat,
   static_assert(kOrders == 35);
   const Side side(rules, state, seat);
   if (order == kEscort) {
-    if (!side.may_escort()) refuse(kOrder, order, "nobody has the flag who is not on the way home");
+    if (!side.may_escort()) refuse(kOrder, order, "no unit has the flag but those on the way home");
     give_order(state, side.flag.carrier, escort_flag_order());
     return;
   }
   const auto [m, group] = kOrderOf[static_cast<std::size_t>(order - kFirst)];
   std::uint64_t units = side.members[group];
-  if (units == 0) refuse(kOrder, order, "nobody is in that group now");
+  if (units == 0) refuse(kOrder, order, "no unit is in that group now");
   if (m == Manoeuvre::hit_and_run) units = side.runners(units);
   int at = kNone;
   int blamed = kOrder;
@@ -288,7 +289,7 @@ void order_athletes(const CtfRules& rules, State& state, int seat,
   side.plan(plan, m, units, at);
   const std::uint64_t taken = side.taken(plan);
   if (taken == 0) {
-    refuse(blamed, action[static_cast<std::size_t>(blamed)], "gives nobody a new order");
+    refuse(blamed, action[static_cast<std::size_t>(blamed)], "gives no unit a new order");
   }
   for_bits(taken, [&](int i) { give_order(state, i, plan.order[static_cast<std::size_t>(i)]); });
 }

@@ -1,11 +1,11 @@
 // Tactical orders: one manoeuvre of one group of athletes a decision. Three heads:
 //
 //   order   nothing, the carrier home, or a manoeuvre of a group
-//   target  focus_fire: whom; defend: what; a row of the tensor `units`
+//   target  focus_fire: an enemy; defend: an object; a row of the tensor `units`
 //   sector  attack_move, rally: where, one of 4 x 4 parts of the field as the seat sees it
 //
 // Manoeuvre and group are one head, so that the mask is exact: a choice is legal if and only if
-// somebody gets an order by it, and what targets leave of a group differs between manoeuvres.
+// a unit gets an order by it, and what targets leave of a group differs between manoeuvres.
 // Each is translated at once into orders to units (engine/manoeuvres.hpp). Nothing happens by
 // itself: who has no order stands.
 #pragma once

@@ -17,7 +17,7 @@ enum OrderKind : std::uint8_t { kMoveTo, kAttackAt, kFetch, kCarryHome, kOrderKi
 constexpr int kOwnRows = 1 + kAthletes;  // the base, which takes no orders here, and the athletes
 constexpr int kNobody = kOwnRows;
 
-// What a seat may order now, as bits by own row.
+// Legal orders of a seat now, as bits by own row.
 struct Choices {
   const CtfRules& rules;
   const State& state;
@@ -73,7 +73,7 @@ struct Choices {
            (o.cmd != Cmd::escort_flag && state.target[slot] != o.target);
   }
 
-  // The order to go to a place; false: off the field, or somebody visible stands there.
+  // The order to go to a place; false: off the field, or a visible unit stands there.
   [[nodiscard]] bool find_place(int slot, int place, Order& out) const {
     const Cell from{cell_coord(rules.column(state, seat, state.x[slot])),
                     cell_coord(state.y[slot])};
@@ -104,9 +104,9 @@ std::vector<HeadSpec> athlete_heads() {
   order.depends_on = {kUnit};
   order.meaning = "what the athlete shall do";
   return {row_head("unit", kOwnRows, 1, {},
-                   "which own athlete gets an order, by its row; the last choice is nobody"),
+                   "which own athlete gets an order, by its row; the last choice is none"),
           order,
-          row_head("target", kFlagUnitRows, 0, {kUnit, kOrder}, "whom to attack, by its row"),
+          row_head("target", kFlagUnitRows, 0, {kUnit, kOrder}, "the enemy to attack, by its row"),
           place_head({kUnit, kOrder},
                      "where to move: compass direction and distance in cells (diagonals: on each "
                      "axis) from the athlete's cell; here: it stops in the middle of its cell")};
@@ -151,13 +151,13 @@ void order_athlete(const CtfRules& rules, State& state, int seat,
   if (order == kMoveTo) {
     const int place = action[kPlace];
     if (place < 0 || place >= kPlaces || (c.places[u] >> place & 1) == 0) {
-      refuse(kPlace, place, "off the field, somebody stands there, or the way it goes already");
+      refuse(kPlace, place, "off the field, a unit stands there, or the way it goes already");
     }
     (void)c.find_place(slot, place, given);
   } else if (order == kAttackAt) {
     const int target = action[kTarget];
     if (target < 0 || target >= kFlagUnitRows || (c.targets[u] >> target & 1) == 0) {
-      refuse(kTarget, target, "no enemy in sight, or whom it attacks already");
+      refuse(kTarget, target, "no enemy in sight, or the one that it attacks already");
     }
     given = attack_order(c.rows.slot[static_cast<std::size_t>(target)]);
   } else {

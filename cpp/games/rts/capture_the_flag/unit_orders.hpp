@@ -1,6 +1,6 @@
 // Unit commands: one order to one athlete a decision. Four heads:
 //
-//   unit    which own athlete, a row of the tensor `units`; or nobody
+//   unit    which own athlete, a row of the tensor `units`; or none
 //   order   move, attack, get_flag, escort_flag
 //   target  attack: which enemy, a row of `units`. Other orders have none
 //   place   move: where, in cells from the cell the athlete is in, as the seat sees the field;

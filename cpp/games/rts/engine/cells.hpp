@@ -1,4 +1,4 @@
-// The tensor `cells` of RTS games: visible units, packed. minirts/observe.hpp says what stands
+// The tensor `cells` of RTS games: visible units, packed. minirts/observe.hpp describes what stands
 // where.
 #pragma once
 

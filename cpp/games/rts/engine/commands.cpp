@@ -216,7 +216,7 @@ struct Run {
   }
 };
 
-// Bases that begin to revive somebody in this tick, in that order.
+// Bases that start to revive a unit in this tick, in that order.
 struct Reviving {
   std::uint64_t bases = 0;
   std::array<std::uint8_t, kMaxOwners> order;

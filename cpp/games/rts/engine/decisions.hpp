@@ -1,4 +1,4 @@
-// What the decisions of every game on the engine are made of below the strategic level: on which
+// Parts of the decisions of every game on the engine below the strategic level: on which
 // level a seat decides, rows of the tensor `units` as pointers, places around a unit, parts of the
 // map.
 #pragma once
@@ -18,7 +18,7 @@ namespace ludus::rts {
 // On which level a seat decides.
 enum class Commands : std::uint8_t { strategic, combined, tactical, units };
 
-// The parameter `commands`; `meaning` says what a decision is on each level of the game.
+// The parameter `commands`; `meaning` describes a decision on each level of the game.
 // `combined`: whether the game has that level.
 [[nodiscard]] ParamSpec commands_param(const char* meaning, bool combined = false);
 [[nodiscard]] Commands read_commands(const Params& params, const std::vector<ParamSpec>& declared);
@@ -26,7 +26,7 @@ enum class Commands : std::uint8_t { strategic, combined, tactical, units };
 // Combined: any of a game's strategic orders at one decision, as its scripted bots give them. A
 // head an order, no or yes; the first order, to do nothing, is left out.
 [[nodiscard]] std::vector<HeadSpec> combined_heads(std::span<const char* const> orders);
-// Bit a: the decision says yes to order a. Throws GameError for what is neither no nor yes.
+// Bit a: the decision gives order a. Throws GameError for what is neither no nor yes.
 [[nodiscard]] std::uint32_t read_combined(const char* game, std::span<const char* const> orders,
                                           std::span<const std::int32_t> action);
 // The same the other way round.

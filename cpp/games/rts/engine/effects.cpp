@@ -83,7 +83,7 @@ void shoot(State& state, const EffectEntry& e) {
 
 // The flag leaves the map at once: who moves later in this tick may stand where it lay.
 bool take_flag(const EngineRules& rules, State& state, const EffectEntry& e) {
-  if (state.x[e.target] == kParked) return false;  // somebody else was quicker
+  if (state.x[e.target] == kParked) return false;  // another unit was quicker
   leave_buckets(state, e.target, bucket_of(state.x[e.target]), bucket_of(state.y[e.target]));
   state.x[e.target] = state.y[e.target] = kParked;
   state.irregular &= ~(std::uint64_t{1} << e.target);

@@ -1,5 +1,5 @@
 // Fog of war. What an owner sees is a pure function of where its units are, so it is computed when
-// somebody asks and is no part of the state.
+// it is asked for and is no part of the state.
 #pragma once
 
 #include "games/rts/engine/map.hpp"

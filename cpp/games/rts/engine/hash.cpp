@@ -4,7 +4,8 @@ namespace ludus::rts {
 
 namespace {
 
-// What only games with flags, waves or walls have; games without them hash as if it were not there.
+// State that only games with flags, waves or walls have; games without them hash as if it were not
+// there.
 void add_flag(Hash64& h, const EngineRules& rules, const State& w) {
   h.add(w.carrying);
   h.add(w.flag_falls ? 1U : 0U);

@@ -22,8 +22,8 @@ void attack_move(const EngineRules& engine, const State& state, OrderSet& plan, 
 void focus_fire(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
                 int target);
 
-// All attack the one of `enemies` that is nearest to (x, y) and within `radius` of it; with nobody
-// there, units that are farther away than that come back.
+// All attack the one of `enemies` that is nearest to (x, y) and within `radius` of it; with no
+// enemy there, units that are farther away than that come back.
 void defend(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
             std::uint64_t enemies, float x, float y, float radius);
 

@@ -51,7 +51,7 @@ void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& 
   constexpr std::array<const char*, kCooldowns> kCooldownNames = {"move", "attack", "gather",
                                                                   "build"};
   std::vector<std::string> orders(kCmdNames.begin(), kCmdNames.begin() + commands);
-  orders[0].clear();  // nobody is ordered to be idle
+  orders[0].clear();  // no unit is ordered to be idle
   const std::string p = name + ".";
   OverrideFields& f = fields;
   f.push_back(number_field(p + "cost", type.cost, 0, 1e6));

@@ -18,7 +18,7 @@ using I4 = std::int32_t __attribute__((vector_size(16)));
 }
 [[nodiscard]] inline F4 broadcast4(float v) { return F4{v, v, v, v}; }
 
-// What map.hpp calls cell_coord, of coordinates above -1.5: the nearest cell, the higher of two,
+// cell_coord of map.hpp, of coordinates above -1.5: the nearest cell, the higher of two,
 // and 0 up to it.
 [[nodiscard]] inline I4 cells4(F4 v) {
   const I4 whole = __builtin_convertvector(v, I4);  // towards zero, as the fraction below

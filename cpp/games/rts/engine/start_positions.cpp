@@ -39,7 +39,7 @@ struct Placed {
 };
 
 // Extra units of one seat: each try of each type succeeds with its chance, in the square that
-// begins at (2, 2) for seat 0 and half a map further for seat 1.
+// starts at (2, 2) for seat 0 and half a map further for seat 1.
 int draw_extras(const EngineRules& engine, const StartPositions& start_positions, Rng& rng,
                 int seat, Placed* out) {
   const int side = engine.side;

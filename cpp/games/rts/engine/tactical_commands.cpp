@@ -30,7 +30,7 @@ bool has_target(int m) { return m == kFocusFire || m == kDefend; }
 int first_manoeuvre(const TacticalGame& game) { return 1 + game.purchases; }
 int orders(const TacticalGame& game) { return first_manoeuvre(game) + kManoeuvres; }
 
-// What a seat may order now.
+// Legal orders of a seat now.
 struct Choices {
   const TacticalGame& game;
   const HomeRows rows;
@@ -125,10 +125,10 @@ std::vector<HeadSpec> tactical_heads(const TacticalGame& game, std::span<const s
   group.labels.assign(groups.begin(), groups.end());
   group.depends_on = {kOrder};
   group.meaning = "who manoeuvres";
-  HeadSpec target =
-      row_head("target", kSlots, 1, {kOrder},
-               "focus_fire: whom, by its row, the last choice is the enemy's base, seen or not; "
-               "defend: which own unit or building");
+  HeadSpec target = row_head(
+      "target", kSlots, 1, {kOrder},
+      "focus_fire: the enemy, by its row, the last choice is the enemy's base, seen or not; "
+      "defend: which own unit or building");
   if (game.units.attack_table) target.depends_on = {kOrder, kGroup};
   return {order, group, target,
           sector_head({kOrder},

@@ -3,7 +3,7 @@
 //
 //   order   nothing, what to buy (as the strategic orders do), or a manoeuvre
 //   group   a manoeuvre's units: types of units, by their part in the game
-//   target  focus_fire: whom, a row of `units` or the enemy's base; defend: which own unit or
+//   target  focus_fire: an enemy, a row of `units` or the enemy's base; defend: which own unit or
 //           building
 //   sector  attack_move, rally: where, one of 4 x 4 parts of the map
 //

@@ -1,4 +1,4 @@
-// What strategies are made of: the orders of one decision, whom to attack, where to build, where to
+// Parts of strategies: the orders of one decision, targets of attacks, where to build, where to
 // flee.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ludus::rts {
 [[nodiscard]] std::uint64_t of_type(const EngineRules& engine, const State& state, int owner,
                                     int type);
 
-// Those of `targets` whom the unit can attack at all.
+// Those of `targets` that the unit can attack at all.
 [[nodiscard]] inline std::uint64_t attackable(const EngineRules& engine, const State& state,
                                               int slot, std::uint64_t targets) {
   std::uint64_t out = 0;

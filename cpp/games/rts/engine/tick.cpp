@@ -79,14 +79,14 @@ constexpr int kGuardFailures = 250;
 
 bool congested(const State& state) {
   if (state.failed[state.tick & 31] == 0) return false;
-  // Of the 32 ticks that are kept, the two oldest are left out; what was never written is 0.
+  // The two oldest of the 32 ticks are left out; what was never written is 0.
   static_assert(kGuardTicks == 30);
   int sum = -state.failed[(state.tick + 1) & 31] - state.failed[(state.tick + 2) & 31];
   for (const std::uint8_t failed : state.failed) sum += failed;
   return sum >= kGuardFailures;
 }
 
-// What the last tick and the game left for the beginning of this one.
+// Input that the last tick and the game left for the beginning of this one.
 void begin(const EngineRules& rules, State& state, EffectQueue& queue) {
   if (state.flag_falls) {
     queue.push(Effect::appear, kFlagOwner, rules.flag.type, 0, state.flag_x, state.flag_y);

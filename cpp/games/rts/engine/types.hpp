@@ -64,7 +64,8 @@ struct UnitType {
   [[nodiscard]] bool takes(Cmd c) const { return (accepts >> static_cast<int>(c) & 1) != 0; }
 };
 
-// What the original does that looks unintended, one switch each. The ruleset "elf" has all of them.
+// Behaviour of the original that looks unintended, one switch each. The ruleset "elf" has all of
+// them.
 struct Quirks {
   bool integer_range = true;      // attack range is compared with d^2 truncated to an integer
   bool repeated_counters = true;  // every hit on an idle unit queues one more counter-attack
@@ -74,8 +75,8 @@ struct Quirks {
   bool hurts_invulnerable = true;
   bool congestion_guard = true;  // too many failed moves end the match without a winner
   bool loose_edges = true;       // coordinates in (-1.5, -0.5) count as cell 0
-  bool baseless_play = true;     // when both last bases fall in one tick the match goes on
-  bool lost_flags = true;        // a flag that finds its place taken is gone, fetching goes on
+  bool baseless_play = true;     // when both last bases fall in one tick the match continues
+  bool lost_flags = true;        // a flag that finds its place taken is gone, fetching continues
   bool lost_revivals = true;     // a base ordered to revive twice at once revives one
   bool stubborn_towers = true;   // what cannot move keeps a target that has gone out of range
   bool seat_order = true;        // seat 0 comes before seat 1, left before right; else by lot
@@ -117,13 +118,14 @@ struct ReviveRules {
   int ticks = 100;
 };
 
-// Units that appear out of nothing, row by row from a corner of a square, when the game says so.
+// Units that appear out of nothing, row by row from a corner of a square, when the game asks for
+// them.
 struct WaveRules {
   int type = 0, owner = 1;
   int x = 15, y = 15, columns = 5;
 };
 
-// What an attack of one type does to another, in percent of its attack; 0: it cannot attack it.
+// Damage of one type's attack to another, in percent of its attack; 0: it cannot attack it.
 struct AttackTable {
   std::array<std::array<std::uint16_t, kMaxTypes>, kMaxTypes> percent;
 
@@ -192,7 +194,7 @@ inline constexpr int kFailedSearchBits = 4;
 
 // Somebody will come back at its owner's base.
 struct Revival {
-  std::uint16_t tick;  // when the base begins with it
+  std::uint16_t tick;  // when the base starts with it
   std::uint8_t owner;
 };
 inline constexpr int kMaxRevivals = 16;

@@ -30,7 +30,7 @@ int first_base(const EngineRules& engine, const State& state, int owner) {
   return bases == 0 ? kNone : std::countr_zero(bases);
 }
 
-// What a seat may order now, as bits.
+// Legal orders of a seat now, as bits.
 struct Choices {
   const UnitGame& game;
   const State& state;
@@ -38,7 +38,8 @@ struct Choices {
   int first;                                   // slot of the seat's unit 0
   std::array<std::uint32_t, kSlots> orders{};  // by own unit, a bit an order
   std::array<std::uint32_t, kSlots> places{};  // by own unit, a bit a place
-  // By type: whom its units may attack, a bit a row; and whether they may attack the enemy's base.
+  // By type: enemies that its units may attack, a bit a row; and whether they may attack the
+  // enemy's base.
   std::array<std::uint64_t, kMaxTypes> victims{};
   std::uint32_t at_base = 0;
 
@@ -136,13 +137,13 @@ std::vector<HeadSpec> unit_heads(const UnitGame& game, std::span<const std::stri
   for (const std::string& t : types) order.labels.push_back("build_" + t);
   order.depends_on = {kUnit};
   order.meaning = "what the unit shall do";
-  HeadSpec target =
-      row_head("target", kSlots, 1, {kOrder},
-               "whom to attack or which resource to gather, by its row; the last choice is the "
-               "enemy's base, seen or not");
+  HeadSpec target = row_head(
+      "target", kSlots, 1, {kOrder},
+      "the enemy to attack or which resource to gather, by its row; the last choice is the "
+      "enemy's base, seen or not");
   if (game.attack_table) target.depends_on = {kUnit, kOrder};
   return {row_head("unit", nobody(game), 1, {},
-                   "which own unit gets an order, by its row; the last choice is nobody"),
+                   "which own unit gets an order, by its row; the last choice is none"),
           order, target,
           place_head(
               {kUnit, kOrder},
@@ -223,7 +224,7 @@ void order_unit(const UnitGame& game, State& state, int seat,
     const std::uint32_t allowed =
         c.places[static_cast<std::size_t>(unit)] & Choices::places_of(order);
     if (place < 0 || place >= kPlaces || (allowed >> place & 1) == 0) {
-      refuse(game, kPlace, place, "off the map, a wall, or somebody stands there");
+      refuse(game, kPlace, place, "off the map, a wall, or a unit stands there");
     }
     const Cell at = cell_at(state, slot, place);
     const auto x = static_cast<float>(at.x);

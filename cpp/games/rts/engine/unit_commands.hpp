@@ -1,9 +1,10 @@
 // Unit commands of the games with an economy: one order to one unit a decision. Four heads, each of
 // which depends on those before:
 //
-//   unit    which own unit, a row of the tensor `units`; or nobody
+//   unit    which own unit, a row of the tensor `units`; or none
 //   order   move, attack, gather, build a type
-//   target  attack: whom, a row of `units`, or the enemy's base wherever it is, as the strategic
+//   target  attack: an enemy, a row of `units`, or the enemy's base wherever it is, as the
+//   strategic
 //           order to attack knows it; gather: which resource. Other orders have none
 //   place   move, build: where, in cells from the cell the unit is in; "here" leaves the builder to
 //           find a free spot around itself, all that a building can do. Other orders have none
@@ -28,9 +29,9 @@ struct UnitGame {
   const char* name;
   const EngineRules& engine;
   int resource;                  // the type that is gathered
-  std::uint32_t first_decision;  // before this tick nobody may act
+  std::uint32_t first_decision;  // before this tick no seat may act
   bool fog = true;               // false: seats see the whole map
-  // Who may attack whom differs between types: the target's mask depends on the unit, too.
+  // Legal targets differ between types: the target's mask depends on the unit, too.
   bool attack_table = false;
 };
 

@@ -64,7 +64,7 @@ void move_slot(State& s, int from, int to) {
   s.waypoint_hint[to] = s.waypoint_hint[from];
 }
 
-// What is left in an empty slot must not depend on who stood there: states compare by bytes.
+// The contents of an empty slot must not depend on who stood there: states compare by bytes.
 void blank_slot(State& s, int i) {
   s.x[i] = s.y[i] = kParked;
   s.speed[i] = 0.0F;

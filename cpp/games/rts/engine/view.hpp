@@ -1,4 +1,4 @@
-// The state as JSON, for viewers and tools. Everything is in it; `seen` tells a viewer which cells
+// The state as JSON, for viewers and tools. Everything is in it; `seen` shows a viewer which cells
 // each seat sees.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace ludus::rts {
 
-// What a game calls things.
+// A game's names of things.
 struct ViewNames {
   const char* game;
   std::span<const char* const> types;
-  // What each type is to a viewer: resource, worker, troop, building, base, tower or flag.
+  // Kind of each type for a viewer: resource, worker, troop, building, base, tower or flag.
   std::span<const char* const> roles;
   int seats = 2;
   int owners = 2;  // whose units there are; the owner of the flag is seat -1

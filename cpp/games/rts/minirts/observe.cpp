@@ -22,7 +22,7 @@ constexpr int kEnemy = 8;  // added to the type in `cells`
 constexpr int kMoneyBins = 5;
 constexpr int kMoneyBin = 50;
 
-// What both compact tensors look at.
+// Shared by both compact tensors.
 struct Scene {
   const MiniRules& rules;
   const State& state;
@@ -84,8 +84,8 @@ void write_units(const Scene& scene, std::uint8_t* out) {
   });
 }
 
-// Who stands how near to whom: what a decision to fight, to flee or to come home turns on.
-// Distances are parts of the map's diagonal, 1 where there is nobody to measure to.
+// Distances between units, on which a decision to fight, to flee or to come home depends.
+// Distances are parts of the map's diagonal, 1 where there is no unit to measure to.
 void write_geometry(const Scene& scene, float* out) {
   const EngineRules& engine = scene.rules.engine;
   const State& s = scene.state;
@@ -182,7 +182,7 @@ void write_globals(const Scene& scene, float* out) {
   if (scene.resource != kNone) {
     out[32] = hp_ratio(s.hp[scene.resource], engine.type[kResource].hp);
   }
-  // What may be ordered never depends on whether the observation has fog.
+  // Legal orders never depend on whether the observation has fog.
   const ActionSet useful = scene.rules.fog ? useful_actions(scene.rules, s, scene.seat, scene.seen)
                                            : useful_actions(scene.rules, s, scene.seat);
   out[33] = (useful & action_bit(kDefend)) != 0 ? 1.0F : 0.0F;

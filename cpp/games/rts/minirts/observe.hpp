@@ -1,4 +1,4 @@
-// What a seat sees of MiniRTS, through the fog of war.
+// Observation of MiniRTS by a seat, through the fog of war.
 //
 // Three tensors, and a picture (engine/pixels.hpp) where it is asked for. `cells` is a lossless
 // packing of the 22 planes of the ELF paper's network input; `units` and `globals` describe the

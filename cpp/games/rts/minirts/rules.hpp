@@ -26,7 +26,7 @@ struct MiniRules {
   // Chances in tenths of each extra unit at the start, by type; and how many tries.
   std::array<int, kMiniTypes> start_tenths{};
   std::array<int, kMiniTypes> start_tries{};
-  std::uint32_t first_decision = 3;  // before this tick nobody may act
+  std::uint32_t first_decision = 3;  // before this tick no seat may act
   bool fog = true;                   // false: observations show the whole map
   std::uint32_t repeat_orders =
       0;           // ticks after which combined manoeuvres are given again; 0: once

@@ -12,7 +12,7 @@ constexpr float kNearResource2 = 6.0F;  // squared distances of the defence
 constexpr float kNearBase2 = 4.0F;
 constexpr float kBeyondSight = 2.0F;  // cells that a troop goes for one that others see
 
-// What a decision looks at, gathered once.
+// Input of a decision, gathered once.
 struct Picture {
   std::array<int, kMiniTypes> own_first;
   std::array<int, kMiniTypes> enemy_first;
@@ -185,7 +185,7 @@ ActionSet useful_actions(const MiniRules& rules, const State& state, int seat, s
   bool idle_barracks = false;
   bool idle_troop = false;
   bool troop = false;
-  bool free_hand = false;  // somebody who would follow an order to defend
+  bool free_hand = false;  // a unit that would follow an order to defend
   for_units(engine, state, seat, [&](int i) {
     const bool idle = state.cmd[i] == Cmd::idle;
     const int type = state.type[i];

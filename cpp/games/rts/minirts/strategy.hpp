@@ -38,7 +38,7 @@ inline constexpr auto kActionNames = std::span(kAllActionNames).first<kActions>(
 // A set of actions, bit a = Action(a). Players choose one, the scripted bots several at once.
 using ActionSet = std::uint16_t;
 [[nodiscard]] constexpr ActionSet action_bit(int a) { return static_cast<ActionSet>(1U << a); }
-// What can be ordered again and again without being paid for twice.
+// Orders that can be given repeatedly without being paid for twice.
 inline constexpr ActionSet kManoeuvres = action_bit(kAttack) | action_bit(kAttackInRange) |
                                          action_bit(kHitAndRun) | action_bit(kDefend) |
                                          action_bit(kFocusFire);

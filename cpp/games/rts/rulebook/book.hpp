@@ -59,7 +59,7 @@ struct BookBot {
   bool skirmish = false;                 // hit and run instead of charging
 };
 
-// A number of the rules that is drawn anew for every match.
+// A number of the rules that is drawn for every match.
 struct Drawn {
   std::string key;
   std::size_t offset;  // in Numbers
@@ -78,12 +78,12 @@ struct Book {
   AtLimit at_limit = AtLimit::draw;
   int frame_skip = 50;
   int pixels = 0;  // of a cell along one axis in the tensor `pixels`; 0: there is none
-  std::uint32_t first_decision = 0;  // before this tick nobody may act
+  std::uint32_t first_decision = 0;  // before this tick no seat may act
   std::vector<BookBot> bots;
   std::vector<Drawn> drawn;
 
   // Compiled from the above.
-  bool starts_on_map = false;                  // the terrain says where bases and resources are
+  bool starts_on_map = false;                  // the terrain contains where bases and resources are
   std::array<std::uint32_t, kMaxSide> wall{};  // bit x of row y
   struct Place {
     int x = -1, y = -1;
@@ -102,7 +102,7 @@ struct Book {
 [[nodiscard]] std::vector<std::string> builtin_books();
 [[nodiscard]] std::string builtin_book(const std::string& name);  // "" if there is none
 
-// The rulebook that `text` says: the name of a built-in one, or lines `key=value`. `randomise`:
+// The rulebook in `text`: the name of a built-in one, or lines `key=value`. `randomise`:
 // lines `key=low,high`. Throws ParamError with every mistake, one a line: the key, its value, what
 // was expected and the nearest valid one.
 [[nodiscard]] Book read_book(const std::string& text, const std::string& randomise);
@@ -110,7 +110,7 @@ struct Book {
 // Every key and value, one a line, as read_book takes them.
 [[nodiscard]] std::string print_book(const Book& book);
 
-// What a rulebook may say, as a JSON schema of its TOML form.
+// JSON schema of a rulebook's TOML form.
 [[nodiscard]] std::string book_schema();
 
 }  // namespace ludus::rts

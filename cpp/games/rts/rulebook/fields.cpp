@@ -233,7 +233,7 @@ void match_fields(List& l) {
   BookRewards& r = n.rewards;
   l.varying("reward.win", r.win, -kReward, kReward, "at the end, to the winner");
   l.varying("reward.loss", r.loss, -kReward, kReward, "at the end, to the loser");
-  l.varying("reward.draw", r.draw, -kReward, kReward, "at the end, to both when nobody wins");
+  l.varying("reward.draw", r.draw, -kReward, kReward, "at the end, to both when no one wins");
   l.varying("reward.kill", r.kill, -kReward, kReward,
             "for every 100 of the cost of enemies fallen");
   l.varying("reward.lost", r.lost, -kReward, kReward,

@@ -52,7 +52,7 @@ int enemy_of(const Book& book) { return book.types() <= 8 ? 8 : 16; }
 
 int unit_columns(const Book& book) { return 2 + book.types() + static_cast<int>(kColumns.size()); }
 
-// What the compact tensors look at.
+// Shared by the compact tensors.
 struct Scene {
   const Book& book;
   const EngineRules& engine;

@@ -1,5 +1,5 @@
-// What a seat sees of a match under a rulebook, through the fog of war. The tensors have a column,
-// or a plane, for every unit type of the rulebook.
+// Observation of a match by a seat under a rulebook, through the fog of war. The tensors have a
+// column, or a plane, for every unit type of the rulebook.
 //
 //   cells    as in MiniRTS (minirts/observe.hpp), with the rulebook's types: the codec "rts_cells"
 //            makes T + 16 planes of it, T types. Column 1 is the type, and for

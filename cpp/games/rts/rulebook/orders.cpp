@@ -18,7 +18,7 @@ constexpr std::array<const char*, kTactics> kTacticNames = {"attack", "attack_in
 bool has(std::uint16_t types, int t) { return (types >> t & 1) != 0; }
 std::uint64_t bit(int slot) { return std::uint64_t{1} << slot; }
 
-// What a decision looks at, gathered once.
+// Input of a decision, gathered once.
 struct Picture {
   std::array<int, kMaxTypes> own_first, own_count{}, enemy_count{}, under_construction{};
   std::uint64_t own = 0, enemies = 0;                                   // without resources
@@ -271,9 +271,9 @@ ChoiceSet useful_choices(const Book& book, const EngineRules& engine, const Stat
       view.own_first[static_cast<std::size_t>(book.numbers.start_positions.resource)];
   if (base == kNone || resource == kNone) return set;
   const int money = state.money[seat];
-  std::uint16_t can_build = 0;  // types for which somebody is free
+  std::uint16_t can_build = 0;  // types for which a unit is free
   bool idle_troop = false;
-  bool free_hand = false;  // somebody who would follow an order to defend
+  bool free_hand = false;  // a unit that would follow an order to defend
   bool any_far = false;
   for_bits(view.own, [&](int i) {
     const int t = state.type[i];
@@ -339,7 +339,7 @@ void play_bot(const Book& book, const EngineRules& engine, const BookBot& bot, S
   int rarest = -1;
   for_bits(bot.trains, [&](int t) {
     const auto k = static_cast<std::size_t>(t);
-    bool there = false;  // somebody who builds it
+    bool there = false;  // a unit that builds it
     for (int b = 0; b < book.types(); ++b) {
       const auto builder = static_cast<std::size_t>(b);
       there |= has(engine.type[builder].builds, t) && view.own_count[builder] > 0;

@@ -1,5 +1,5 @@
 // The decisions of a side under a rulebook, turned into orders to its units: building whatever the
-// rulebook lets somebody build, and the tactics of MiniRTS over its types.
+// rulebook lets a unit build, and the tactics of MiniRTS over its types.
 #pragma once
 
 #include <string>

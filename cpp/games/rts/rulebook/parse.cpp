@@ -80,7 +80,7 @@ std::vector<Line> lines_of(std::string_view rest, Problems& problems) {
   return lines;
 }
 
-// The part of `key` between `prefix` and the next dot, or "" when it does not begin so.
+// The part of `key` between `prefix` and the next dot, or "" when it does not start so.
 std::string_view name_in(std::string_view key, std::string_view prefix) {
   if (!key.starts_with(prefix)) return {};
   key.remove_prefix(prefix.size());
@@ -95,7 +95,7 @@ void collect(const std::string& key, const char* prefix, std::size_t most, const
   if (name.empty() || std::ranges::find(names, name) != names.end()) return;
   if (!is_name(name)) {
     problems.add(key + ": " + quoted(name) + ": the name of a " + what +
-                 " has up to 24 small letters, digits and _, and begins with a letter");
+                 " has up to 24 small letters, digits and _, and starts with a letter");
   } else if (names.size() == most) {
     problems.add(key + ": expected at most " + std::to_string(most) + " " + what + "s");
   } else {
@@ -208,7 +208,7 @@ void read_terrain(Book& book, Problems& problems) {
   }
 }
 
-// What the keys mean together.
+// Meaning of the keys together.
 void check_together(Book& book, Problems& problems) {
   const Numbers& n = book.numbers;
   const EngineRules& e = n.engine;
@@ -242,7 +242,7 @@ void check_together(Book& book, Problems& problems) {
     for (const std::uint16_t wish : {bot.builds, bot.trains}) {
       const auto never = static_cast<std::uint16_t>(wish & ~book.buildable);
       if (never == 0) continue;
-      problems.add("bots." + bot.name + ": nobody builds " + name(std::countr_zero(never)));
+      problems.add("bots." + bot.name + ": no type builds " + name(std::countr_zero(never)));
     }
   }
 }

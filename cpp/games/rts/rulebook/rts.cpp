@@ -37,7 +37,7 @@ std::vector<ParamSpec> params_of() {
        0,
        0,
        {},
-       "numbers of the rules that every match draws anew: lines key=low,high"},
+       "numbers of the rules that every match draws: lines key=low,high"},
       rts::pixels_param(),
       rts::commands_param(
           "what a decision is: strategic: one order to the whole side; tactical: a purchase or a "
@@ -65,7 +65,7 @@ std::vector<HeadSpec> heads_of(const Rts::Rules& rules) {
   return {head};
 }
 
-// What was earned in a tick: deaths and income, as BookRewards counts them.
+// Earnings of a tick: deaths and income, as BookRewards counts them.
 struct Ledger {
   std::array<std::uint16_t, rts::kSlots> id;
   std::array<std::uint8_t, rts::kSlots> type;
@@ -108,7 +108,7 @@ int stronger(const rts::EngineRules& e, const rts::State& w) {
   return value[0] == value[1] ? -1 : (value[0] > value[1] ? 0 : 1);
 }
 
-// What a type is to a viewer.
+// Kind of a type for a viewer.
 const char* role_of(const rts::Book& book, int t) {
   if (t == book.numbers.start_positions.resource) return "resource";
   if (t == book.numbers.start_positions.base) return "base";

@@ -1,4 +1,4 @@
-// The game `rts`: whatever its rulebook says, on the RTS engine. Unit types, actions, observations
+// The game `rts`: a rulebook on the RTS engine. Unit types, actions, observations
 // and bots come from the rulebook; docs/games/rts.md has its keys.
 #pragma once
 

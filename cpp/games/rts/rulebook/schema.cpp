@@ -92,7 +92,7 @@ std::string book_schema() {
     while (true) {
       const std::size_t dot = rest.find('.');
       const std::string part(rest.substr(0, dot));
-      if (part == "b") skip = true;  // the second type says nothing new
+      if (part == "b") skip = true;  // the second type adds nothing
       if (part == "a") at->any_name = true;
       if (skip) break;
       if (dot == std::string_view::npos) {

@@ -40,7 +40,7 @@ StartPositions start_positions_of(const Book& book, const Numbers& numbers) {
   return start_positions;
 }
 
-// Bases and resources where the terrain says, extra units around them.
+// Bases and resources where the terrain puts them, extra units around them.
 void place_on_map(const Book& book, const Numbers& numbers, State& state, Rng& rng) {
   const EngineRules& engine = numbers.engine;
   const StartPositions start_positions = start_positions_of(book, numbers);

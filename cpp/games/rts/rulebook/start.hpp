@@ -6,7 +6,7 @@
 
 namespace ludus::rts {
 
-// Draws what `book` says differs from match to match.
+// Draws the numbers of `book` that differ from match to match.
 void draw_numbers(const Book& book, Rng& rng, Numbers& numbers);
 
 // A fresh match at tick 0. Everything random comes from `rng`.

@@ -94,8 +94,8 @@ def main() -> None:
                     for b in line["bullets"]:
                         out.write("b " + " ".join(map(str, b)) + "\n")
                 crc = line["crc"]
-                begin = line["t"] - len(crc) // 8 + 1
-                out.write(f"crc {begin} {crc}\n")
+                start = line["t"] - len(crc) // 8 + 1
+                out.write(f"crc {start} {crc}\n")
                 first = False
                 last = line["t"]
     print(f"{args.output}: last tick {last}")

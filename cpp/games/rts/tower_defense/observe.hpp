@@ -1,9 +1,9 @@
-// What the seat sees of Tower Defense: everything.
+// Observation of Tower Defense: everything.
 //
 // `planes` are the two planes of the ELF paper's network input, a bit a cell: walls, and cells with
-// a unit. `map` says of every cell what a player would look for: where a tower can stand, and how
-// much of the way from the waves to the base it would reach from there. `globals` are numbers of
-// the whole match. Below the strategic level there are `units` as well, a row for each unit, at
+// a unit. `map` contains for every cell what a player would look for: where a tower can stand, and
+// how much of the way from the waves to the base it would reach from there. `globals` are numbers
+// of the whole match. Below the strategic level there are `units` as well, a row for each unit, at
 // which the heads point. Planes are indexed [plane, y, x]; action a is the cell x = a / S, y = a %
 // S.
 #pragma once

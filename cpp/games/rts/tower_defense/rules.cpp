@@ -54,8 +54,8 @@ std::vector<ParamSpec> td_params() {
                 "the end"},
       pixels_param(),
       commands_param(
-          "what a decision is: strategic: where to build; tactical: that, and whom the towers fire "
-          "at; units: one order to one tower or to the base"),
+          "what a decision is: strategic: where to build; tactical: that, and the target of all "
+          "towers; units: one order to one tower or to the base"),
       ParamSpec{"rulebook",
                 ParamKind::text,
                 "",

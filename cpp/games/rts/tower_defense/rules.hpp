@@ -32,7 +32,7 @@ struct TdRules {
   int wave_think = 50;               // ticks between two orders to the waves
   float notice2 = 3.0F;              // squared distance at which a tower takes a target
   float hp_reward = 1.0F;            // times the change of the base's share of hit points
-  std::uint32_t first_decision = 2;  // before this tick nobody may act
+  std::uint32_t first_decision = 2;  // before this tick no seat may act
   int pixels = 0;                    // of a cell along one axis in the tensor `pixels`; 0: none
 };
 

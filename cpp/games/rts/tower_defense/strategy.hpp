@@ -22,7 +22,7 @@ inline constexpr int kTowerWait = 0;
   return rules.engine.reaches(rules.engine.type[state.type[slot]], d2);
 }
 
-// Builds where the action says if there is money, and gives every tower a target: `focus` to those
+// Builds at the action's place if there is money, and gives every tower a target: `focus` to those
 // that reach it, if it is not kNone, and to the others an attacker near them.
 void act_tower(const TdRules& rules, State& state, int action, int focus = kNone);
 
@@ -32,7 +32,7 @@ void act_tower(const TdRules& rules, State& state, int action, int focus = kNone
 // The original's scripted bot: builds on the first free wall around the middle.
 void play_tower_simple(const TdRules& rules, State& state);
 
-// What the other side does in this tick: waves appear, and all attackers go for the base.
+// Moves of the other side in this tick: waves appear, and all attackers go for the base.
 void play_waves(const TdRules& rules, State& state);
 
 }  // namespace ludus::rts

@@ -106,7 +106,7 @@ std::vector<HeadSpec> tower_unit_heads() {
   HeadSpec cell = cell_head("cell", "where to build: x = choice div 20, y = choice mod 20");
   cell.depends_on = {kOrder};
   return {row_head("unit", kDefenderSlots, 1, {},
-                   "the base or which tower gets an order, by its row; the last choice is nobody"),
+                   "the base or which tower gets an order, by its row; the last choice is none"),
           order,
           row_head("target", kSlots, 0, {kUnit, kOrder}, "which attacker to attack, by its row"),
           cell};
@@ -174,7 +174,7 @@ void order_tower(const TdRules& rules, State& state, std::span<const std::int32_
   if (order == kAttackAt) {
     const std::uint64_t targets = c.targets_of(unit);
     const int target = action[kTarget];
-    if (targets == 0) refuse(tower_unit_heads(), kUnit, unit, "nobody new in its reach");
+    if (targets == 0) refuse(tower_unit_heads(), kUnit, unit, "no new enemy in its reach");
     if (!has(targets, target)) {
       refuse(tower_unit_heads(), kTarget, target,
              "no attacker that it reaches, or the one that it fires at");

@@ -5,17 +5,17 @@
 // Tactical: two heads that do not depend on each other.
 //
 //   tower  where to build, a cell; or wait: as on the strategic level
-//   fire   at whom all towers fire that reach it, a row of the tensor `units`; the others, and with
+//   fire   target of all towers that reach it, a row of the tensor `units`; the others, and with
 //          the last choice all, take their targets as on the strategic level
 //
 // Units: one order to the base or to one tower a decision; towers do nothing by themselves.
 //
-//   unit    which, a row of `units`; or nobody
+//   unit    which, a row of `units`; or none
 //   order   attack, build_tower
 //   target  attack: which attacker, a row of `units`, that it reaches. build_tower has none
 //   cell    build_tower: where. attack has none
 //
-// A choice is legal if and only if a tower will stand there, or somebody gets a new target by it.
+// A choice is legal if and only if a tower will stand there, or a tower gets a new target by it.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Weights
 from ludus.policies.outputs import gives_q_values
@@ -26,19 +26,19 @@ def player_of_version(
 
 
 def actor_of(weights: Weights, spec: GameSpec, actor: NetworkActor) -> NetworkActor:
-    """``weights`` on the device of ``actor`` and with its seed."""
+    """Return an actor of ``weights`` on the device of ``actor`` and with its seed."""
     version, device = weights.meta.version, str(actor.network.device)
     return NetworkActor(network_of(weights, spec, f"version {version}", device), actor.seed, version)
 
 
 def player_of_actor(context: RunContext, actor: NetworkActor, member: str = "") -> tuple[int, PlayerFactory]:
-    """The weights of ``actor`` as evaluations want them, and their version. ``member``: of a league."""
+    """Return the version of the weights of ``actor``, and them as a player. ``member``: of a league."""
     # weights in training explore, weights of a checkpoint do not
     greedy = context.preset.evaluation.greedy or gives_q_values(actor.network.config)
 
-    def made(seed: int) -> Player:
+    def made(seed: int) -> MatchPlayer:
         own = NetworkActor(actor.network, seed, actor.version, greedy)
         name = context.directory.reference(actor.version, member)
-        return Player(name, actor=own, frame_skip=context.preset.game.frame_skip)
+        return MatchPlayer(name, actor=own, frame_skip=context.preset.game.frame_skip)
 
     return actor.version, made

@@ -68,9 +68,9 @@ class AsyncRounds:
         return self.components.actor
 
     @property
-    def moment(self) -> int:
-        """See :attr:`Rounds.moment`."""
-        return self.components.sampler.collector.time_step
+    def progress_marker(self) -> int:
+        """See :attr:`Rounds.progress_marker`."""
+        return self.components.sampler.time_step
 
     def doing(self) -> str:
         """See :meth:`Rounds.doing`."""
@@ -199,9 +199,7 @@ class AsyncRounds:
     def _sample(self) -> None:
         try:
             while (slab := self._next_slab()) is not None:
-                if self._handover is not None:
-                    self.components.sampler.pool.set_handover(0, self._handover)
-                self.components.sampler.play(slab, self, between=self._swap)
+                self.components.sampler.play(slab, self, between=self._swap, handover=self._handover)
         except BaseException as error:
             with self._changed:
                 self._error = error

@@ -1,8 +1,8 @@
-"""What a checkpoint holds beside the tensors, and how a run goes back to it."""
+"""Counters of a checkpoint beside the tensors, and how a run returns to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -18,12 +18,11 @@ from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
 
 SCHEMA = 1
-POOL = "pool"
 MAX_TIME_STEP = 1 << 62
 
 
 class Turns(msgspec.Struct, frozen=True):
-    """Of pools that take turns: how many they have had, and of each pool its full slab and its version."""
+    """State of pools that take turns: the number of turns, each pool's full slab and version."""
 
     turn: int
     full: list[RolloutSummary | None]
@@ -31,7 +30,7 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 class TrainerState(msgspec.Struct):
-    """Counters of a run. Everything that decides what happens next, apart from tensors and matches."""
+    """Counters of a run: everything that decides what happens next, apart from tensors and matches."""
 
     schema: int = SCHEMA
     budget: Budget = msgspec.field(default_factory=Budget)
@@ -55,26 +54,26 @@ class TrainerState(msgspec.Struct):
     filled: RolloutSummary | None = None  # of the slab that waits for the learner; of several the oldest
     queued: list[RolloutSummary] = []  # of the others, oldest first
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
-    snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
-    lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
+    frozen: list[str] = []  # players whose stored weights this checkpoint refers to
+    lanes: dict[int, str] = {}  # policy id -> the player that it stands for
     turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
-    anew: int = 0  # how often the run's matches began anew
+    restarts: int = 0  # number of times that the run's matches started again
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
     @property
     def waiting(self) -> list[RolloutSummary]:
-        """Of the slabs that wait for the learner, oldest first."""
+        """Summaries of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
 
     def count_help(self, helped: bool) -> None:
-        """Whether a curriculum's bot plays for the policy. Win rates with and without it never mix."""
+        """Note whether a curriculum's bot plays for the policy: win rates with and without it never mix."""
         if helped != self.helped:
             self.helped, self.win_rate = helped, {}
 
     def drop_waiting(self) -> None:
-        """Nothing is in flight any more: what was counts as dropped."""
+        """Count the decisions in flight as dropped."""
         turns = self.turns.full if self.turns is not None else []
         self.dropped += sum(s.steps for s in (*self.waiting, *turns) if s is not None)
         self.set_waiting(())
@@ -82,33 +81,25 @@ class TrainerState(msgspec.Struct):
             self.turns = msgspec.structs.replace(self.turns, full=[None] * len(turns))
 
     def set_waiting(self, summaries: Sequence[RolloutSummary]) -> None:
-        """Of the slabs that a checkpoint holds, oldest first."""
+        """Set the summaries of the slabs that a checkpoint holds, oldest first."""
         self.filled, self.queued = (summaries[0] if summaries else None), list(summaries[1:])
 
-    def set_matchmaker(self, state: bytes, snapshots: Iterable[int]) -> None:
-        """What a matchmaker needs to go on, and the versions that it keeps."""
-        self.matchmaker, self.snapshots = msgspec.Raw(state), sorted(snapshots)
 
+def make_checkpoint(components: Components, state: TrainerState, waiting: Sequence[Slab]) -> Checkpoint:
+    """Return the run between two rounds: no update and no rollout is under way.
 
-def make_checkpoint(
-    components: Components, state: TrainerState, waiting: Sequence[Slab], matches: bytes = b""
-) -> Checkpoint:
-    """The run between two rounds: no update and no rollout is under way.
-
-    ``waiting``: slabs that have been collected and not yet learned from, oldest first. ``matches``: what
-    the pool was restored from, if it has not played since.
+    ``waiting``: slabs that have been collected and not yet learned from, oldest first.
     """
     arrays, counters = components.learner.state()
     state.learner = counters
-    rollout: dict[str, Array] = {POOL: np.frombuffer(matches or components.sampler.pool.snapshot(), np.uint8)}
-    rollout |= {f"collector.{name}": a for name, a in components.sampler.collector.state().items()}
+    rollout = components.sampler.snapshot()
     for i, slab in enumerate(waiting):
         rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
 
 
 def decode_state(data: bytes) -> TrainerState:
-    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
+    """Decode the counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
         state = from_json(data, TrainerState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -118,32 +109,29 @@ def decode_state(data: bytes) -> TrainerState:
     return state
 
 
-def times_anew(checkpoint: Checkpoint) -> int:
-    """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
+def count_restarts(checkpoint: Checkpoint) -> int:
+    """Count how often the run's matches have started again, this resume included. Raises ``CorruptFile``.
 
-    Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
+    Matches that start again have a pool with a seed of its own, so that they are not the run's first ones.
     """
-    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
+    return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
-    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
+    """Set what :func:`make_checkpoint` returned. Raises ``CorruptFile`` where it does not fit.
 
     Slabs that waited are then the sampler's first ones.
 
-    Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
-    memory of the core. Matches, rows' memory and the slab in flight begin anew.
+    Of a checkpoint that is not signed the learner alone is set: bytes of unknown origin must not become
+    memory of the core. Matches, rows' memory and the slab in flight start again.
     """
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
         if not checkpoint.signed:
-            components.sampler.collector.begin_at(_time_step(checkpoint))
+            components.sampler.start_at(_time_step(checkpoint))
             return
-        components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())
-        prefix = "collector."
-        arrays = {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        components.sampler.collector.restore(arrays)
+        components.sampler.restore(checkpoint.rollout)
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     slabs = components.sampler.slabs
@@ -156,7 +144,7 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
     slab = components.sampler.slabs[number]
     shape = components.learner.network.memory_shape
-    if shape is not None and components.policy in components.sampler.collector.learned:
+    if shape is not None and components.policy in components.sampler.learned:
         slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
     for field, target in _learned_fields(components, slab).items():
         name = _slab_name(number, field)
@@ -169,18 +157,18 @@ def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, w
 
 
 def _slab_name(number: int, field: str) -> str:
-    """Of an array of a waiting slab; the oldest has number 0."""
+    """Name an array of a waiting slab; the oldest has number 0."""
     return f"slab{number or ''}.{field}"
 
 
 def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
-    """What a learner reads of a slab: everything but observations that the network has no input for."""
+    """Return the fields that a learner reads: all but observations that the network has no input for."""
     inputs = {f"obs.{t.name}" for t in components.learner.network.inputs}
     return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
 
 
 def _time_step(checkpoint: Checkpoint) -> int:
-    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is invalid."""
+    """Return the time step of an unsigned checkpoint, so that draws do not repeat; 0 where it is invalid."""
     stored = checkpoint.rollout.get("collector.time_step")
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0

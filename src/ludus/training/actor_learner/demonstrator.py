@@ -1,8 +1,8 @@
-"""Who teaches by imitation: ``algorithm.teacher`` as a player of a run's pool."""
+"""Player that a method learns from: ``algorithm.teacher`` as a player of a run's pool."""
 
 from __future__ import annotations
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.players import resolve_player
 from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_PAST, derive_seed
@@ -20,8 +20,8 @@ from ludus.training.teacher import demonstration_of
 
 def demonstrator(
     preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, policy: int
-) -> Player | None:
-    """The teacher of a preset whose method imitates; None for the other methods. Raises ``ConfigError``.
+) -> MatchPlayer | None:
+    """Resolve the player that the preset's method learns from; None for others. Raises ``ConfigError``.
 
     Args:
         preset: ``algorithm.teacher`` and ``algorithm.greedy``.
@@ -46,8 +46,8 @@ def demonstrator(
         raise ConfigError(f'algorithm.teacher = "{shown.teacher}": {error}') from error
 
 
-def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tuple[str, ...]:
-    """Tensors that a pool observes for the learner and its teacher; empty = all."""
+def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tensors that a pool observes for the learner and its teacher; empty = all."""
     actor = teacher.actor if teacher is not None else None
     if isinstance(actor, ScriptedActor):  # it may read any
         return ()
@@ -56,10 +56,10 @@ def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tup
     return learner
 
 
-def demonstrator_actor(teacher: Player, pool: Pool) -> Actor:
-    """What decides for the teacher's rows. Raises ``ConfigError`` for a search that the game does not allow.
+def demonstrator_actor(teacher: MatchPlayer, pool: Pool) -> Actor:
+    """Return the actor of the teacher's rows. Raises ``ConfigError`` for a game that cannot be searched.
 
-    A search begins every decision anew, so that a run that was killed goes on as it would have.
+    A search starts every decision with an empty tree, so that a killed run resumes bit for bit.
     """
     if teacher.search is not None:
         actor = teacher.search(pool)

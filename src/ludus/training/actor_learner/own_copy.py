@@ -21,6 +21,7 @@ class OwnCopy:
     """
 
     def __init__(self, learner: ActorCriticLearner[Any]) -> None:
+        """Take the place of the optimiser of ``learner``."""
         self._network, self._vector = learner.network, learner.parameters.vector
         self._optimiser = learner.optimiser
         learner.wrap_optimiser(lambda _: self)
@@ -29,7 +30,7 @@ class OwnCopy:
 
     @torch.no_grad()
     def leave(self, copy: PolicyNetwork) -> None:
-        """The learner's network gets the parameters of ``copy`` until the next step."""
+        """Give the learner's network the parameters of ``copy`` until the next step."""
         self._shared = self._vector.clone()
         self._moments = _moments(self._network)
         for mine, other in zip(self._network.parameters(), copy.parameters(), strict=True):
@@ -38,14 +39,14 @@ class OwnCopy:
 
     @torch.no_grad()
     def back(self) -> None:
-        """The shared parameters again, where no step has brought them back."""
+        """Restore the shared parameters, where no step has restored them."""
         if self._shared is not None:
             self._vector.copy_(self._shared)
             self._shared = None
             self._rescale(self._moments)
 
     def _rescale(self, before: tuple[float, float] | None) -> None:
-        """The head predicts in the present moments what it predicted in those of ``before``."""
+        """Rescale the head from the moments of ``before`` to the present ones."""
         if before is not None and self._network.values is not None:
             self._network.values.rescale(self._network.value_head, *before)
 
@@ -57,12 +58,15 @@ class OwnCopy:
         self._optimiser.step(gradient, learning_rate)
 
     def vectors(self) -> dict[str, Tensor]:
+        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
         return self._optimiser.vectors()
 
     def counters(self) -> dict[str, int]:
+        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
         return self._optimiser.counters()
 
     def set_counters(self, counters: dict[str, int]) -> None:
+        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
         self._optimiser.set_counters(counters)
 
 

@@ -1,4 +1,4 @@
-"""One pool, one copy of the weights: the topology of vanilla A3C (Mnih et al. 2016; ELF, section 2).
+"""Round robin of pools, each with its copy of the weights: vanilla A3C (Mnih et al. 2016; ELF, section 2).
 
 K pools take turns. In its turn a pool's last slab gives a gradient at the pool's own copy of the weights. The
 gradient moves the shared weights, and the pool takes these for its next slab, which it plays while the next
@@ -10,15 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.optimiser import under
 from ludus.algorithms.parameters import load_tensors, tensors_of
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
@@ -30,40 +32,52 @@ from ludus.training.actor_learner.checkpoint import (
 )
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.own_copy import OwnCopy
+from ludus.training.actor_learner.sampler import NO_WEIGHTS
 from ludus.training.actor_learner.sync_loop import Rounds, Waiting, playing_text
-from ludus.training.matchmaker import FixedMixture
 
 
 @dataclass(slots=True)
 class OnePool:
-    """``copy``: the weights that it plays with; ``full``: the slab of its next gradient."""
+    """A pool and its weights, of which it is the source (:class:`ludus.rollouts.exchange.WeightSource`).
+
+    ``copy``: the weights of ``version`` that it plays with; ``full``: the slab of its next gradient.
+    """
 
     components: Components
     copy: PolicyNetwork
+    version: int = NO_WEIGHTS
     full: Waiting | None = None
 
     def act(self, version: int) -> None:
-        """The copy acts as ``version``."""
-        actor = self.components.actor
-        with torch.no_grad():
-            for mine, other in zip(
-                actor.network.state_dict().values(), self.copy.state_dict().values(), strict=True
-            ):
-                mine.copy_(other)
-        actor.version = version
+        """Play with the copy's weights, which are those of ``version``."""
+        self.version = version
+        self.components.sampler.take({self.components.policy: self})
+
+    def newest(self) -> Weights:
+        """See :meth:`ludus.rollouts.exchange.WeightSource.newest`."""
+        meta = msgspec.structs.replace(self.components.learner.weights().meta, version=self.version)
+        return Weights(meta, tensors_of(self.copy))
+
+    @torch.no_grad()
+    def copy_to(self, network: Network) -> int:
+        """See :meth:`ludus.rollouts.exchange.WeightSource.copy_to`."""
+        for mine, other in zip(network.state_dict().values(), self.copy.state_dict().values(), strict=True):
+            mine.copy_(other)
+        return self.version
 
 
 class TurnRounds(Rounds):
     """A round is one pool's turn. The pools are those of ``components`` and of its siblings."""
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
+        """Give each sampler of ``components`` a copy of the learner's weights."""
         super().__init__(components, learner_threads, pipelined)
         learner = cast("ActorCriticLearner[Any]", components.learner)  # see components.build
         network = learner.network
         self._own_copy = OwnCopy(learner)
         self.pools = [
             OnePool(
-                Components(sampler, components.learners, FixedMixture({}), components.threads),
+                Components(sampler, components.learners, components.threads),
                 PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device),
             )
             for sampler in (components.sampler, *components.siblings)
@@ -73,12 +87,12 @@ class TurnRounds(Rounds):
 
     @property
     def actor(self) -> NetworkActor:
-        """Of the pool that took the newest weights."""
+        """Actor of the pool that took the newest weights."""
         return self._pool(-1).components.actor
 
     @property
-    def moment(self) -> int:
-        """The number of turns."""
+    def progress_marker(self) -> int:
+        """Number of turns."""
         return self._turn
 
     def doing(self) -> str:
@@ -90,7 +104,7 @@ class TurnRounds(Rounds):
         self._pool(-1).full = Waiting(slab, self._summary(stats))
 
     def _pool(self, after: int) -> OnePool:
-        """The pool whose turn it is, 0, or those before it, below 0."""
+        """Return the pool whose turn it is, 0, or those before it, below 0."""
         return self.pools[(self._turn + after) % len(self.pools)]
 
     def _next(self) -> Waiting | None:
@@ -102,17 +116,14 @@ class TurnRounds(Rounds):
         return self._pool(-1).components.sampler.slabs[0]
 
     def _collect(self, slab: Slab) -> RolloutStats:
-        sampler = self._pool(-1).components.sampler
-        if self._handover is not None:
-            sampler.pool.set_handover(0, self._handover)
-        return sampler.play(slab, self)
+        return self._pool(-1).components.sampler.play(slab, self, handover=self._handover)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)
         return super()._start(slab, progress, value_only)
 
     def _publish(self) -> None:
-        """The pool whose turn ends takes the newest weights."""
+        """Give the pool whose turn ends the newest weights."""
         self._own_copy.back()
         self._take(self._pool(0))
         self._turn += 1

@@ -1,10 +1,11 @@
-"""The sampler: a pool, the actors that decide for its rows, and the slabs that they fill.
+"""The sampler of this process: a pool, the actors that decide for its rows, and the slabs that they fill.
 
 It knows no learner: weights come from sources, slabs go to a sink (:mod:`ludus.rollouts.exchange`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -12,9 +13,11 @@ import numpy as np
 import torch
 
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Lineup, Orders, RolloutStats, Slab, Weights
+from ludus.flow.lineups import teams_of_plans
 from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
+from ludus.flow.slab import Array
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
@@ -27,21 +30,25 @@ from ludus.presets.hardware import device_name, pool_thread_count, precision_nam
 from ludus.rollouts import Collector
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.bank import Bank
-from ludus.rollouts.exchange import SlabSink, WeightSource
-from ludus.rollouts.lanes import Lanes
+from ludus.rollouts.exchange import Sampler, SlabSink, WeightSource
+from ludus.rollouts.lanes import Lanes, slot_orders
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.demonstrator import demonstrator, demonstrator_actor, demonstrator_inputs
 from ludus.training.opponents import Seats, build_seats
 
 NO_WEIGHTS = -1  # version of an actor that has not taken any
+POOL = "pool"  # array of a snapshot that holds the matches
+ROWS = "collector."  # prefix of a snapshot's other arrays
+TIME_STEP = f"{ROWS}time_step"
 
 
 @dataclass(slots=True)
-class Sampler:
-    """One thread plays with it.
+class LocalSampler:
+    """A sampler in this process (:class:`ludus.rollouts.exchange.Sampler`).
 
-    ``actors``: the learned policy ids' actors, each on a network of its own. ``labels``: what statistics call
-    a player of a match's result.
+    ``actors``: the learned policy ids' actors, each on a network of its own. ``others``: actors of further
+    policy ids: a teacher. ``live``: names of players whose weights come by :meth:`take`; each of their lanes
+    plays on a network that ``build_network`` makes.
     """
 
     spec: GameSpec
@@ -54,40 +61,120 @@ class Sampler:
     collector: Collector
     slabs: list[Slab]
     labels: dict[str, str]
-    others: Mapping[int, Actor] = field(default_factory=dict)  # who decides for other policy ids: a teacher
+    build_network: Callable[[], Network]
+    others: Mapping[int, Actor] = field(default_factory=dict)
+    live: Collection[str] = ()
+    played: bool = False
+    _live_actors: dict[int, NetworkActor] = field(default_factory=dict)
+    _live_networks: list[Network] = field(default_factory=list)  # used again whenever lanes are bound
+    _restored: bytes = b""  # the snapshot that the pool has, if it has not played since
+
+    @property
+    def slots(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.slots`."""
+        return self.pool.slots
+
+    @property
+    def learned(self) -> Collection[int]:
+        """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
+        return self.collector.learned
+
+    @property
+    def time_step(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.time_step`."""
+        return self.collector.time_step
+
+    @property
+    def bound(self) -> Mapping[int, str]:
+        """See :attr:`ludus.rollouts.exchange.Sampler.bound`."""
+        return self.lanes.bound
 
     def take(self, sources: Mapping[int, WeightSource]) -> None:
-        """The policy ids' acting networks get their sources' newest weights, where these are others."""
+        """See :meth:`ludus.rollouts.exchange.Sampler.take`."""
         for policy, source in sources.items():
-            actor = self.actors[policy]
+            actor = self.actors[policy] if policy in self.actors else self._live_actors[policy]
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
-    def seat(self, players: Mapping[str, float]) -> bool:
-        """The frozen players of the matches that begin from now on, with the weights of the pool's draws.
+    # ---- players ---------------------------------------------------------------------------------
 
-        A match in play goes on with the player that began it. A player for whom no lane is free yet is left
-        out until this is called again; the others are drawn in its place. Returns whether all have lanes and
-        no other player is in a match. Called between slabs.
-        """
+    def missing(self, players: Collection[str]) -> list[str]:
+        """See :meth:`ludus.rollouts.exchange.Sampler.missing`."""
+        return [player for player in players if player not in self.live and player not in self.bank]
+
+    def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
+        self.bank.put(player, weights, keep)
+
+    def replace(self, player: str, weights: Weights) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
+        self.bank.put(player, weights, tuple(self.bound.values()))
+        lane = self.lanes.lane_of(player)
+        self._play_lanes(() if lane is None else (lane,))
+
+    def seat(self, orders: Orders) -> bool:
+        """See :meth:`ludus.rollouts.exchange.Sampler.seat`."""
         before = self.lanes.bound
-        late = self.lanes.bind(tuple(players), self._lanes_in_play())
+        late = self.lanes.bind(self._in_lanes(orders), self._lanes_in_play())
         bound = self.lanes.bound
-        self.play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
+        self._play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
+        return self._order(orders) and not late
+
+    def follow_orders(self, orders: Orders) -> bool:
+        """See :meth:`ludus.rollouts.exchange.Sampler.follow_orders`."""
+        self._play_lanes()
+        return self._order(orders)
+
+    def load_lanes(self, bound: Mapping[int, str]) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
+        self.lanes.load(bound)
+
+    def _in_lanes(self, orders: Orders) -> list[str]:
+        """Players of ``orders`` that need a lane, each once."""
+        if not orders.batch:
+            return list(orders.mixture)
+        known = self._controllers()
+        return list(dict.fromkeys(p for order in orders.batch for p in order.players if p not in known))
+
+    def _order(self, orders: Orders) -> bool:
+        """Give the pool ``orders``, with the lanes that are bound."""
+        bound = self.lanes.bound
+        if orders.batch:
+            of_policy = {c.policy: i for i, c in enumerate(self.lineup.plans[0].controllers) if c.policy >= 0}
+            indices = self._controllers() | {player: of_policy[lane] for lane, player in bound.items()}
+            teams = teams_of_plans(self.spec)
+            self.pool.set_orders(*slot_orders(orders, self.slots, teams, indices.__getitem__))
+            return True
+        players = orders.mixture
         there = {lane: players[player] for lane, player in bound.items() if player in players}
         share = sum(there.values())
         if there or not players:
             scale = sum(players.values()) / share if share else 0.0
             self._draw({lane: weight * scale for lane, weight in there.items()})
-        return not late and len(there) == len(bound)
+        return len(there) == len(players) == len(bound)
 
-    def play_lanes(self, fresh: Collection[int] = ()) -> None:
-        """The bank's networks decide for the lanes that are bound; ``fresh`` ones remember nothing."""
-        lanes = self.bank.follow(self.lanes.bound)
-        self.collector.set_actors({**self.actors, **self.others, **lanes}, fresh)
+    def _controllers(self) -> dict[str, int]:
+        """Return the indices of the controllers of learned policies and bots, by name."""
+        names = {policy: self.labels[f"policy:{policy}"] for policy in self.actors}
+        controllers = list(enumerate(self.lineup.plans[0].controllers))
+        learned = {names[c.policy]: i for i, c in controllers if c.policy in names}
+        return learned | {c.bot: i for i, c in controllers if c.policy < 0}
+
+    def _play_lanes(self, fresh: Collection[int] = ()) -> None:
+        """Let the networks of bound players decide for their lanes; ``fresh`` lanes have an empty memory."""
+        bound = self.lanes.bound
+        frozen = self.bank.follow({lane: p for lane, p in bound.items() if p not in self.live})
+        live = sorted(lane for lane, p in bound.items() if p in self.live)
+        while len(self._live_networks) < len(live):
+            self._live_networks.append(self.build_network())
+        self._live_actors = {
+            lane: NetworkActor(network, self.bank.seed_of(lane), NO_WEIGHTS)
+            for lane, network in zip(live, self._live_networks, strict=False)
+        }
+        self.collector.set_actors({**self.actors, **self.others, **frozen, **self._live_actors}, fresh)
 
     def _lanes_in_play(self) -> set[int]:
-        """Lanes that decide in a match which has begun and not ended."""
+        """Lanes that decide in a match which has started and not ended."""
         used = set[int]()
         for group in range(self.pool.groups):
             controllers = self.pool.in_play(group).controllers
@@ -98,7 +185,7 @@ class Sampler:
         return used.intersection(self.lanes.ids)
 
     def _draw(self, weights: Mapping[int, float]) -> None:
-        """The pool draws lanes by ``weights``, everybody else by the weights of the lineup."""
+        """Draw lanes by ``weights`` from now on, other controllers by the weights of the lineup."""
         for index, plan in enumerate(self.lineup.plans):
             if not any(c.policy in self.lanes.ids for c in plan.controllers):
                 continue
@@ -108,19 +195,62 @@ class Sampler:
             ]
             self.pool.set_mixture(index, mixture)
 
-    def play(self, slab: Slab, sink: SlabSink, between: Callable[[], None] | None = None) -> RolloutStats:
-        """Fills ``slab`` and hands it over. ``between`` is called before every time step."""
+    # ---- matches ---------------------------------------------------------------------------------
+
+    def play(
+        self,
+        slab: Slab,
+        sink: SlabSink,
+        between: Callable[[], None] | None = None,
+        handover: int | None = None,
+    ) -> RolloutStats:
+        """See :meth:`ludus.rollouts.exchange.Sampler.play`."""
+        if handover is not None:
+            self.pool.set_handover(0, handover)
+        self.played, self._restored = True, b""
         stats = self.collector.collect(slab, between)
         sink.put(slab, stats)
         return stats
 
+    def in_play(self) -> dict[int, int]:
+        """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
+        tags = Counter[int]()
+        for group in range(self.pool.groups):
+            tags.update(self.pool.in_play(group).tags.tolist())
+        return dict(tags)
+
+    def snapshot(self) -> dict[str, Array]:
+        """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
+        matches = np.frombuffer(self._restored or self.pool.snapshot(), np.uint8)
+        return {POOL: matches} | {f"{ROWS}{name}": a for name, a in self.collector.state().items()}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
+        if POOL not in state:
+            raise ValueError(f"no array {POOL}")
+        matches = state[POOL].tobytes()
+        self.pool.restore(matches)
+        self.collector.restore({n.removeprefix(ROWS): a for n, a in state.items() if n.startswith(ROWS)})
+        self.played, self._restored = True, matches
+
+    def start_at(self, time_step: int) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
+        self.collector.start_at(time_step)
+
     def close(self) -> None:
-        """Stops the pool. Idempotent."""
+        """See :meth:`ludus.rollouts.exchange.Sampler.close`."""
         self.pool.close()
 
 
+def local_sampler(sampler: Sampler) -> LocalSampler:
+    """Return ``sampler``, whose pool is asked for. Raises ``TypeError`` where it is in another process."""
+    if not isinstance(sampler, LocalSampler):
+        raise TypeError(f"expected a sampler of this process, got {type(sampler).__name__}")
+    return sampler
+
+
 def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
-    """The network that a run begins with, on its device. Raises ``ConfigError``."""
+    """Build the network that a run starts with, on its device. Raises ``ConfigError``."""
     if not isinstance(preset.policy, EncoderConfig):
         raise ConfigError("policy.network: expected encoder, to be trained on a pool's slabs")
     device = device_name(preset.run)
@@ -133,13 +263,17 @@ def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
 
 
 def build_sampler(
-    preset: Preset, index: int = 0, *, slabs: int = 2, anew: int = 0, seats: Seats | None = None
-) -> Sampler:
-    """A sampler whose actors have no weights yet. Raises ``ConfigError``.
+    preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0, seats: Seats | None = None
+) -> LocalSampler:
+    """Build a sampler whose actors have no weights yet. Raises ``ConfigError``.
 
-    ``index``: a run's samplers have numbers, and draws of their own. ``anew``: how often the run's matches
-    started again (:func:`ludus.training.actor_learner.checkpoint.times_anew`). ``seats``: who may sit where,
-    None: the preset's opponents.
+    Args:
+        preset: of the run.
+        index: the sampler's number among those of a run; each draws on its own.
+        slabs: number of slabs that it fills in turn.
+        restarts: how often the run's matches started again
+            (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+        seats: controllers of each seat; None: the preset's opponents.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, params = resolve_spec(preset)
@@ -168,7 +302,7 @@ def build_sampler(
                 slots=preset.pool.slots,
                 groups=preset.pool.groups,
                 threads=pool_thread_count(preset),
-                seed=derive_seed(seed, SEED_POOL, *([anew] if anew else [])),
+                seed=derive_seed(seed, SEED_POOL, *([restarts] if restarts else [])),
                 on_error="raise" if preset.pool.on_error == "stop" else "truncate",
                 timeout_s=preset.pool.timeout_s,
                 inputs=demonstrator_inputs(teacher, preset.policy.inputs),
@@ -182,7 +316,7 @@ def build_sampler(
     except BaseException:
         pool.close()
         raise
-    return Sampler(
+    return LocalSampler(
         spec=spec,
         params=params,
         lineup=seats.lineup,
@@ -198,5 +332,7 @@ def build_sampler(
         ),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
         labels={f"policy:{policy}": name for policy, name in seats.labels.items()},
+        build_network=lambda: first_network(preset, spec).for_acting(),
         others=others,
+        live=seats.live,
     )

@@ -24,13 +24,13 @@ from typing import NamedTuple
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, RolloutStats, Slab
+from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, LocalWeights
 from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_rollout
-from ludus.training.actor_learner.sampler import Sampler
 
 
 @dataclass(slots=True)
@@ -111,9 +111,9 @@ class Rounds:
         return self.components.actor
 
     @property
-    def moment(self) -> int:
-        """A number that has changed once a new checkpoint is worth while."""
-        return self.components.sampler.collector.time_step
+    def progress_marker(self) -> int:
+        """A number that changes as soon as a new checkpoint is worth while."""
+        return self.components.sampler.time_step
 
     def doing(self) -> str:
         """What the sampler does, in words. Any thread may ask."""
@@ -213,9 +213,7 @@ class Rounds:
         return next(s for s in self.components.sampler.slabs if all(s is not w.slab for w in used))
 
     def _collect(self, slab: Slab) -> RolloutStats:
-        if self._handover is not None:
-            self.components.sampler.pool.set_handover(0, self._handover)
-        return self.components.sampler.play(slab, self)
+        return self.components.sampler.play(slab, self, handover=self._handover)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         """Start every learner's update of ``slab`` in the learner threads, one after another."""
@@ -248,8 +246,8 @@ class Rounds:
 
 def playing_text(samplers: Sequence[Sampler]) -> str:
     """How far the matches are from which ``samplers`` collect, in words."""
-    steps = sum(sampler.collector.time_step for sampler in samplers)
-    slots = samplers[0].pool.slots
+    steps = sum(sampler.time_step for sampler in samplers)
+    slots = samplers[0].slots
     return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"
 
 

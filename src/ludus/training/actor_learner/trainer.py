@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
+from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import RunFailed
@@ -21,20 +22,21 @@ from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.checkpoint import (
     TrainerState,
+    count_restarts,
     decode_state,
-    times_anew,
 )
 from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.matchmaking import Matchmaking
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
+from ludus.training.actor_learner.seating import PlayerLost, Seating
 from ludus.training.actor_learner.signatures import Signatures
+from ludus.training.actor_learner.snapshots import Snapshots
 from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
 from ludus.training.actor_learner.update_metrics import update_metrics
 from ludus.training.evaluations import PlayerFactory
-from ludus.training.opponents import bot_opponents, measured_against, opponents_of
+from ludus.training.opponents import bot_opponents, build_matchmaker, measured_against, opponents_of
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
@@ -50,22 +52,22 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
 
 
 def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components:
-    """The components of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
+    """Build the components of a run in the number that its lag mode needs, ready for ``checkpoint``.
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
-    return build(preset, slabs_of(preset.run), times_anew(checkpoint) if checkpoint is not None else 0)
+    return build(preset, slabs_of(preset.run), count_restarts(checkpoint) if checkpoint is not None else 0)
 
 
 def slabs_of(run: RunConfig) -> int:
-    """How many slabs a pool fills in turn."""
+    """Return the number of slabs that a pool fills in turn."""
     if run.topology == "one_to_one":
         return 1
     return slabs_needed(run) if run.lag == "async" else run.queue + 2
 
 
 def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
-    """How the preset collects and learns, and the threads that learn meanwhile."""
+    """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
     threads = LearnerThreads(max(0, components.threads - own), first=own)
@@ -83,13 +85,21 @@ class Trainer:
     def __init__(
         self, context: RunContext, components: Components, checkpoint: Checkpoint | None = None
     ) -> None:
+        """Start a run, or resume ``checkpoint``. The components are closed with the trainer."""
         preset = context.preset
         self.preset, self.context, self.report = preset, context, context.report
         self.run_dir = context.directory
         self.components = components
         self.learner_threads, self.rounds = make_rounds(components, preset)
         self.state: TrainerState = TrainerState()
-        self.matchmaking = Matchmaking(components, self.run_dir, context.needed.write, context.report.problem)
+        self.snapshots = Snapshots(self.run_dir, context.needed.write)
+        self.seating = Seating(
+            components.sampler,
+            build_matchmaker(components.spec, preset),
+            components.learner,
+            self.snapshots,
+            self._lost,
+        )
         self.run_evaluator = RunEvaluator(
             preset,
             self.components.spec,
@@ -103,57 +113,68 @@ class Trainer:
         self.signatures = Signatures(context)
         with self.rounds.paused():
             if checkpoint is None:
-                self._begin()
+                self._start()
             else:
                 self._resume(checkpoint)
 
-    # ---- beginning and going on ------------------------------------------------------------------
+    # ---- starting and resuming -------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        self.matchmaking.begin()
+    def _start(self) -> None:
+        self.seating.start()
         self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
-            self._begin_matches_anew(checkpoint, state)
+            self._restart_matches(checkpoint, state)
         self.rounds.restore(checkpoint, state)
         self.state = state
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         try:
-            self.matchmaking.resume(state)
+            self.seating.load(state, restarted=not checkpoint.signed)
         except ValueError as error:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
+        self.seating.resume()
         self.context.rewind_log(state.log_sizes)
         self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
-    def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
-        """Says so, and takes what was in flight out of the counters."""
-        state.anew = times_anew(checkpoint)
+    def _restart_matches(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Report it, and remove the matches in flight from the counters."""
+        state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
-        self.signatures.begin_anew(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, why_unsigned())
+
+    def _lost(self, error: PlayerLost) -> None:
+        version = member_and_version(error.player)[1]
+        self.report.problem(f"{error}; past opponents continue without version {version}")
+        self.seating.matchmaker.on_lost(error.player, self.version)
 
     def referred_to(self) -> set[Path]:
-        return self.matchmaking.files()
+        """Return the files of frozen opponents."""
+        return self.snapshots.paths(self.seating.kept())
 
     # ---- the loop --------------------------------------------------------------------------------
 
     def doing(self) -> str:
+        """Return a text about the matches in play."""
         return self.rounds.doing()
 
     def prepare_round(self) -> None:
-        self.matchmaking.advance(self.rounds.paused)
+        """Seat the opponents of the next round, and set its handover."""
+        self.seating.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
 
     def owes(self) -> bool:
-        """Never: Ctrl-C takes effect between two rounds."""
+        """Return False: Ctrl-C takes effect between two rounds."""
         return False
 
     def why_untrained(self) -> str:
+        """Return why no gradient step was made; empty if one was."""
         return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
+        """Collect a slab and learn from one. ``evaluate`` runs in the sampler's turn."""
         try:
             done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
@@ -161,16 +182,18 @@ class Trainer:
         self._finished_round(done)
 
     def paused(self) -> AbstractContextManager[None]:
+        """Return a context in which nothing is played."""
         return self.rounds.paused()
 
     def close(self) -> None:
-        """Stops threads. Idempotent."""
+        """Stop threads. Idempotent."""
         self.rounds.close()
         self.learner_threads.close()
         self.components.close()
 
     @property
     def version(self) -> int:
+        """Version of the newest weights."""
         return self.components.learner.version
 
     def _progress(self) -> float:
@@ -183,7 +206,7 @@ class Trainer:
         state = self.state
         state.received += done.received
         state.dropped += done.dropped
-        self.matchmaking.on_results(done.results)
+        self.seating.on_results(done.results)
         self.context.clock.lap(state.budget)
         if done.update is not None and done.learned is not None:
             self._learned(done.update, done.learned, done.times)
@@ -201,21 +224,25 @@ class Trainer:
         )
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
+        """Return the weights of ``version``, None for the newest, as a player of evaluations."""
         return player_of_version(self.context, self.components.spec, self.rounds.actor, version)
 
     # ---- files -----------------------------------------------------------------------------------
 
     def saved_already(self) -> bool:
-        return self.rounds.moment == self._saved
+        """Return whether the current state is on disk."""
+        return self.rounds.progress_marker == self._saved
 
     def write_checkpoint(self) -> Path:
+        """Write a checkpoint and return its path. Raises ``OSError``."""
         state = self.state
         state.log_sizes = self.context.log.sync()
-        self.matchmaking.store(state)
+        self.seating.store(state)
         path = self.run_dir.checkpoints.save(self.rounds.checkpoint(state))
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         return path
 
     def after_checkpoint(self) -> None:
+        """Report missing signatures, and remove files that no checkpoint needs."""
         self.signatures.after_checkpoint()
-        self.matchmaking.drop_files()
+        self.snapshots.drop_others(self.seating.kept())

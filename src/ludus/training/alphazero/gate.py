@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ludus.evaluation.play import Player, play_matches, search_player
+from ludus.evaluation.play import MatchPlayer, play_matches, search_player
 from ludus.evaluation.results import seat_of_plan
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow.seeds import SEED_GATE, derive_seed
@@ -40,13 +40,13 @@ class Gate:
         """``name_of``: what weights of a version are called."""
         self._preset, self._components, self._name_of = preset, components, name_of
 
-    def player(self, network: Network, seed: int, version: int) -> Player:
+    def player(self, network: Network, seed: int, version: int) -> MatchPlayer:
         """A player with these weights as evaluations want it: so many visits, no noise."""
         evaluation, search = self._preset.evaluation, self._components.config.search
         visits = evaluation.visits or search.visits
         name = self._name_of(version)
         if visits == 1:
-            return Player(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
+            return MatchPlayer(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
         config = msgspec.structs.replace(
             search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
         )

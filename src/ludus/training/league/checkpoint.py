@@ -1,10 +1,11 @@
-"""What the checkpoint of a league holds: a run's, with every member's arrays under its name."""
+"""Checkpoints of a league: those of a run, with every member's arrays under its name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import msgspec
+import numpy as np
 
 from ludus.flow import Weights
 from ludus.flow.decode import from_json
@@ -12,20 +13,21 @@ from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound, read_weights
 from ludus.training.actor_learner.checkpoint import (
-    POOL,
     SCHEMA,
     TrainerState,
     make_checkpoint,
     restore_components,
 )
-from ludus.training.league.member import Member, MemberState
+from ludus.training.actor_learner.sampler import TIME_STEP
+from ludus.training.league.member import Member
+from ludus.training.league.member_parts import MemberState
 
 
 class LeagueState(TrainerState):
-    """The counters of all members together, and each member's.
+    """Counters of all members together, and of each member.
 
-    ``journal``: the number of the last event that is part of it. ``league``: the settings that the run began
-    with.
+    ``journal``: the number of the last event that is part of it. ``league``: the settings that the run
+    started with.
     """
 
     members: dict[str, MemberState] = msgspec.field(default_factory=dict)
@@ -34,7 +36,7 @@ class LeagueState(TrainerState):
 
 
 def league_checkpoint(members: Mapping[str, Member], first: Member, state: LeagueState) -> Checkpoint:
-    """Between two rounds. ``first``: the member whose weights the checkpoint is known by."""
+    """Return the run between two rounds. ``first``: the member whose weights the checkpoint is known by."""
     arrays: dict[str, Array] = {}
     rollout: dict[str, Array] = {}
     for name, member in members.items():
@@ -55,7 +57,7 @@ def league_checkpoint(members: Mapping[str, Member], first: Member, state: Leagu
 
 
 def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
-    """Weights of a member that a checkpoint has. Raises ``RunNotFound`` or ``CorruptFile``."""
+    """Read a member's weights from its checkpoint. Raises ``RunNotFound`` or ``CorruptFile``."""
     path = store.member_path(version, member)
     if path is None:
         raise RunNotFound(f"{store.directory}: no checkpoint has version {version} of {member}")
@@ -63,19 +65,18 @@ def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
 
 
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Those of the learner, and those of matches and data in flight."""
+    """Return the arrays of the learner, and those of matches and data in flight."""
     if member.state.played:
-        waiting = [w.slab for w in member.driver.waiting]
-        part = make_checkpoint(member.components, member.state.counts, waiting, member.restored)
+        waiting = [w.slab for w in member.rounds.waiting]
+        part = make_checkpoint(member.components, member.state.counts, waiting)
         return part.optimizer, part.rollout
     arrays, counters = member.components.learner.state()  # its pool has no matches yet
     member.state.counts.learner = counters
-    time_step = member.components.sampler.collector.state()["time_step"]
-    return arrays, {"collector.time_step": time_step}
+    return arrays, {TIME_STEP: np.array([member.components.sampler.time_step], np.int64)}
 
 
 def decode_league_state(data: bytes) -> LeagueState:
-    """The state in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
+    """Decode the state of a checkpoint from JSON. Raises ``CorruptFile`` on anything else."""
     try:
         state = from_json(data, LeagueState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -86,9 +87,10 @@ def decode_league_state(data: bytes) -> LeagueState:
 
 
 def restore_member(member: Member, checkpoint: Checkpoint) -> None:
-    """Puts back what :func:`league_checkpoint` took of one member; its state is there already.
+    """Set what :func:`league_checkpoint` took of one member; its state is there already.
 
-    Raises ``CorruptFile`` where it does not fit.
+    Its lanes play again after ``member.seating.resume()``. Raises ``CorruptFile`` where something does not
+    fit.
     """
     prefix = f"{member.name}/"
     part = Checkpoint(
@@ -97,11 +99,11 @@ def restore_member(member: Member, checkpoint: Checkpoint) -> None:
     part.signed = checkpoint.signed and member.state.played
     counts = member.state.counts
     restore_components(member.components, part, counts)
-    member.driver.resume(counts.waiting)
-    if part.signed:
-        member.restored = part.rollout[POOL].tobytes()
-    if member.state.first >= 0:
-        member.stand()
+    member.rounds.resume(counts.waiting)
+    try:
+        member.seating.load(counts, restarted=not checkpoint.signed)
+    except ValueError as error:
+        raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
 
 
 def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -1,8 +1,10 @@
-"""The members of a league, put together before anything is written."""
+"""Members of a league, put together before anything is written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -11,6 +13,7 @@ from ludus.league.checks import differences
 from ludus.league.config import LeagueConfig
 from ludus.league.events import Joined
 from ludus.league.league import League
+from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.league.roles import choices_of
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -18,13 +21,21 @@ from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hyper import tunable_defaults
 from ludus.presets.league_checks import league_problems
 from ludus.storage import Checkpoint
+from ludus.training.actor_learner.build import LocalWeights
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
-from ludus.training.league.member import Member, MemberState
+from ludus.training.league.member import Member
+from ludus.training.league.member_parts import MemberState
+from ludus.training.league.seats import LEARNER
 
 
 @dataclass(slots=True)
 class LeagueComponents:
-    """``state``: of the checkpoint that the run goes on from, else of a new run."""
+    """Parts of a league's run.
+
+    ``state``: that of the checkpoint that the run continues from, else of a new run.
+    """
 
     config: LeagueConfig
     league: League
@@ -33,7 +44,7 @@ class LeagueComponents:
 
     @property
     def first(self) -> Member:
-        """The first main, else the first member: what ``RUN@last`` means."""
+        """First main, else the first member: the player of ``RUN@last``."""
         members = list(self.members.values())
         return next((m for m in members if choices_of(m.config).kind == "main"), members[0])
 
@@ -47,16 +58,42 @@ class LeagueComponents:
 
     @property
     def spec(self) -> GameSpec:
+        """Interface of the game."""
         return self.first.components.spec
 
+    def start(
+        self,
+        threads: LearnerThreads,
+        frozen: FrozenStore,
+        drawn: Callable[[str, int], None],
+        lost: Callable[[PlayerLost], None],
+    ) -> None:
+        """Get all members ready to play.
+
+        Args:
+            threads: those of the run.
+            frozen: weights of frozen players.
+            drawn: called with a member and the number of orders that were drawn for it.
+            lost: called with each player whose weights cannot be read.
+        """
+        sources = {name: LocalWeights(member.components.learner) for name, member in self.members.items()}
+        for name, member in self.members.items():
+            matchmaker = LeagueMatchmaker(
+                name, self.league, self.spec, self.config.lanes, LEARNER, partial(drawn, name)
+            )
+            live = {other: source for other, source in sources.items() if other != name}
+            parts = member.components
+            seating = Seating(parts.sampler, matchmaker, parts.learner, frozen, lost, live)
+            member.start(threads, matchmaker, seating)
+
     def close(self) -> None:
-        """Stops all pools."""
+        """Stop all pools."""
         for member in self.members.values():
             member.close()
 
 
 def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> LeagueComponents:
-    """Everything that a league's run is made of. Raises ``ConfigError`` and ``CorruptFile``."""
+    """Build all parts of a league's run. Raises ``ConfigError`` and ``CorruptFile``."""
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
@@ -69,14 +106,14 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
         state = decode_league_state(checkpoint.state)
         if changed := differences(state.league, config):
             raise ConfigError("; ".join(changed))
-        state.anew += not checkpoint.signed
+        state.restarts += not checkpoint.signed
     members: dict[str, Member] = {}
-    starting = {e.player: e.hyper for e in league.founding() if isinstance(e, Joined)}
+    starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
     try:
         for index, player in enumerate(config.members):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
             members[player.name] = Member(
-                preset, index, player, known, anew=state.anew, resumed=checkpoint is not None
+                preset, index, player, known, restarts=state.restarts, resumed=checkpoint is not None
             )
     except BaseException:
         for member in members.values():

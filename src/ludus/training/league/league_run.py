@@ -1,7 +1,7 @@
 """One run of a league: the member furthest behind its share plays the next round.
 
 The journal is written once a round. Between two rounds the league decides: results become events, and what
-the league wants done (freezes, jumps, copies) is carried out before the next round.
+the league requests (freezes, resets, copies) is carried out before the next round.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Ignored,
     Mutate,
     Mutated,
     Ordered,
     Request,
     Reset,
+    ResetTo,
     Results,
     Retired,
-    player_of,
     to_row,
 )
-from ludus.league.quotas import DRAWS
+from ludus.league.players import member_and_version, player_of
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
@@ -43,6 +42,7 @@ from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.seating import PlayerLost
 from ludus.training.actor_learner.signatures import Signatures
 from ludus.training.actor_learner.sync_loop import Round, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
@@ -50,7 +50,8 @@ from ludus.training.actor_learner.update_metrics import update_metrics
 from ludus.training.evaluations import PlayerFactory
 from ludus.training.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
 from ludus.training.league.components import LeagueComponents, build_league
-from ludus.training.league.frozen import FrozenWeights, PlayerLost, split
+from ludus.training.league.frozen import FrozenWeights
+from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import Member
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
@@ -73,6 +74,7 @@ class LeagueTrainer:
     def __init__(
         self, context: RunContext, components: LeagueComponents, checkpoint: Checkpoint | None = None
     ) -> None:
+        """Start the run, or resume it from ``checkpoint``."""
         self.preset, self.context, self.report = context.preset, context, context.report
         self.components, self.league, self.members = components, components.league, components.members
         self.state: LeagueState = components.state
@@ -80,17 +82,21 @@ class LeagueTrainer:
         first = components.first
         context.contenders = components.contenders
         context.evaluated = context.contenders[0]
-        context.begins_with = self.members[context.evaluated].config.seed
+        context.initial_weights = self.members[context.evaluated].config.seed
         try:
             self.journal = self._open_journal(checkpoint)
         except BaseException:
             components.close()
             raise
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
-        self._gone_on_from = origin.members_gone_on_from(components.config)
+        self._parents = origin.members_reset_to(components.config)
         self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
-        for member in self.members.values():
-            member.start(self.learner_threads)
+        components.start(
+            self.learner_threads,
+            self.frozen,
+            lambda member, count: self._apply(Ordered(member, count)),
+            self._retire,
+        )
         self.run_evaluator = RunEvaluator(
             self.preset,
             components.spec,
@@ -111,7 +117,7 @@ class LeagueTrainer:
         else:
             self._resume(checkpoint)
 
-    # ---- beginning and going on ------------------------------------------------------------------
+    # ---- starting and resuming ------------------------------------------------------------------
 
     def _open_journal(self, checkpoint: Checkpoint | None) -> Journal:
         path = self.run_dir.league
@@ -125,7 +131,7 @@ class LeagueTrainer:
         for member in self.members.values():
             self.frozen.keep(player_of(member.name, 0), member.weights())
         bots = [bot.name for bot in self.components.spec.bots]
-        for event in self.league.founding(bots):
+        for event in self.league.initial_events(bots):
             self._apply(event)
         self._write_rows()
         self.report.event("started", seed=self.preset.run.seed)
@@ -133,77 +139,52 @@ class LeagueTrainer:
     def _resume(self, checkpoint: Checkpoint) -> None:
         self.league.replay(self.journal.rows())
         if not checkpoint.signed:
-            self._begin_matches_anew(checkpoint)
+            self._restart_matches(checkpoint)
         for member in self.members.values():
             restore_member(member, checkpoint)
             self._saved_versions[member.name] = member.version
-            self._bind(member)
+        for member in self.members.values():
+            member.seating.resume()
         self.context.rewind_log(self.state.log_sizes)
         for request in self.league.pending():
             self._carry_out(request)
         self.report.event("resumed", version=checkpoint.version, steps=self.state.budget.steps)
 
-    def _begin_matches_anew(self, checkpoint: Checkpoint) -> None:
+    def _restart_matches(self, checkpoint: Checkpoint) -> None:
         for member in self.members.values():
             counts = member.state.counts
             counts.dropped += sum(summary.steps for summary in counts.waiting)
             counts.set_waiting(())
-            member.matches_begin_anew()
-        self.signatures.begin_anew(checkpoint.version, why_unsigned())
-
-    def _bind(self, member: Member) -> None:
-        """The lanes of a restored member; a player that is lost retires, and its matches do not count."""
-        while True:
-            try:
-                member.bind(self.frozen, self.members)
-            except PlayerLost as error:
-                self._retire(error)
-                member.lose(error.player)
-            else:
-                return
+            member.state.played = False
+        self.signatures.restart_matches(checkpoint.version, why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self.components.first.version
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Between two rounds nothing is under way."""
+        """Do nothing: between two rounds nothing is under way."""
         yield
 
     def doing(self) -> str:
+        """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
-        return f"{member.name}: {member.driver.doing()}"
+        return f"{member.name}: {member.rounds.doing()}"
 
     def prepare_round(self) -> None:
-        """The next member's turn: new orders where the last ones have been played."""
-        member = self._playing = self.members[self.league.next_member()]
-        rounds = self.league.standings.members[member.name].rounds
-        if member.hand_due(rounds):
-            self._deal(member, rounds)
-        member.follow_live()
-
-    def _deal(self, member: Member, rounds: int) -> None:
-        while True:
-            matches = member.missing()
-            orders = self.league.draw(member.name, min(matches, DRAWS), member.seating.teams)
-            member.take_orders(orders, matches)
-            if orders:
-                self._apply(Ordered(member.name, len(orders)))
-            try:
-                member.deal(rounds, self.frozen, self.members)
-            except PlayerLost as error:
-                self._retire(error)
-            else:
-                return
+        """Choose the next member, and assign it new orders where the last ones have been played."""
+        self._playing = self.members[self.league.next_member()]
+        self._playing.assign()
 
     def _retire(self, error: PlayerLost) -> None:
         self.report.problem(f"{error}; {error.player} retires from the league")
         self._apply(Retired(error.player))
         for member in self.members.values():
-            member.quotas.lose(error.player)
+            member.matchmaker.on_lost(error.player, member.version)
 
     def owes(self) -> bool:
         """Never: Ctrl-C takes effect between two rounds."""
@@ -214,6 +195,7 @@ class LeagueTrainer:
         return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
         try:
             done = member.play(progress(self.preset.run, self.state.budget), evaluate)
@@ -232,7 +214,8 @@ class LeagueTrainer:
         if done.update is not None and done.learned is not None:
             updates += 1
             self._learned(member, done.update, done.learned, done.times)
-        episodes, returns = member.credit(done.results)
+        member.seating.on_results(done.results)
+        results = member.matchmaker.take_results()
         self._apply(
             Results(
                 member=member.name,
@@ -240,9 +223,9 @@ class LeagueTrainer:
                 steps=counts.budget.steps,
                 updates=updates,
                 version=member.version,
-                tallies=member.book.take(),
-                episodes=episodes,
-                returns=returns,
+                tallies=results.tallies,
+                episodes=results.episodes,
+                returns=results.returns,
             )
         )
 
@@ -266,7 +249,7 @@ class LeagueTrainer:
     # ---- events and effects ----------------------------------------------------------------------
 
     def _apply(self, event: AnyEvent) -> None:
-        """The league takes ``event`` in; what it wants done is done."""
+        """Apply ``event`` to the league and carry out what it requests."""
         effects = self.league.apply(event)
         self._rows.append(to_row(event, self.league.number, time.time()))
         for effect in effects:
@@ -280,11 +263,11 @@ class LeagueTrainer:
         if isinstance(request, Freeze):
             player = player_of(member.name, member.version)
             self.frozen.keep(player, member.weights())
-            if member.name in self._gone_on_from and member.version > 0:
-                self.frozen.keep_learner(player, member.learner_state())
+            if member.name in self._parents and member.version > 0:
+                self.frozen.keep_learner(player, state_beside_network(member.components.learner))
             self._apply(Frozen(member.name, member.version, request.reason))
-        elif isinstance(request, GoOn):
-            self._go_on(member, request.source)
+        elif isinstance(request, ResetTo):
+            self._reset(member, request.source)
         elif isinstance(request, Copy):
             member.copy(self.members[request.source])
             member.set_hyper(request.hyper)
@@ -294,7 +277,7 @@ class LeagueTrainer:
             member.set_hyper(request.hyper)
             self._apply(Mutated(member.name, request.hyper))
 
-    def _go_on(self, member: Member, source: str) -> None:
+    def _reset(self, member: Member, source: str) -> None:
         player = player_of(member.name, 0) if source == SEED else source
         try:
             weights = self.frozen.load(player)
@@ -302,36 +285,36 @@ class LeagueTrainer:
             if source != SEED:
                 self._retire(error)  # the league then wants the seed
                 source = SEED
-            self.report.problem(f"{error}; {member.name} goes on from its first weights, made anew")
+            self.report.problem(f"{error}; {member.name} is reset to its first weights, built again")
             weights = member.first_weights()
-        member.go_on_from(weights, None if source == SEED else self._learner_of(source, member))
+        member.reset_to(weights, None if source == SEED else self._learner_of(source, member))
         self._apply(Reset(member.name, source))
 
     def _learner_of(self, player: str, member: Member) -> LearnerState | None:
-        """The state of the learner that froze ``player``; None for first weights, and where it is lost."""
-        if split(player)[1] == 0:
+        """Return the state of the learner that froze ``player``; None for first weights or a lost state."""
+        if member_and_version(player)[1] == 0:
             return None
         try:
             state = self.frozen.load_learner(player)
-            if member.takes(state):
+            if fits(member.components.learner, state):
                 return state
             problem = f"{player}: the state of another learner"
         except PlayerLost as error:
             problem = str(error)
-        self.report.problem(f"{problem}; {member.name} goes on with a new optimiser")
+        self.report.problem(f"{problem}; {member.name} continues with a new optimiser")
         return None
 
     def _write_rows(self) -> None:
         rows, self._rows = self._rows, []
         self.journal.append(rows)
         if self.journal.problem and self.journal.problem != self._journal_problem:
-            self.report.problem(f"{self.journal.problem}; the run goes on, without checkpoints until then")
+            self.report.problem(f"{self.journal.problem}; the run continues, without checkpoints until then")
         self._journal_problem = self.journal.problem
 
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """A checkpoint's, also of those that act: other members' learners are ahead of their actors."""
+        """See :class:`ludus.training.run_loop.Steps`. Acting weights are a checkpoint's if one has them."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor
         wanted = version
@@ -348,12 +331,15 @@ class LeagueTrainer:
         return player_of_actor(self.context, actor, member.name)
 
     def saved_already(self) -> bool:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self._rounds == self._saved_rounds
 
     def referred_to(self) -> set[Path]:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self.frozen.written
 
     def write_checkpoint(self) -> Path:
+        """See :class:`ludus.training.run_loop.Steps`."""
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
@@ -366,10 +352,11 @@ class LeagueTrainer:
         return path
 
     def after_checkpoint(self) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
         self.signatures.after_checkpoint()
 
     def close(self) -> None:
-        """Stops threads and closes the journal. Idempotent."""
+        """Stop threads and close the journal. Idempotent."""
         self.learner_threads.close()
         self.components.close()
         self.journal.close()

@@ -16,12 +16,12 @@ INITIAL_WEIGHTS = "initial weights"
 class Floors(msgspec.Struct, frozen=True):
     """In the setting of the final matches: opponents, frame skips, parameters.
 
-    ``begins_with``: the weights of another run that the initial weights are, empty for untrained ones.
+    ``initial_weights``: name of the initial weights, if they come from another run, else empty.
     """
 
     initial: tuple[EvalResult, ...] = ()
     uniform: tuple[EvalResult, ...] = ()
-    begins_with: str = ""
+    initial_weights: str = ""
 
     def against(self, name: str) -> list[tuple[str, EvalResult]]:
         """Yield the floors against one opponent, with their labels."""
@@ -45,7 +45,7 @@ def floors_of(evaluations: Iterable[EvaluationMetrics]) -> Floors:
     floors = Floors()
     for e in evaluations:
         if e.initial:
-            floors = msgspec.structs.replace(floors, initial=e.results, begins_with=e.begins_with)
+            floors = msgspec.structs.replace(floors, initial=e.results, initial_weights=e.initial_weights)
         if e.uniform:
             floors = msgspec.structs.replace(floors, uniform=e.uniform)
     return floors

@@ -61,8 +61,8 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
-    ``initial``: of the weights that the run starts with, before any training; ``begins_with``: the weights
-    of another run that they are, empty for untrained ones. ``uniform``: in the row of the final matches,
+    ``initial``: of the initial weights, before any training; ``initial_weights``: their name, if they come
+    from another run, else empty. ``uniform``: in the row of the final matches,
     the result of uniform play over the legal choices in their setting.
     """
 
@@ -74,7 +74,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     final: bool = False
     playoff: bool = False
     initial: bool = False
-    begins_with: str = ""
+    initial_weights: str = ""
     uniform: tuple[EvalResult, ...] = ()
     player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
@@ -89,7 +89,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
         """``version 12``, ``the initial weights``, ``the initial weights (RUN@best)``."""
         if not self.initial:
             return f"version {self.named}"
-        return "the initial weights" + (f" ({self.begins_with})" if self.begins_with else "")
+        return "the initial weights" + (f" ({self.initial_weights})" if self.initial_weights else "")
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -111,7 +111,7 @@ def metrics_row(metrics: Metrics) -> Row:
     """Return a line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    for name in ("player", "begins_with", "uniform"):
+    for name in ("player", "initial_weights", "uniform"):
         if not row.get(name, True):
             del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}

@@ -193,7 +193,7 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
             f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
-    if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
+    if begun := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
         lines += ["", f"The run started from the weights `{begun}`."]
     return lines
 

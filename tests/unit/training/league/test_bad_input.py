@@ -1,4 +1,4 @@
-"""What is wrong with a league is said before a directory is made."""
+"""Mistakes in a league are reported before a directory is made."""
 
 from __future__ import annotations
 

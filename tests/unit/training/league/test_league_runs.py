@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.league.league import League
@@ -21,6 +22,9 @@ from ludus.presets.file import parse_preset
 from ludus.storage import CorruptFile, RunDirectory
 from ludus.storage.errors import StorageError
 from ludus.storage.journal import Journal
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.seating import PlayerLost
+from ludus.training.league.components import LeagueComponents
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.runs import Recorder
 
@@ -71,6 +75,25 @@ def journal_rows(run: Path) -> list[tuple[object, ...]]:
     """All rows without the clock."""
     with Journal.read(RunDirectory.open(run).league) as journal:
         return [(r.number, r.kind, r.member, r.body, r.tallies) for r in journal.rows()]
+
+
+class NoPlayers:
+    """Frozen players of a league that freezes none."""
+
+    def load(self, player: str) -> Weights:
+        raise PlayerLost(player, "no such player")
+
+    def keep(self, player: str, weights: Weights) -> None:
+        raise AssertionError(player)
+
+
+def start_members(league: LeagueComponents, threads: LearnerThreads) -> None:
+    """Gets members ready to play without a run directory."""
+
+    def lost(error: PlayerLost) -> None:
+        raise error
+
+    league.start(threads, NoPlayers(), lambda member, count: None, lost)
 
 
 def test_members_play_learn_and_freeze(tmp_path: Path) -> None:
@@ -213,9 +236,9 @@ def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, l
 def test_a_league_killed_ten_times_ends_as_one_that_never_was(
     tmp_path: Path, game: str, lag: str, steps: int
 ) -> None:
-    # One of them goes on from frozen players, with their optimisers, and learns the value alone first.
-    jumps = {"from__rule": "best", "value_only_updates": "2"} if game == "matrix" else {}
-    preset = league_preset(game, lag, steps, **jumps)
+    # One of them is reset to frozen players, with their optimisers, and learns the value alone first.
+    resets = {"from__rule": "best", "value_only_updates": "2"} if game == "matrix" else {}
+    preset = league_preset(game, lag, steps, **resets)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
     rows = written(tmp_path / "whole")
@@ -225,7 +248,7 @@ def test_a_league_killed_ten_times_ends_as_one_that_never_was(
 
 
 def test_rows_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on without checkpoints; once there is room, nothing is missing."""
+    """The run continues without checkpoints; once there is room, nothing is missing."""
     start_run(league_preset(), tmp_path / "whole")
     sink, flush, refused = Recorder(), Journal.flush, [0]
 
@@ -243,7 +266,7 @@ def test_rows_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.Mo
     assert_equal_runs(tmp_path / "whole", tmp_path / "run")
 
 
-def test_a_damaged_journal_is_said_and_nothing_changes(tmp_path: Path) -> None:
+def test_a_damaged_journal_is_reported_and_nothing_changes(tmp_path: Path) -> None:
     start_run(league_preset(steps=500), tmp_path / "run")
     run = RunDirectory.open(tmp_path / "run")
     run.league.write_bytes(b"no database")
@@ -267,7 +290,7 @@ def test_evaluations_are_of_the_first_main(tmp_path: Path) -> None:
     ]
 
 
-def test_a_seed_is_needed_at_the_beginning_only(tmp_path: Path) -> None:
+def test_a_seed_is_needed_at_the_start_only(tmp_path: Path) -> None:
     start_run(league_preset(steps=300), tmp_path / "first")
     source = RunDirectory.open(tmp_path / "first").frozen.path("main", 0)
     seed = tmp_path / "seed.safetensors"

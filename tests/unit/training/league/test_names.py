@@ -1,4 +1,4 @@
-"""Weights of a league by name: members as they are now, what they froze, and what they began with."""
+"""Weights of a league by name: members as they are now, what they froze, and what they started with."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 
 
 def assert_newest(run: RunDirectory) -> dict[str, int]:
-    """Every member by its name is what the newest checkpoint would go on with. Gives the versions."""
+    """Check that members by name are those of the newest checkpoint, and return their versions."""
     checkpoint, _ = run.checkpoints.load_last()
     versions: dict[str, int] = {}
     for name in MEMBERS:

@@ -1,4 +1,4 @@
-"""What a population decides is done: copies, settings, new game parameters, jumps."""
+"""Decisions of a population are carried out: copies, settings, new game parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ludus.storage.journal import Journal
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.league.components import build_league
 from ludus.training.runs import resume_run, start_run
-from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs
+from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
 from tests.unit.training.runs import Recorder
 
 MEMBER = """
@@ -63,7 +63,7 @@ def test_members_copy_each_other_and_change_settings(tmp_path: Path) -> None:
     assert not [text for text in sink.messages if text.startswith("problem")]
 
 
-def test_a_population_goes_on_as_it_would_have(tmp_path: Path) -> None:
+def test_a_resumed_population_continues_as_one_that_never_stopped(tmp_path: Path) -> None:
     start_run(population(), tmp_path / "whole")
     start_run(population(steps=1300), tmp_path / "parted")
     config = tmp_path / "parted" / "config.toml"
@@ -87,17 +87,16 @@ def test_a_copy_has_the_weights_and_keeps_its_version(tmp_path: Path) -> None:
     built = build_league(population())
     threads = LearnerThreads(0)
     try:
+        start_members(built, threads)
         one, other = built.members.values()
-        for member in (one, other):
-            member.start(threads)
-        before, time_step = other.version, other.components.sampler.collector.time_step
-        old_pool = other.components.sampler.pool
+        before, time_step = other.version, other.components.sampler.time_step
+        old_sampler = other.components.sampler
         other.copy(one)
         assert other.version == before + 1
         assert other.set_hyper({"algorithm.learning_rate": 0.05, "game.params.reward_wood": 0.7})
         assert other.components.sampler.params["reward_wood"] == "0.7"
-        assert other.components.sampler.pool is not old_pool
-        assert other.components.sampler.collector.time_step == time_step
+        assert other.components.sampler is other.seating.sampler is not old_sampler
+        assert other.components.sampler.time_step == time_step
         assert isinstance(other.components.learner, SlabLearner)
         assert other.components.learner.config.learning_rate == 0.05
         copied, source = other.weights().tensors, one.weights().tensors

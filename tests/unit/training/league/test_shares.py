@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.league.orders import Order, OrderBook
+from ludus.flow import Order
+from ludus.league.orders import OrderBook
 from ludus.league.quotas import Key, Matchup, Quotas, QuotaState
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
@@ -88,7 +89,7 @@ def test_fifty_thousand_matches_follow_the_weights(tmp_path: Path, game: str, la
 
 
 class Pool:
-    """A pool of slots in which a match lasts as long as its players say, dealt a hand each round."""
+    """A pool in which the players decide how long a match lasts, with a batch of orders each round."""
 
     def __init__(self, lanes: int, slots: int = 32, ticks: int = 20) -> None:
         self.lanes, self.slots, self.ticks = lanes, slots, ticks
@@ -100,7 +101,7 @@ class Pool:
         self.left = [0.0] * slots
 
     def draw(self) -> Order:
-        """Half of the orders are for one of ten guests, by weight; one in ten is for a pair of guests."""
+        """Draw one of ten opponents, by weight, for half of the orders, and a pair for one in ten."""
         mark = self.random.random()
         players, tag = ("main", "main"), "latest"
         if mark < 0.5:
@@ -120,10 +121,10 @@ class Pool:
         orders = [self.draw() for _ in range(min(matches, 512))]
         self.drawn.update((o.players, o.tags) for o in orders)
         self.quotas.enter(orders, matches, now)
-        hand = self.quotas.hand(self.slots, self.slots, now, self.fits)
-        assert sum(placed.slots for placed in hand) == self.slots
-        assert self.fits([placed.matchup for placed in hand]) or len(hand) == 1
-        self.standing = [(p.matchup.players, p.matchup.tags) for p in hand for _ in range(p.slots)]
+        batch = self.quotas.next_batch(self.slots, self.slots, now, self.fits)
+        assert sum(placed.slots for placed in batch) == self.slots
+        assert self.fits([placed.matchup for placed in batch]) or len(batch) == 1
+        self.standing = [(p.matchup.players, p.matchup.tags) for p in batch for _ in range(p.slots)]
         self.in_play = self.in_play or list(self.standing)
         for slot in range(self.slots):
             self.left[slot] += self.ticks
@@ -140,7 +141,7 @@ class Pool:
 
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16])
 @pytest.mark.parametrize("ticks", [3, 20, 70])
-def test_neither_hands_nor_lengths_of_matches_change_the_shares(lanes: int, ticks: int) -> None:
+def test_neither_batches_nor_lengths_of_matches_change_the_shares(lanes: int, ticks: int) -> None:
     pool = Pool(lanes, ticks=ticks)
     while pool.played.total() < 30_000:
         pool.round()
@@ -151,24 +152,24 @@ def test_neither_hands_nor_lengths_of_matches_change_the_shares(lanes: int, tick
     assert {tag: n / total for tag, n in tags.items()} == pytest.approx(
         {"latest": 0.4, "pfsp": 0.5, "rating": 0.1}, abs=0.01
     )
-    guests = [pool.played[("main", f"g{k}"), ("pfsp",)] / tags["pfsp"] for k in range(10)]
-    assert guests == pytest.approx(np.arange(1, 11) / 55, abs=0.02)
+    opponents = [pool.played[("main", f"g{k}"), ("pfsp",)] / tags["pfsp"] for k in range(10)]
+    assert opponents == pytest.approx(np.arange(1, 11) / 55, abs=0.02)
     if lanes >= 4 and ticks <= 20:  # chi-square, 9 degrees of freedom, 99.9%
         expected = np.arange(1, 11) / 55
-        assert tags["pfsp"] * ((np.array(guests) - expected) ** 2 / expected).sum() < 27.9
+        assert tags["pfsp"] * ((np.array(opponents) - expected) ** 2 / expected).sum() < 27.9
 
 
 def test_a_league_of_poker_counts_chips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result that is counted has the returns of its match, and the range of the preset."""
     seen: list[float] = []
-    credit = OrderBook.credit
+    attribute = OrderBook.attribute
 
     def watched(self: OrderBook, *args: object, **more: object) -> None:
         assert more["score_range"] == 4.0
         seen.extend(args[1])  # type: ignore[arg-type]
-        credit(self, *args, **more)  # type: ignore[arg-type]
+        attribute(self, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(OrderBook, "credit", watched)
+    monkeypatch.setattr(OrderBook, "attribute", watched)
     text = SHARES.format(game="kuhn_poker", lanes=8, steps=1000, freeze=200)
     text = text.replace("[league]", '[league]\nscore = "return"\nscore_range = 4')
     start_run(parse_preset(text.encode(), "chips").preset, tmp_path / "run")

@@ -115,7 +115,7 @@ def test_what_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
         ),
         (
             {"algorithm.learning_rate": "0.5"},
-            "players.0.tune.algorithm.learning_rate: members begin with algorithm.learning_rate = 0.5; "
+            "players.0.tune.algorithm.learning_rate: members start with algorithm.learning_rate = 0.5; "
             "expected a number from 1e-05 to 0.01, or start",
         ),
         (
@@ -124,7 +124,7 @@ def test_what_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
                 "league.players.0.tune.algorithm.learning_rate.start": "1e-4",
                 "league.players.1.tune.algorithm.learning_rate.start": "1e-4",
             },
-            "--algorithm.learning-rate: algorithm.learning_rate: members begin with other values; expected "
+            "--algorithm.learning-rate: algorithm.learning_rate: members start with other values; expected "
             "--league.players.0.tune.algorithm.learning_rate.start of each",
         ),
     ],
@@ -135,7 +135,7 @@ def test_what_cannot_be_reached_is_said(tmp_path: Path, options: dict[str, str],
     assert message in str(said.value)
 
 
-def test_an_option_of_a_tuned_setting_holds_where_members_begin_with_it(tmp_path: Path) -> None:
+def test_an_option_of_a_tuned_setting_holds_where_members_start_with_it(tmp_path: Path) -> None:
     loaded = load(tmp_path, **{"algorithm.learning_rate": "2e-3"})
     from ludus.league.events import Joined
     from ludus.league.league import League
@@ -143,6 +143,6 @@ def test_an_option_of_a_tuned_setting_holds_where_members_begin_with_it(tmp_path
 
     config = loaded.preset.league
     assert config is not None
-    founding = League(config, 1, tunable_defaults(loaded.preset)).founding()
-    began = [e.hyper["algorithm.learning_rate"] for e in founding if isinstance(e, Joined)]
+    events = League(config, 1, tunable_defaults(loaded.preset)).initial_events()
+    began = [e.hyper["algorithm.learning_rate"] for e in events if isinstance(e, Joined)]
     assert began == [2e-3, 2e-3]

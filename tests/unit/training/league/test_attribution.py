@@ -1,4 +1,4 @@
-"""Every result belongs to players who played all of it: who decided is written down move by move."""
+"""Every result belongs to the players that played all of it: each decision is recorded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from ludus.flow import MatchResult
+from ludus.flow.lineups import teams_of_seats
+from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.file import parse_preset
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.lane_actor import LaneActor
@@ -18,13 +20,13 @@ from tests.unit.training.league.test_league_runs import LEAGUE
 
 
 class Watch:
-    """Players that decided since the match of a slot began, by the lane for which they did."""
+    """Players that decided since the match of a slot started, by the lane for which they did."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.playing: Member | None = None
         self.deciding: dict[tuple[str, int, int], set[str]] = {}
         self.checked = 0
-        self._play, self._act, self._credit = Member.play, LaneActor.act, Member.credit
+        self._play, self._act, self._results = Member.play, LaneActor.act, LeagueMatchmaker.on_results
         watch = self
 
         def play(member: Member, progress: float, evaluate: Callable[[], None] | None) -> Round:
@@ -35,21 +37,23 @@ class Watch:
             watch.decided(actor, batch)
             return watch._act(actor, batch)
 
-        def credit(member: Member, results: Sequence[MatchResult]) -> tuple[int, float]:
+        def on_results(matchmaker: LeagueMatchmaker, results: Sequence[MatchResult]) -> None:
+            assert watch.playing is not None
+            assert watch.playing.matchmaker is matchmaker
             for result in results:
-                watch.check(member, result)
-            return watch._credit(member, results)
+                watch.check(watch.playing, result)
+            watch._results(matchmaker, results)
 
         patch.setattr(Member, "play", play)
         patch.setattr(LaneActor, "act", act)
-        patch.setattr(Member, "credit", credit)
+        patch.setattr(LeagueMatchmaker, "on_results", on_results)
 
     def decided(self, actor: LaneActor, batch: ActInput) -> None:
         member = self.playing
         assert member is not None
         rows = iter(zip(batch.rows.tolist(), batch.is_first.tolist(), strict=True))
         for lane, count in batch.policies:
-            name = member.state.lanes[lane].partition(":")[0]
+            name = member.components.sampler.bound[lane].partition(":")[0]
             for _ in range(count):
                 row, first = next(rows)
                 key = member.name, row // member.components.spec.seats, lane
@@ -57,17 +61,17 @@ class Watch:
                 self.deciding[key] = players | {f"{name}:{actor.lanes[lane].version}"}
 
     def check(self, member: Member, result: MatchResult) -> None:
-        orders = {order.number: order for order in member.book.orders()}
-        teams = member.seating.teams_of_seats(result.plan_of_seat)
+        orders = {order.number: order for order in member.matchmaker.book.orders()}
+        teams = teams_of_seats(member.components.spec, result.plan_of_seat)
         for seat, player in enumerate(result.players):
-            credited = orders[result.tag - 1].players[teams[seat]]
+            player_of_order = orders[result.tag - 1].players[teams[seat]]
             if not player.startswith("policy:"):
-                assert player == credited  # a bot
+                assert player == player_of_order  # a bot
             elif player == "policy:0":
-                assert credited == member.name
-            elif ":" in credited:
+                assert player_of_order == member.name
+            elif ":" in player_of_order:
                 lane = int(player.removeprefix("policy:"))
-                assert member.state.lanes[lane] == credited
+                assert member.components.sampler.bound[lane] == player_of_order
                 self.checked += 1
 
 

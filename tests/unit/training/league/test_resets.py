@@ -1,4 +1,4 @@
-"""What happens to the learner of a member that goes on from other weights."""
+"""Learner of a member that is reset to other weights."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.flow import Weights
-from ludus.league.orders import Order
+from ludus.flow import Order, Weights
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
@@ -20,24 +19,30 @@ from ludus.storage.journal import Journal
 from ludus.storage.tensors import encode_tensors
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.sync_loop import Round
-from ludus.training.league import member as member_module
 from ludus.training.league.components import LeagueComponents, build_league
+from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import Member
 from ludus.training.runs import resume_run, start_run
-from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs
+from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
 from tests.unit.training.runs import Recorder
 
 EXPLOITER = 'role = "main_exploiter"'
-JUMPING = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
+RESET_TO_BEST = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
 
 
-def preset(lag: str = "sync", steps: int = 3000, exploiter: str = JUMPING) -> Preset:
+def preset(lag: str = "sync", steps: int = 3000, exploiter: str = RESET_TO_BEST) -> Preset:
     text = LEAGUE.format(game="matrix", lag=lag, steps=steps)
     assert EXPLOITER in text
     return parse_preset(text.replace(EXPLOITER, exploiter).encode(), "league").preset
 
 
-def jumps(run: Path) -> list[str]:
+def dqn_preset(exploiter: str = EXPLOITER) -> Preset:
+    text = LEAGUE.format(game="matrix", lag="sync", steps=100).replace(EXPLOITER, exploiter)
+    text = text.replace("learning_rate = 1e-2\nminibatches = 1", 'name = "dqn"')
+    return parse_preset(text.replace("[policy]", '[policy]\noutput = "q"').encode(), "league").preset
+
+
+def resets(run: Path) -> list[str]:
     with Journal.read(run / "league.sqlite") as journal:
         return [str(row.body) for row in journal.rows() if row.kind == "reset"]
 
@@ -46,8 +51,7 @@ def jumps(run: Path) -> list[str]:
 def league() -> Iterator[LeagueComponents]:
     built = build_league(preset())
     threads = LearnerThreads(0)
-    for member in built.members.values():
-        member.start(threads)
+    start_members(built, threads)
     yield built
     threads.close()
     built.close()
@@ -57,40 +61,36 @@ def play(member: Member, rounds: int) -> list[Round]:
     return [member.play(0.0, None) for _ in range(rounds)]
 
 
-def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) -> None:
+def test_the_optimiser_of_the_frozen_player_continues(league: LeagueComponents) -> None:
     one, other = league.members.values()
     play(one, 3)
-    weights, state = one.weights(), one.learner_state()
+    weights, state = one.weights(), state_beside_network(one.components.learner)
     play(one, 2)
-    assert other.takes(state)
-    other.go_on_from(weights, state)
+    assert fits(other.components.learner, state)
+    other.reset_to(weights, state)
     arrays, counters = other.components.learner.state()
     assert counters["adam_steps"] == state.counters["adam_steps"] > 0
     assert counters["version"] == 1
     expected = state.arrays | {f"network.{n}": a for n, a in weights.tensors.items()}
     assert arrays.keys() == expected.keys()
     assert all(np.array_equal(arrays[name], expected[name]) for name in arrays)
-    other.go_on_from(weights)
+    other.reset_to(weights)
     arrays, counters = other.components.learner.state()
     assert counters["adam_steps"] == 0
     assert not any(a.any() for n, a in arrays.items() if n.startswith("adam."))
-    assert not other.takes(LearnerState({}, state.counters))
-    assert not other.takes(LearnerState(state.arrays, {}))
+    assert not fits(other.components.learner, LearnerState({}, state.counters))
+    assert not fits(other.components.learner, LearnerState(state.arrays, {}))
 
 
-def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
-    text = LEAGUE.format(game="matrix", lag="sync", steps=100).replace(
-        "learning_rate = 1e-2\nminibatches = 1", 'name = "dqn"'
-    )
-    text = text.replace("[policy]", '[policy]\noutput = "q"')
-    league = build_league(parse_preset(text.encode(), "league").preset)
+def test_a_dqn_member_that_is_reset_has_the_weights_in_its_target_too() -> None:
+    league = build_league(dqn_preset())
     threads = LearnerThreads(0)
     one, other = league.members.values()
-    other.start(threads)
+    start_members(league, threads)
     weights = one.weights()
     before, _ = other.components.learner.state()
     assert any(not np.array_equal(before[f"target.{n}"], a) for n, a in weights.tensors.items())
-    other.go_on_from(weights)
+    other.reset_to(weights)
     after, _ = other.components.learner.state()
     for kind in ("network", "target"):
         assert all(np.array_equal(after[f"{kind}.{n}"], a) for n, a in weights.tensors.items())
@@ -98,16 +98,16 @@ def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
     league.close()
 
 
-def test_the_data_that_waits_is_dropped() -> None:
+def test_waiting_data_is_dropped() -> None:
     """It was collected by other weights; TLeague clears its replay memory."""
     built = build_league(preset("pipelined"))
     threads = LearnerThreads(0)
     try:
+        start_members(built, threads)
         member = built.members["exploiter"]
-        member.start(threads)
         (done,) = play(member, 1)
         assert done.update is None
-        member.go_on_from(member.weights())
+        member.reset_to(member.weights())
         assert member.state.counts.dropped == done.received > 0
         first, second = play(member, 2)
         assert first.update is None  # nothing was left to learn from
@@ -118,22 +118,22 @@ def test_the_data_that_waits_is_dropped() -> None:
         built.close()
 
 
-def test_it_is_stored_where_a_member_may_go_on_from_there(
+def test_it_is_stored_where_a_member_may_be_reset_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
-    go_on_from = Member.go_on_from
+    reset_to = Member.reset_to
 
     def watched(member: Member, weights: Weights, state: LearnerState | None = None) -> None:
         assert state is not None
         steps.append(state.counters["adam_steps"])
         assert state.counters["version"] == weights.meta.version
-        go_on_from(member, weights, state)
+        reset_to(member, weights, state)
 
-    monkeypatch.setattr(Member, "go_on_from", watched)
+    monkeypatch.setattr(Member, "reset_to", watched)
     start_run(preset(steps=2400), tmp_path / "run")
     frozen = RunDirectory.open(tmp_path / "run").frozen
-    assert len(jumps(tmp_path / "run")) == len(steps) >= 1
+    assert len(resets(tmp_path / "run")) == len(steps) >= 1
     assert min(steps) > 0
     for player, kept in (("main", False), ("exploiter", True)):
         versions = frozen.versions(player)
@@ -143,34 +143,37 @@ def test_it_is_stored_where_a_member_may_go_on_from_there(
         ]
 
 
-def test_a_match_that_an_error_ended_counts_for_nobody(league: LeagueComponents) -> None:
+def test_a_match_that_an_error_ended_does_not_count(league: LeagueComponents) -> None:
     one = next(iter(league.members.values()))
-    one.book.add([Order(0, one.name, (one.name, one.name), ("latest",))])
+    one.matchmaker.book.add([Order(0, one.name, (one.name, one.name), ("latest",))])
     result = next(r for done in play(one, 3) for r in done.results)
     good = msgspec.structs.replace(result, tag=1)
-    assert one.credit([good])[0] == 1
-    assert sum(t.wins + t.draws + t.losses for t in one.book.take()) == 1
-    assert one.credit([msgspec.structs.replace(good, error="the game failed")]) == (0, 0)
-    assert one.book.take() == ()
+    one.matchmaker.on_results([good])
+    taken = one.matchmaker.take_results()
+    assert taken.episodes == sum(t.wins + t.draws + t.losses for t in taken.tallies) == 1
+    one.matchmaker.on_results([msgspec.structs.replace(good, error="the game failed")])
+    assert one.matchmaker.take_results() == ((), 0, 0.0)
 
 
-def test_a_resumed_league_jumps_as_one_never_stopped(tmp_path: Path) -> None:
-    burning = f"{JUMPING}\nvalue_only_updates = 3"
+def test_a_resumed_league_resets_members_as_one_never_stopped(tmp_path: Path) -> None:
+    burning = f"{RESET_TO_BEST}\nvalue_only_updates = 3"
     start_run(preset("pipelined", 2400, burning), tmp_path / "whole")
     start_run(preset("pipelined", 1700, burning), tmp_path / "parted")
     config = tmp_path / "parted" / "config.toml"
     config.write_text(config.read_text().replace("max_steps = 1700", "max_steps = 2400"))
     resume_run(tmp_path / "parted")
     assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
-    assert jumps(tmp_path / "whole")
+    assert resets(tmp_path / "whole")
 
 
-def test_a_lost_optimiser_is_said_and_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_optimiser_is_reported_and_starts_from_scratch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(FrozenPlayers, "save_learner", lambda *_: None)
     sink = Recorder()
     start_run(preset(steps=2000), tmp_path / "run", sinks=[sink])
-    said = [text for text in sink.messages if "; exploiter goes on with a new optimiser" in text]
-    assert len(said) == len(jumps(tmp_path / "run")) >= 1
+    said = [text for text in sink.messages if "; exploiter continues with a new optimiser" in text]
+    assert len(said) == len(resets(tmp_path / "run")) >= 1
     assert all("no such file" in text for text in said)
 
 
@@ -192,14 +195,14 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
             frozen.load_learner("main", 7)
 
 
-def test_the_value_alone_learns_after_a_jump(
+def test_the_value_alone_learns_after_a_reset(
     league: LeagueComponents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     member = league.members["exploiter"]
     monkeypatch.setattr(member, "config", msgspec.structs.replace(member.config, value_only_updates=2))
     first = member.weights()
     play(member, 1)
-    member.go_on_from(first)
+    member.reset_to(first)
     changed = [_changed(member, lambda: play(member, 1)) for _ in range(3)]
     assert changed[0] | changed[1]
     assert changed[0] | changed[1] <= {"value_head.weight", "value_head.bias"}
@@ -228,8 +231,7 @@ def test_it_counts_updates_from_a_seed_a_copy_and_not_from_new_weights(
     built = build_league(preset(exploiter=f"{EXPLOITER}\nvalue_only_updates = 4"))
     try:
         threads = LearnerThreads(0)
-        for member in built.members.values():
-            member.start(threads)
+        start_members(built, threads)
         member = built.members["exploiter"]
         assert member.state.value_only == 0
         member.copy(built.members["main"])
@@ -237,13 +239,13 @@ def test_it_counts_updates_from_a_seed_a_copy_and_not_from_new_weights(
         play(member, 3)
         assert member.state.value_only == 1
         given: list[bool] = []
-        run = member.driver.run
+        run = member.rounds.run
 
         def noted(progress: float, evaluate: object = None, *, value_only: bool = False) -> Round:
             given.append(value_only)
             return run(progress, None, value_only=value_only)
 
-        monkeypatch.setattr(member.driver, "run", noted)
+        monkeypatch.setattr(member.rounds, "run", noted)
         play(member, 2)
         assert given == [True, False]
         threads.close()
@@ -251,10 +253,6 @@ def test_it_counts_updates_from_a_seed_a_copy_and_not_from_new_weights(
         built.close()
 
 
-def test_a_method_without_a_value_head_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Other:
-        pass
-
-    monkeypatch.setattr(member_module, "AdvantageLearner", Other)
+def test_a_method_without_updates_of_the_value_alone_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"league\.players\.1\.value_only_updates = 4: expected 0, or an "):
-        build_league(preset(exploiter=f"{EXPLOITER}\nvalue_only_updates = 4"))
+        build_league(dqn_preset(f"{EXPLOITER}\nvalue_only_updates = 4"))

@@ -1,4 +1,4 @@
-"""Whom to meet: each rule is a function from what a member's win rates are to a distribution over players.
+"""Rules of opponents: each is a function from a member's win rates to a distribution over players.
 
 A distribution may sum to less than 1: what is missing goes to the member's next rule, around its list, and in
 the end to a live main (of an exploiter) or to the member itself. So AlphaStar's main, whose rules are PFSP,
@@ -16,7 +16,7 @@ import numpy as np
 
 from ludus.league import config as cfg
 from ludus.league.payoff import Floats, Indices
-from ludus.league.standings import NO_PLAYERS, SIGMA, MemberState, Standings
+from ludus.league.standings import NO_PLAYERS, SIGMA, MemberStanding, Standings
 from ludus.ratings.nash import maximal_entropy_nash
 
 RATING = "rating"  #: tag of matches between frozen players
@@ -61,7 +61,7 @@ def expected_score(difference: Floats | float) -> Floats | float:
 
 
 def meta_strategy(standings: Standings, solver: str, last: int) -> Distribution:
-    """The mixture over the ``last`` newest frozen players that nobody of them beats, or the even one."""
+    """Return the mixture over the ``last`` newest frozen players that none of them beats, or the even one."""
     players = standings.frozen()[-last:]
     if solver == "uniform" or len(players) < 2:
         return _even(players)
@@ -73,27 +73,27 @@ def _even(players: Indices) -> Distribution:
     return players, np.full(len(players), 1.0 / max(len(players), 1))
 
 
-def _pfsp(rule: cfg.Pfsp, me: MemberState, standings: Standings) -> Distribution:
+def _pfsp(rule: cfg.Pfsp, me: MemberStanding, standings: Standings) -> Distribution:
     players = standings.frozen(rule.among)
     return players, prioritised(standings.payoff.rates(me.player, players), rule.weighting, rule.floor)
 
 
-def _fsp(rule: cfg.Fsp, me: MemberState, standings: Standings) -> Distribution:
+def _fsp(rule: cfg.Fsp, me: MemberStanding, standings: Standings) -> Distribution:
     return _even(standings.frozen(rule.among))
 
 
-def _uniform(rule: cfg.Uniform, me: MemberState, standings: Standings) -> Distribution:
+def _uniform(rule: cfg.Uniform, me: MemberStanding, standings: Standings) -> Distribution:
     players = standings.frozen(rule.among)
     if rule.self_too:
         players = np.append(players, me.player)
     return _even(players[-rule.last :])
 
 
-def _latest(rule: cfg.Latest, me: MemberState, standings: Standings) -> Distribution:
+def _latest(rule: cfg.Latest, me: MemberStanding, standings: Standings) -> Distribution:
     return _even(np.array([me.player], np.int64))
 
 
-def _main(rule: cfg.Main, me: MemberState, standings: Standings) -> Distribution:
+def _main(rule: cfg.Main, me: MemberStanding, standings: Standings) -> Distribution:
     mains = standings.live("main")
     parts: list[tuple[float, Distribution]] = []
     for main, rate in zip(mains, standings.payoff.rates(me.player, mains), strict=True):
@@ -107,7 +107,7 @@ def _main(rule: cfg.Main, me: MemberState, standings: Standings) -> Distribution
     return _mixture([(share / len(mains), part) for share, part in parts])
 
 
-def _verification(rule: cfg.Verification, me: MemberState, standings: Standings) -> Distribution:
+def _verification(rule: cfg.Verification, me: MemberStanding, standings: Standings) -> Distribution:
     exploiters = standings.frozen(("exploiters",))
     rates = standings.payoff.rates(me.player, exploiters)
     if len(rates) and rates.min() < rule.exploited:
@@ -123,12 +123,12 @@ def _verification(rule: cfg.Verification, me: MemberState, standings: Standings)
     return _mixture(parts)
 
 
-def _quality(rule: cfg.Quality, me: MemberState, standings: Standings) -> Distribution:
+def _quality(rule: cfg.Quality, me: MemberStanding, standings: Standings) -> Distribution:
     players = standings.frozen((me.name,))
     return players, softmax(np.array([me.quality.get(int(i), 0.0) for i in players]))
 
 
-def _elo(rule: cfg.Elo, me: MemberState, standings: Standings) -> Distribution:
+def _elo(rule: cfg.Elo, me: MemberStanding, standings: Standings) -> Distribution:
     others = [
         i for i, p in enumerate(standings.players) if p.kind != "bot" and not p.retired and i != me.player
     ]
@@ -142,11 +142,11 @@ def _elo(rule: cfg.Elo, me: MemberState, standings: Standings) -> Distribution:
     return players, softmax(density)
 
 
-def _psro(rule: cfg.Psro, me: MemberState, standings: Standings) -> Distribution:
+def _psro(rule: cfg.Psro, me: MemberStanding, standings: Standings) -> Distribution:
     return standings.meta.get((rule.solver, rule.last)) or meta_strategy(standings, rule.solver, rule.last)
 
 
-def _named(rule: cfg.Member | cfg.Player | cfg.Bot, me: MemberState, standings: Standings) -> Distribution:
+def _named(rule: cfg.AnyNamed, me: MemberStanding, standings: Standings) -> Distribution:
     index = standings.find(rule.name)
     if index is None or standings.players[index].retired:
         return NOBODY
@@ -154,7 +154,7 @@ def _named(rule: cfg.Member | cfg.Player | cfg.Bot, me: MemberState, standings: 
 
 
 # A rule's function takes its own settings; the table is what matches them.
-_RULES: dict[type[cfg.MeetRule], Callable[[Any, MemberState, Standings], Distribution]] = {
+_RULES: dict[type[cfg.MeetRule], Callable[[Any, MemberStanding, Standings], Distribution]] = {
     cfg.Pfsp: _pfsp,
     cfg.Fsp: _fsp,
     cfg.Uniform: _uniform,
@@ -164,17 +164,18 @@ _RULES: dict[type[cfg.MeetRule], Callable[[Any, MemberState, Standings], Distrib
     cfg.Quality: _quality,
     cfg.Elo: _elo,
     cfg.Psro: _psro,
-    cfg.Member: _named,
-    cfg.Player: _named,
-    cfg.Bot: _named,
+    cfg.NamedMember: _named,
+    cfg.NamedPlayer: _named,
+    cfg.NamedBot: _named,
 }
 
 
 def tag_of(rule: cfg.MeetRule) -> str:
+    """Return the name of a rule in presets, which tags the matches that it draws."""
     return str(type(rule).__struct_config__.tag)
 
 
-def distribution(rule: cfg.MeetRule, me: MemberState, standings: Standings) -> Distribution:
+def distribution(rule: cfg.MeetRule, me: MemberStanding, standings: Standings) -> Distribution:
     """``players: [N]`` that the rule offers ``me``, with their shares ``[N]``; they sum to 1 or less."""
     players, shares = _RULES[type(rule)](rule, me, standings)
     if not len(players):
@@ -187,13 +188,14 @@ def distribution(rule: cfg.MeetRule, me: MemberState, standings: Standings) -> D
     return (np.delete(players, gone), np.delete(shares, gone)) if gone else (players, shares)
 
 
-def last_resort(me: MemberState, standings: Standings) -> int:
-    """Whom to meet where no rule finds anybody: a live main for an exploiter, else the member itself."""
+def last_resort(me: MemberStanding, standings: Standings) -> int:
+    """Return the opponent where no rule finds one: a live main for an exploiter, else the member itself."""
     mains = standings.live("main")
     return int(mains[0]) if me.choices.kind == "exploiter" and len(mains) else me.player
 
 
 def softmax(logits: Floats) -> Floats:
+    """Return the shares ``[N]`` of ``logits: [N]``; empty for none."""
     if not len(logits):
         return logits
     powers = np.exp(logits - logits.max())
@@ -205,7 +207,10 @@ MAX_WINS = 10_000  # of one tally that lower a quality, which is next to nothing
 
 
 def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: float) -> None:
-    """OpenAI Five's update after ``wins`` matches won against ``player``: each q -= rate / (N p), p anew."""
+    """Lower the quality of ``player`` after ``wins`` matches won against it (OpenAI Five, appendix N).
+
+    Each match takes rate / (N p) off q, with p of the qualities before it.
+    """
     if player not in quality or wins <= 0:
         return
     top = max(quality.values())

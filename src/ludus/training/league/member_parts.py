@@ -1,0 +1,74 @@
+"""Parts of a league's member: its state, its settings, its learner, its pool."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ludus.algorithms.learner import Learner
+from ludus.algorithms.parameters import load_tensors
+from ludus.evaluation.weights import check_spec
+from ludus.flow.seeds import SEED_LEAGUE, derive_seed
+from ludus.league.config import PlayerConfig
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import thread_count
+from ludus.storage import load_weights
+from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
+from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.sampler import build_sampler
+from ludus.training.league.seats import LEARNER, member_seats
+
+STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
+
+
+class MemberState(msgspec.Struct):
+    """State of a member in a checkpoint, apart from tensors and matches.
+
+    ``hyper``: its settings by path. ``pools``: how often its pool was built again; ``played``: whether the
+    present one has played a slab. ``value_only``: number of updates to come in which only the parameters move
+    that the value alone depends on.
+    """
+
+    counts: TrainerState = msgspec.field(default_factory=TrainerState)
+    hyper: dict[str, float] = {}
+    pools: int = 0
+    played: bool = False
+    value_only: int = 0
+
+
+def member_preset(preset: Preset, index: int) -> Preset:
+    """Return the run's preset with the seed of member number ``index``."""
+    seed = derive_seed(preset.run.seed, SEED_LEAGUE, STREAM_MEMBER, index)
+    return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, seed=seed))
+
+
+def first_learner(preset: Preset, config: PlayerConfig, index: int) -> Learner:
+    """Build the learner of a new run, with new weights or those of the member's seed.
+
+    Raises ``ConfigError``.
+    """
+    learner = build_learner(preset, LEARNER)
+    if config.seed:
+        seed = load_weights(config.seed)
+        check_spec(seed.meta, learner.network.spec, config.seed)
+        try:
+            load_tensors(learner.network, seed.tensors, "", config.seed)
+        except ValueError as error:
+            assert preset.league is not None
+            entry = preset.league.entry_of(index)
+            raise ConfigError(f"league.players.{entry}.seed: {error}") from error
+    return learner
+
+
+def member_components(preset: Preset, name: str, restarts: int, learner: Learner) -> Components:
+    """Build a pool and its sampler for the member ``name``, joined to ``learner``. Raises ``ConfigError``.
+
+    ``restarts``: how often its matches started again.
+    """
+    assert preset.league is not None
+    spec, _ = resolve_spec(preset)
+    seats = member_seats(spec, preset.league, preset.game.frame_skip, name)
+    sampler = build_sampler(preset, restarts=restarts, seats=seats)
+    sampler.take({LEARNER: LocalWeights(learner)})
+    return Components(sampler, {LEARNER: learner}, thread_count(preset.run))
