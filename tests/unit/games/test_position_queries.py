@@ -55,9 +55,9 @@ def test_a_query_that_does_not_fit_is_refused(query: PositionQuery, message: str
 
 def test_a_field_of_the_wrong_type_is_named() -> None:
     with pytest.raises(TypeError, match="wanted"):
-        masks(QUERY._replace(wanted="soon"))
+        masks(QUERY._replace(wanted="soon"))  # type: ignore[arg-type]
     moves = MatchMoves(np.zeros(1, np.uint64), np.zeros(0, np.uint16), np.zeros(2, np.int64))
     ends = Ends.empty(1, 25)
-    ends.score = ends.score.astype(np.float64)  # type: ignore[assignment]
+    ends.score = ends.score.astype(np.float64)
     with pytest.raises(TypeError, match="score"):
         core.read_ends("go", {"size": "5"}, 1, moves, ends)
