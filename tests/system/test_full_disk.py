@@ -70,7 +70,7 @@ print("ended:", result.reason)
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file system of one megabyte, or of the size that the test requests."""
+    """Yield a file system of one megabyte, or of the size that the test requests."""
     disk = tmp_path / "disk"
     disk.mkdir()
     size = getattr(request, "param", 1)
