@@ -163,10 +163,10 @@ def resume_run(
     status = run.status()
     with run.lock():
         if status.state == "lost" and status.holder is not None:
-            report.message(f"the run was lost: {status.holder} ended without a word")
+            report.message(f"the run was lost: {status.holder} ended without recording why")
         checkpoint = _newest(run, report)
-        begun = resumed_start(preset, run, begins=checkpoint is None)
-        builder = _builder(resumed_teacher(begun, run), checkpoint)
+        started = resumed_start(preset, run, begins=checkpoint is None)
+        builder = _builder(resumed_teacher(started, run), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(
