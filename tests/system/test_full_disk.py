@@ -70,7 +70,7 @@ print("ended:", result.reason)
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file system of one megabyte, or of the size that the test requests."""
+    """Yield a file system of one megabyte, or of the size that the test requests."""
     disk = tmp_path / "disk"
     disk.mkdir()
     size = getattr(request, "param", 1)
@@ -100,7 +100,7 @@ def run_until_it_ends(run: Path, how: str) -> list[str]:
 def check(run: Path, lines: list[str]) -> None:
     assert lines[-1] == "ended: max_steps = 1500 reached"
     problems = [line for line in lines if line.startswith("problem:")]
-    assert any("checkpoint of version" in p and "the run goes on" in p for p in problems)
+    assert any("checkpoint of version" in p and "the run continues" in p for p in problems)
     store = CheckpointStore(run / "checkpoints")
     checkpoint, damaged = store.load_last()
     assert damaged == []
@@ -214,7 +214,7 @@ def test_a_disk_that_is_full_for_a_moment_costs_nothing(small_disk: Path, preset
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode() + done.stdout.decode()
     problems = [line for line in done.stdout.decode().splitlines() if line.startswith("problem:")]
-    assert any("No space left on device" in p and "the run goes on" in p for p in problems)
+    assert any("No space left on device" in p and "the run continues" in p for p in problems)
     if refused:
         assert any(
             f"{run}/{refused}" in p and "tried again before the next checkpoint" in p for p in problems

@@ -73,8 +73,7 @@ class Method:
         networks: Values of ``policy.network`` that it can train.
         outputs: Values of ``policy.output`` that it can train; networks without that key have ``logits``.
         critics: Values of ``policy.critic`` that it can train, of networks with that key.
-        value_heads: Whether it trains several ``policy.value_heads``; its settings then extend
-            ``AdvantageConfig``.
+        value_heads: Whether it trains several ``policy.value_heads``.
         topologies: Values of ``run.topology`` that it can be trained in.
         value_only: Whether its learner can make updates of the value alone
             (``league.players.*.value_only_updates``).
@@ -194,22 +193,22 @@ _METHODS: Extensions[Method] = Extensions(
     checked,
 )
 
-#: Of a preset that names no method: the first of the table.
+#: Settings of a preset that names no method: the first of the table.
 DEFAULT: MethodConfig = AppoConfig()
 
 
 def register(method: Method) -> None:
-    """Adds a method, until the program ends. Raises :class:`ExtensionError` for a name that is taken."""
+    """Add a method, until the program ends. Raises :class:`ExtensionError` for a name that is taken."""
     _METHODS.register(method.name, method)
 
 
 def find(name: str) -> Method | None:
-    """The method of a name; None where there is none. Raises :class:`ExtensionError` for a broken package."""
+    """Return the method of a name, or None. Raises :class:`ExtensionError` for a broken package."""
     return _METHODS.find(name)
 
 
 def method_of(config: MethodConfig) -> Method:
-    """The method that settings belong to. ``ValueError`` where it is not registered (any more)."""
+    """Return the method that settings belong to. Raises ``ValueError`` where it is not registered."""
     name = str(config.__struct_config__.tag)
     method = find(name)
     if method is None:
@@ -218,7 +217,7 @@ def method_of(config: MethodConfig) -> Method:
 
 
 def methods(name: str = "") -> list[Method]:
-    """The methods that a preset may mean whose ``algorithm.name`` is ``name``; the default comes first.
+    """Return the methods that ``algorithm.name = name`` may refer to; the default comes first.
 
     Installed packages are looked at only where no other method has that name.
     """
@@ -235,7 +234,7 @@ def methods(name: str = "") -> list[Method]:
 
 
 def resolve(reference: Reference) -> Callable[..., object]:
-    """What a method's field refers to. Raises :class:`ExtensionError`."""
+    """Return the function or class that a method's field refers to. Raises :class:`ExtensionError`."""
     if not isinstance(reference, str):
         return reference
     module, _, attribute = reference.partition(":")

@@ -110,7 +110,7 @@ class SearchableGames(Protocol):
 class NativeGames(SearchableGames, Protocol):
     """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.
 
-    Strings are JSON where the function's docstring in ``_core.pyi`` says JSON.
+    Strings are JSON where the function's docstring mentions JSON.
     """
 
     def game_names(self) -> list[str]:

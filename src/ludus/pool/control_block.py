@@ -25,7 +25,7 @@ PLAY, PLAY_AFTER_LOSS = range(2)
 TICKS, DECISIONS, MATCHES, ERRORS, BUSY_NS, WAIT_NS = range(6)
 # Columns of ``heartbeat``.
 PLAYS, SLOT = range(2)
-# In ``match``: no match is left for the slot; no match of it has begun yet.
+# In ``match``: no match is left for the slot; its first match has not started.
 IDLE, UNSTARTED = -1, -2
 
 Longs = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class ControlBlock:
     returns: npt.NDArray[np.float64]  # [N, S]: a sum of many small rewards in float32 would stand still
     decided: Bytes  # [N, S]
     policy: Shorts  # [N, S]
-    tag: Tags  # [N] of the order under which it began
+    tag: Tags  # [N] of the order under which it started
     # The match that ended in the last step of each slot, where ``ended`` is 1:
     ended: Bytes  # [N]
     last_match: Longs
@@ -76,7 +76,7 @@ class ControlBlock:
     def allocate(
         cls, allocate: Allocator, spec: GameSpec, lineup: Lineup, workers: int, groups: int, slots: int
     ) -> ControlBlock:
-        """A new control block, or the same one in another process."""
+        """Return a new control block, or the same one in another process."""
         seats, w, g, n = spec.seats, workers, groups, slots
         controllers = max(len(p.controllers) for p in lineup.plans)
 
@@ -99,6 +99,6 @@ class ControlBlock:
 
 
 def share(first: int, last: int, parts: int, part: int) -> range:
-    """The slots of ``part`` when ``[first, last)`` is cut into ``parts`` nearly equal pieces."""
+    """Return the slots of ``part`` when ``[first, last)`` is cut into ``parts`` nearly equal pieces."""
     size = last - first
     return range(first + size * part // parts, first + size * (part + 1) // parts)

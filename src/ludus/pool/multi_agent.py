@@ -1,4 +1,4 @@
-"""Slots of games with any number of seats, an object a slot."""
+"""Shard of games with any number of seats, one game object per slot."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 
 class MultiAgentShard(Shard):
-    """A game object a slot, any number of seats."""
+    """Matches of any number of seats, a game object for each slot."""
 
     def __init__(
         self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
+        """Make a game for each slot."""
         super().__init__(plan, control, slots, worker)
         self.games = [make() for _ in slots]
         self.legal: list[Callable[[int, Array], None] | None] = [
@@ -39,6 +40,7 @@ class MultiAgentShard(Shard):
         self.broken: dict[int, str] = {}  # slots whose next match failed to start, with the error
 
     def close(self) -> None:
+        """Release the games' resources."""
         for game in self.games:
             close_quietly(game)
 
@@ -85,7 +87,7 @@ class MultiAgentShard(Shard):
         errors: dict[int, str],
         show: _Show,
     ) -> None:
-        """Steps every match of ``playing`` by its decisions."""
+        """Step every match of ``playing`` by its decisions."""
         count, control, heartbeat, games = len(self.slots), self.control, self.heartbeat, self.games
         actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
         earned = np.zeros((count, self.seats), np.float32)
@@ -125,7 +127,7 @@ class MultiAgentShard(Shard):
         inside: Bools,
         errors: dict[int, str],
     ) -> None:
-        """Rewards of the step, for rows that have decided in this match; ticks of every stepped match."""
+        """Write rewards of rows that have decided in their match; count ticks of every stepped match."""
         control, span = self.control, self.span
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
@@ -136,7 +138,7 @@ class MultiAgentShard(Shard):
         slab.reward[before, self.rows] = (earned * decided).reshape(-1)
 
     def _check_finite(self, playing: Sequence[int], errors: dict[int, str], show: _Show) -> None:
-        """No observation may hold NaN or infinity: a network would spread them to every weight."""
+        """Report observations with NaN or infinity, which a network would spread to every weight."""
         for name in self.floats:
             view = show.views[name]
             if np.isfinite(view).all():
@@ -148,7 +150,7 @@ class MultiAgentShard(Shard):
                 view[i] = 0
 
     def _show(self, i: int, show: _Show) -> None:
-        """The time step, for every seat that must act."""
+        """Write the time step of every seat that must act."""
         slot, control, game, legal = self.slots[i], self.control, self.games[i], self.legal[i]
         slab, now = show.slab, show.now
         row = slot * self.seats
@@ -180,7 +182,7 @@ class MultiAgentShard(Shard):
         show.slab.policy[show.now, at] = -1
 
     def _withdraw(self, i: int, show: _Show) -> None:
-        """Withdraws the decisions of a time step that turned out to be the last."""
+        """Withdraw the decisions of a time step that turned out to be the last."""
         slot = self.slots[i]
         at = slice(slot * self.seats, (slot + 1) * self.seats)
         asked = int(np.count_nonzero(show.slab.active[show.now, at]))
@@ -190,7 +192,7 @@ class MultiAgentShard(Shard):
         self._hide(i, show)
 
     def _begin(self, i: int, first: bool, show: _Show) -> None:
-        """Starts a slot's next match, if one is left. A failure is reported in the next step's results."""
+        """Start a slot's next match, if one is left. The next step's results report a failure."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot
         if not self._next_match(slot, first):
@@ -207,7 +209,7 @@ class MultiAgentShard(Shard):
             self.broken[i] = failure("reset", error)
 
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
-        """Ends a match: its rows are marked and keep their last observation; the next match starts."""
+        """End a match, mark its rows, keep their last observation, and start the next match."""
         slot, control, game = self.slots[i], self.control, self.games[i]
         row = slot * self.seats
         self._withdraw(i, show)
@@ -235,7 +237,7 @@ class MultiAgentShard(Shard):
         self._begin(i, False, show)
 
     def _ends(self, i: int, truncated: bool) -> Bytes:
-        """How each seat of a match that is over ended. Seats that still play end with the match."""
+        """Return how each seat of a match that is over ended. Seats that still play end with the match."""
         out = np.full(self.seats, PLAYING, np.uint8)
         ends = getattr(self.games[i], "ends", None)
         if ends is not None:

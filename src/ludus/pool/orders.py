@@ -1,4 +1,4 @@
-"""Standing orders: the controller of each plan, and the tag, of the matches that a slot begins."""
+"""Standing orders: the controller of each plan, and the tag, of the matches that start in a slot."""
 
 from __future__ import annotations
 
@@ -31,9 +31,17 @@ def checked_orders(
     orders: npt.NDArray[np.integer],
     tags: npt.NDArray[np.integer],
 ) -> tuple[Controllers, Tags]:
-    """``orders: [slots, plans]`` and ``tags: [slots]``, with the order of each team at all of its plans.
+    """Return controllers and tags, with the order of each team at all of its plans.
 
-    Raises ``ValueError`` that names the slot, the plan and the range.
+    Args:
+        spec: Spec of the game, for teams.
+        lineup: Plans and their controllers.
+        slots: Number of slots of the pool.
+        orders: ``[slots, plans]`` index of the controller, -1 to draw one.
+        tags: ``[slots]`` numbers >= 0; 0 without an order.
+
+    Raises:
+        ValueError: An entry out of range; the message names slot, plan and range.
     """
     plans = len(lineup.plans)
     given: list[tuple[str, object, tuple[int, ...]]] = [
@@ -70,7 +78,7 @@ def checked_orders(
 
 
 def _spread(teams: tuple[int, ...], counts: list[int], controllers: Controllers) -> None:
-    """Writes the order of a team to each of its plans, in place."""
+    """Write the order of a team to each of its plans, in place."""
     for team in dict.fromkeys(teams):
         plans = [p for p, other in enumerate(teams) if other == team]
         wanted = controllers[:, plans].max(axis=1)

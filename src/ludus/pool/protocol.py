@@ -38,7 +38,7 @@ class Pool(Protocol):
 
     @property
     def lineup(self) -> Lineup:
-        """Who fills each role of a match."""
+        """The controllers of each role of a match."""
         ...
 
     @property
@@ -48,12 +48,12 @@ class Pool(Protocol):
 
     @property
     def rows(self) -> int:
-        """``R``: rows of all groups. A (slot, seat) has a row iff its plan can draw a learned policy."""
+        """``R``: number of rows. A (slot, seat) has a row iff its plan can draw a learned policy."""
         ...
 
     @property
     def groups(self) -> int:
-        """Number of groups, which are received and sent each by itself."""
+        """Number of groups, each received and sent by itself."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Pool(Protocol):
         ...
 
     def group_rows(self, group: int) -> slice:
-        """The contiguous rows of a group."""
+        """Return the contiguous rows of a group."""
         ...
 
     @property
@@ -76,72 +76,83 @@ class Pool(Protocol):
         ...
 
     def slab(self, steps: int) -> Slab:
-        """Memory of ``steps`` steps that this pool's workers can write into."""
+        """Return memory of ``steps`` steps that this pool's workers can write into."""
         ...
 
     def attach(self, group: int, slab: Slab) -> None:
-        """The group writes into ``slab`` from t = 0 on; its current time step is copied there."""
+        """Let the group write into ``slab`` from t = 0 on; its current time step is copied there."""
         ...
 
     def recv(self, group: int | None = None) -> StepBatch:
-        """Waits until the group (or, with None, any sent group) is ready. Releases the GIL.
+        """Wait until the group (or, with None, any sent group) is ready. Releases the GIL.
 
-        Raises ``MatchError`` (game, slot, seed, tick, message) when a game failed and the pool was made with
-        ``on_error="raise"``; with ``"truncate"`` the match ends truncated with its error in the result.
+        Raises:
+            MatchError: A game failed and the pool was made with ``on_error="raise"``. With ``"truncate"`` the
+                match ends truncated with its error in the result.
         """
         ...
 
     def send(self, group: int) -> None:
-        """Takes ``slab.actions[t]`` of the group's active rows and starts playing. Never blocks."""
+        """Take ``slab.actions[t]`` of the group's active rows and start playing. Never blocks."""
         ...
 
     def set_handover(self, plan: int, ticks: int) -> None:
-        """``handover_ticks`` of a plan for matches that start from now on."""
+        """Set ``handover_ticks`` of a plan for matches that start from now on."""
         ...
 
     def set_mixture(self, plan: int, weights: list[float]) -> None:
-        """Weights of a plan's controllers for matches that start from now on."""
+        """Set the weights of a plan's controllers for matches that start from now on."""
         ...
 
     def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
-        """Standing orders: who plays the matches that begin after the group's next send, until the next call.
+        """Set the controllers of matches that start after the group's next send, until the next call.
 
         ``orders: [slots, plans]`` are indices into the controllers of each plan, -1 to draw one by the
         weights of the mixture; ``tags: [slots]`` come back in ``MatchResult.tag``. An order for one plan of a
         team holds for the whole team. Call it when no group is playing: then equal seeds give equal matches
-        for any number of threads and groups. Raises ``ValueError``, changing nothing.
+        for any number of threads and groups.
+
+        Raises:
+            ValueError: An order or a tag out of range. Nothing has changed.
         """
         ...
 
     def in_play(self, group: int) -> InPlay:
-        """Tag and controllers of the match in each slot of a group that is not playing."""
+        """Return tag and controllers of the match in each slot of a group that is not playing."""
         ...
 
     def random_actions(self, group: int, seed: int = 0) -> None:
-        """Fills ``slab.actions[t]`` of a received group with uniformly random legal choices."""
+        """Fill ``slab.actions[t]`` of a received group with uniformly random legal choices."""
         ...
 
     def slot_state(self, slot: int) -> bytes:
-        """The slot's state, for a search, between recv and send of its group."""
+        """Return the slot's state, for a search, between recv and send of its group."""
         ...
 
     def slot_tick(self, slot: int) -> int:
-        """Ticks since the slot's match began, between recv and send of its group."""
+        """Return the ticks since the slot's match started, between recv and send of its group."""
         ...
 
     def stats(self) -> PoolStats:
-        """Counters since the pool was made."""
+        """Return the counters since the pool was made."""
         ...
 
     def snapshot(self) -> bytes:
-        """The exact state of every match and stream. Python games cannot store theirs and continue with
-        their next matches. Call between recv and send of all groups."""
+        """Return the exact state of every match and stream.
+
+        Python games cannot store theirs and continue with their next matches. Call it between recv and send
+        of all groups.
+        """
         ...
 
     def restore(self, data: bytes) -> None:
-        """Back to a snapshot of a pool made with the same arguments; ``ValueError`` otherwise."""
+        """Return to a snapshot of a pool made with the same arguments.
+
+        Raises:
+            ValueError: Damaged bytes, or those of another pool.
+        """
         ...
 
     def close(self) -> None:
-        """Stops workers, matches in flight included. Idempotent; also called by ``__exit__``."""
+        """Stop the workers, matches in flight included. Idempotent; also called by ``__exit__``."""
         ...

@@ -35,7 +35,10 @@ _CONTROLLER = 0x636F  # stream
 
 
 def failure(call: str, error: BaseException) -> str:
-    """The error of a match whose ``call`` of the game raised ``error``. The process's own is raised again."""
+    """Return the error of a match whose ``call`` of the game raised ``error``.
+
+    An error of the process itself is raised again.
+    """
     if isinstance(error, (ProcessUnusable, KeyboardInterrupt)):
         raise error
     if isinstance(error, SystemExit):
@@ -55,7 +58,7 @@ class PoolPlan(msgspec.Struct, frozen=True):
     alone: bool = False  # matches are independent: no library call steps several of them
 
     def plan_of(self, slot: int, seat: int) -> int:
-        """The plan that fills a seat of a slot."""
+        """Return the plan that fills a seat of a slot."""
         if not self.lineup.rotate:
             return seat
         turns = self.spec.turns
@@ -66,6 +69,7 @@ class Shard:
     """State shared by single and vectorised matches."""
 
     def __init__(self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int) -> None:
+        """Play ``slots`` as part of worker ``worker``."""
         self.plan, self.control, self.slots = plan, control, slots
         self.seats = plan.spec.seats
         self.span = slice(slots.start, slots.stop)
@@ -78,9 +82,12 @@ class Shard:
         self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
 
     def play(self, slab: Slab, before: int, lost: bool) -> None:
-        """From the decisions at ``before`` (-1: from nothing) to the time step after it.
+        """Play from the decisions at ``before`` to the time step after it.
 
-        ``lost``: the worker of these slots died; their matches end with the error in the control block.
+        Args:
+            slab: Memory to write into.
+            before: Time step of the decisions; -1 to start the first matches.
+            lost: The worker of these slots died: their matches end with the error in the control block.
         """
         self.heartbeat[PLAYS] += 1
         self.control.ended[self.span] = 0
@@ -88,7 +95,7 @@ class Shard:
         self.heartbeat[SLOT] = -1
 
     def _clear(self, slab: Slab, before: int) -> None:
-        """Clears the step between ``before`` and the next time step."""
+        """Clear the step between ``before`` and the next time step."""
         slab.reward[before, self.rows] = 0.0
         slab.terminated[before, self.rows] = 0
         slab.truncated[before, self.rows] = 0
@@ -97,21 +104,22 @@ class Shard:
         raise NotImplementedError
 
     def close(self) -> None:
+        """Release the games' resources."""
         raise NotImplementedError
 
     def _blocked(self, masks: Array) -> str:
-        """The error of a mask in ``masks: uint8[..., A]`` without a legal choice; empty if each has one."""
+        """Return the error of a mask without a legal choice in ``masks: uint8[..., A]``, or ""."""
         for name, span in self.free_heads:
             if not masks[..., span].any(axis=-1).all():
                 return f"no legal action: the mask allows no choice of head {name}"
         return ""
 
     def _next_match(self, slot: int, first: bool) -> bool:
-        """Moves a slot on to its next match; False when none is left for it."""
+        """Move a slot on to its next match; False when none is left for it."""
         return bool(self._next_matches(np.array([slot]), first)[0])
 
     def _next_matches(self, slots: Longs, first: bool = False) -> Bools:
-        """Moves ``slots: [n]`` on to their next matches; False where none is left."""
+        """Move ``slots: [n]`` on to their next matches; False where none is left."""
         control, plan = self.control, self.plan
         match = control.match[slots]
         if first:
@@ -137,14 +145,14 @@ class Shard:
         return there
 
     def _choose(self, slot: int, plan: int) -> int:
-        """The policy of a plan in the match of a slot: that of the standing order, or a drawn one."""
+        """Return the policy of a plan in the match of a slot: that of the standing order, or a drawn one."""
         order = int(self.control.orders[slot, plan])
         if order >= 0:
             return self.plan.lineup.plans[plan].controllers[order].policy
         return self._draw(int(self.control.match[slot]), plan)
 
     def _draw(self, match: int, plan: int) -> int:
-        """The policy of a plan in a match, sampled by the weights of the mixture."""
+        """Return the policy of a plan in a match, sampled by the weights of the mixture."""
         controllers = self.plan.lineup.plans[plan].controllers
         if len(controllers) == 1:
             return controllers[0].policy
@@ -156,7 +164,7 @@ class Shard:
         return controllers[min(index, len(controllers) - 1)].policy
 
     def _record(self, slot: int, truncated: bool, error: str) -> None:
-        """The match of a slot is over: its result goes to the control block. Outcomes are the caller's."""
+        """Write the result of a slot's match, which is over, to the control block, without its outcome."""
         self._record_many(np.array([slot]), np.array([truncated]))
         if error:
             self._record_error(slot, error)
@@ -177,11 +185,11 @@ class Shard:
         self.counters[MATCHES] += len(slots)
 
     def _record_error(self, slot: int, error: str) -> None:
-        """Records the error of the match that was recorded last."""
+        """Record the error of the match that was recorded last."""
         self.control.failed[slot] = 1
         self.control.error[slot] = error.encode()[:MAX_ERROR]
         self.counters[ERRORS] += 1
 
     def _lost_text(self, slot: int) -> str:
-        """The parent's message about the loss of this slot's match."""
+        """Return the parent's message about the loss of this slot's match."""
         return self.control.loss[slot].decode(errors="replace") or "the worker died"

@@ -12,7 +12,7 @@ from ludus.pool.vector_env import VectorEnvShard
 
 
 def make_shard(maker: GameMaker, plan: PoolPlan, control: ControlBlock, slots: range, worker: int) -> Shard:
-    """Vectorised if the game supports it, else one game object per slot."""
+    """Return a vectorised shard if the game supports it, else one with a game object for each slot."""
     if plan.spec.seats > 1:
         return MultiAgentShard(plan, control, slots, worker, maker.make)
     if not plan.truncate_ticks and not plan.alone and len(slots) > 0:

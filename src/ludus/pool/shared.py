@@ -26,25 +26,26 @@ def _aligned(size: int) -> int:
 
 
 class Segment:
-    """``size`` bytes of anonymous memory behind a descriptor that may be passed on, zero at first."""
+    """Anonymous memory behind a descriptor that may be passed on, zero at first."""
 
     def __init__(self, size: int, descriptor: int | None = None) -> None:
+        """Map ``size`` bytes, new ones or those behind ``descriptor``."""
         self.size = max(_aligned(size), ALIGN)
         self.descriptor = _anonymous_file(self.size) if descriptor is None else descriptor
         self._map = mmap.mmap(self.descriptor, self.size)
         self._used = 0
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """The next array (bump allocator): identical call sequences yield identical layouts everywhere."""
+        """Return the next array (bump allocator): identical call sequences yield identical layouts."""
         count = int(np.prod(shape, dtype=np.int64))
-        begin, self._used = self._used, self._used + _aligned(count * dtype.itemsize)
+        start, self._used = self._used, self._used + _aligned(count * dtype.itemsize)
         if self._used > self.size:
             raise ValueError(f"segment of {self.size} bytes has no room for {dtype}{shape}")
-        array: Array = np.frombuffer(self._map, dtype, count, begin).reshape(shape)
+        array: Array = np.frombuffer(self._map, dtype, count, start).reshape(shape)
         return array
 
     def close(self) -> None:
-        """Closes the descriptor; arrays keep the memory alive."""
+        """Close the descriptor; arrays keep the memory alive."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -65,30 +66,33 @@ class Sizes:
     """An allocator that only computes the total size."""
 
     def __init__(self) -> None:
+        """Start at 0 bytes."""
         self.total = 0
 
     def __call__(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        """Count an array and return one element in its place."""
         self.total += _aligned(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
         return zeros((1,) * len(shape), dtype)
 
 
 def slab_bytes(spec: GameSpec, steps: int, rows: int) -> int:
-    """Size of the segment that holds a slab."""
+    """Return the size of the segment that holds a slab, in bytes."""
     sizes = Sizes()
     Slab(spec, steps, rows, sizes)
     return sizes.total
 
 
 def shared_slab(spec: GameSpec, steps: int, rows: int, descriptor: int | None = None) -> tuple[Slab, Segment]:
-    """A slab in a new segment, or in the one behind ``descriptor``."""
+    """Return a slab in a new segment, or in the one behind ``descriptor``."""
     segment = Segment(slab_bytes(spec, steps, rows), descriptor)
     return Slab(spec, steps, rows, segment.allocate), segment
 
 
 class Doorbell:
-    """Wakes another process (an eventfd). ``descriptors`` give that process the same one."""
+    """Wakes another process (an eventfd)."""
 
     def __init__(self, descriptors: Sequence[int] | None = None) -> None:
+        """Make a doorbell, or use that of another process by its ``descriptors``."""
         if descriptors is not None:
             self.descriptors = tuple(descriptors)
         elif hasattr(os, "eventfd"):
@@ -100,14 +104,14 @@ class Doorbell:
         self.wait_descriptor = self.descriptors[0]
 
     def notify(self) -> None:
-        """Wakes the process; no effect after closing."""
+        """Wake the process; no effect after closing."""
         if len(self.descriptors) == 1:
             os.eventfd_write(self.descriptors[0], 1)
         elif self.descriptors:  # pragma: no cover - other systems
             os.write(self.descriptors[1], b"\0")
 
     def clear(self) -> int:
-        """Number of notifications since the last call."""
+        """Return the number of notifications since the last call."""
         try:
             if len(self.descriptors) == 1:
                 return os.eventfd_read(self.descriptors[0])
@@ -116,7 +120,7 @@ class Doorbell:
             return 0
 
     def wait(self) -> None:
-        """Sleeps until notified. Only one process may wait for a doorbell, here or in a ``poll``."""
+        """Sleep until notified. Only one process may wait for a doorbell, here or in a ``poll``."""
         os.set_blocking(self.wait_descriptor, True)
         if len(self.descriptors) == 1:
             os.eventfd_read(self.wait_descriptor)
@@ -124,11 +128,12 @@ class Doorbell:
             os.read(self.wait_descriptor, 4096)
 
     def close(self) -> None:
+        """Close the descriptors."""
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = ()
 
 
 def wait_for(poll: select.poll, seconds: float) -> list[tuple[int, int]]:
-    """The readable descriptors; none after ``seconds``."""
+    """Wait for readable descriptors and return them; none after ``seconds``."""
     return poll.poll(max(0, int(seconds * 1000)))

@@ -28,6 +28,7 @@ class SingleAgentShard(Shard):
     def __init__(
         self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
+        """Make a game for each slot."""
         super().__init__(plan, control, slots, worker)
         count = len(slots)
         self.games = [make() for _ in slots]
@@ -51,6 +52,7 @@ class SingleAgentShard(Shard):
         self.mask_of = list(self.masks)
 
     def close(self) -> None:
+        """Release the games' resources."""
         for game in self.games:
             close_quietly(game)
 
@@ -100,7 +102,7 @@ class SingleAgentShard(Shard):
     def _step(
         self, slab: Slab, before: int, stepped: Bools, over: dict[int, bool], errors: dict[int, str]
     ) -> None:
-        """Steps the matches of ``stepped: [k]`` by their decisions; the rest stay."""
+        """Step the matches of ``stepped: [k]`` by their decisions; the rest stay."""
         control, span, heartbeat, first = self.control, self.span, self.heartbeat, self.slots.start
         games, earned_of, outs, legal, mask_of = (
             self.games,
@@ -147,7 +149,7 @@ class SingleAgentShard(Shard):
             over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
 
     def _check_masks(self, stepped: Bools, over: dict[int, bool], errors: dict[int, str]) -> None:
-        """A match in which nothing is legal is an error."""
+        """Report matches in which nothing is legal as errors."""
         for i, mask in enumerate(self.masks):
             blocked = self._blocked(mask)
             if not blocked:
@@ -157,7 +159,7 @@ class SingleAgentShard(Shard):
             mask[...] = 1
 
     def _check_finite(self, slab: Slab, now: int, stepped: Bools, errors: dict[int, str]) -> None:
-        """No observation may hold NaN or infinity: a network would spread them to every weight."""
+        """Report observations with NaN or infinity, which a network would spread to every weight."""
         for name in self.floats:
             array = self.staged.get(name)
             if array is None:
@@ -171,7 +173,7 @@ class SingleAgentShard(Shard):
                 array[i] = 0
 
     def _finish(self, slab: Slab, before: int, over: dict[int, bool], errors: dict[int, str]) -> Longs:
-        """Ends matches: rows are marked and keep their last observation. Returns their indices."""
+        """End matches, mark their rows, keep their last observation, and return their indices."""
         if not over and not errors:
             return np.zeros(0, np.int64)
         control, first, now = self.control, self.slots.start, before + 1
@@ -203,7 +205,7 @@ class SingleAgentShard(Shard):
         return ended
 
     def _begin(self, i: int) -> bool:
-        """Resets a slot's game. False if that failed: the next step reports it."""
+        """Reset a slot's game. False if that failed: the next step reports it."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot
         game = self.games[i]

@@ -1,4 +1,4 @@
-"""Slots of games with one seat that a library steps all at once."""
+"""Shard of games with one seat whose library steps all slots by one call."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _ONE = np.int16(1)
 
 
 class VectorEnvShard(Shard):
-    """All slots stepped by one library call. A finished match shows its last observation, inactive, for one
-    step, in which the library starts the next one.
+    """Matches that a library steps by one call.
 
-    A step costs a fixed number of numpy calls, kept to a minimum.
+    A finished match shows its last observation, inactive, for one step, in which the library starts the next
+    one. A step costs a fixed number of numpy calls, kept to a minimum.
     """
 
     def __init__(
         self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], VectorGame]
     ) -> None:
+        """Make one game of all slots."""
         super().__init__(plan, control, slots, worker)
         self.make = make
         self.game = make()
@@ -41,6 +42,7 @@ class VectorEnvShard(Shard):
         self.opened: Slab | None = None  # the slab whose masks were opened last
 
     def close(self) -> None:
+        """Release the games' resources."""
         close_quietly(self.game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
@@ -85,7 +87,7 @@ class VectorEnvShard(Shard):
         self._activate(slab, now, active, fresh)
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
-        """Marks the rows that decide at ``now``. Every action is legal."""
+        """Mark the rows that decide at ``now``. Every action is legal."""
         control, span, rows = self.control, self.span, self.rows
         if self.opened is not slab:
             slab.mask[:, rows] = 1
@@ -116,7 +118,7 @@ class VectorEnvShard(Shard):
         self.idle = not self._next_matches(slots).all() or self.idle
 
     def _fail(self, slab: Slab, before: int, acted: Bools, text: str) -> None:
-        """Ends every match of the shard: the library cannot restart a single one."""
+        """End every match of the shard: the library cannot restart a single one."""
         control = self.control
         self._clear(slab, before)
         for i in np.flatnonzero(acted).tolist():
@@ -131,7 +133,7 @@ class VectorEnvShard(Shard):
         self._restart(slab, before + 1)
 
     def _restart(self, slab: Slab, now: int) -> None:
-        """Starts all matches. Seeds depend on the slots of the shard and their match numbers."""
+        """Start all matches. Seeds depend on the slots of the shard and their match numbers."""
         match = self.control.match[self.span]
         playing = match >= 0
         self.idle = not playing.all()

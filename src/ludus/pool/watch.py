@@ -19,20 +19,21 @@ STILL_S = 1.0  # a look that comes later than planned by more: the caller stood 
 
 @final
 class Patience:
-    """Seconds that the caller has waited, by a look every ``every_s`` or so."""
+    """Seconds that the caller has waited, counted by regular looks."""
 
     def __init__(self, every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Count from now on; ``every_s`` is the planned time between two looks, in seconds."""
         self._every_s, self._clock = every_s, clock
         self._looked_at = clock()
         self.waited_s = 0.0
         self.interrupted = False  # the caller stood still between the last two looks
 
     def due(self) -> bool:
-        """Whether a look is due."""
+        """Return whether a look is due."""
         return self._clock() - self._looked_at >= self._every_s
 
     def look(self) -> None:
-        """Counts the time since the last look, no more of it than was planned."""
+        """Count the time since the last look, no more of it than was planned."""
         now = self._clock()
         passed, self._looked_at = now - self._looked_at, now
         self.interrupted = passed > self._every_s + STILL_S
@@ -55,7 +56,7 @@ class Watch:
         timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The arrays are those of the control block; ``timeout_s`` of 0 = workers may take for ever."""
+        """Watch the arrays of a control block; with ``timeout_s`` 0 no worker is ever late."""
         self._heartbeat, self._command, self._done = heartbeat, command, done
         self._timeout_s = timeout_s
         #: seconds between two looks
@@ -64,24 +65,24 @@ class Watch:
         self._since: dict[int, tuple[tuple[int, ...], float]] = {}
 
     def see(self, number: int) -> None:
-        """Starts the worker's deadline."""
+        """Start the worker's deadline."""
         self._since[number] = self._mark(number), self._patience.waited_s
 
-    def late(self) -> list[int]:
-        """Workers that have owed an answer for longer than ``timeout_s``. None while no look is due."""
+    def overdue(self) -> list[int]:
+        """Return the workers that have owed an answer for too long; none while no look is due."""
         if self._timeout_s <= 0 or not self._patience.due():
             return []
         self._patience.look()
         if self._patience.interrupted:
             self._since.clear()
-        late = []
+        overdue = []
         for number in range(len(self._heartbeat)):
             mark, since = self._since.get(number, ((), 0.0))
             if self._mark(number) != mark:
                 self.see(number)
             elif self._owes(number) and self._patience.waited_s - since > self._timeout_s:
-                late.append(number)
-        return late
+                overdue.append(number)
+        return overdue
 
     def _owes(self, number: int) -> bool:
         return bool((self._command[number, :, NUMBER] > self._done[number]).any())
@@ -97,7 +98,7 @@ class Watch:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a child process is stopped by a signal (SIGSTOP, SIGTSTP) now."""
+    """Return whether a child process is stopped by a signal (SIGSTOP, SIGTSTP) now."""
     if not hasattr(os, "waitid"):  # pragma: no cover - other systems
         return False
     try:

@@ -52,13 +52,13 @@ class NewSlab(msgspec.Struct):
 
 
 def send_message(channel: socket.socket, data: bytes, descriptors: Sequence[int] = ()) -> None:
-    """A whole message with its descriptors."""
+    """Send a whole message with its descriptors."""
     socket.send_fds(channel, [_HEADER.pack(len(data))], list(descriptors))
     channel.sendall(data)
 
 
 def receive_message(channel: socket.socket) -> tuple[bytes, list[int]]:
-    """The next whole message. ``EOFError`` when the other side has closed."""
+    """Return the next whole message. Raises ``EOFError`` when the other side has closed."""
     head, descriptors, _, _ = socket.recv_fds(channel, _HEADER.size, _MAX_DESCRIPTORS)
     while 0 < len(head) < _HEADER.size:
         head += channel.recv(_HEADER.size - len(head))
@@ -75,7 +75,7 @@ def receive_message(channel: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def die_with_parent(lifeline: int) -> None:
-    """Ends this process group when the other end of ``lifeline`` closes, even while a game hangs."""
+    """End this process group when the other end of ``lifeline`` closes, even while a game hangs."""
     import fcntl
 
     set_signal = getattr(fcntl, "F_SETSIG", None)
@@ -98,6 +98,7 @@ class Worker:
     """Owns the shards of one worker process."""
 
     def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
+        """Make the games of this worker's slots. Raises ``ValueError`` for a spec other than the parent's."""
         from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
         from ludus.pool.control_block import ControlBlock
@@ -130,7 +131,7 @@ class Worker:
         self.seen = [int(self.control.done[start.worker, g]) for g in range(groups)]
 
     def run(self) -> None:
-        """Runs until ``closing`` is set in the control block or the parent exits."""
+        """Run until ``closing`` is set in the control block or the parent exits."""
         from ludus.pool.control_block import BUSY_NS, WAIT_NS
 
         counters = self.control.counters[self.start.worker]
@@ -152,7 +153,7 @@ class Worker:
             at = now
 
     def _next(self) -> int | None:
-        """The group with the oldest pending command."""
+        """Return the group with the oldest pending command."""
         from ludus.pool.control_block import NUMBER
 
         best, number = None, 0
@@ -184,12 +185,13 @@ class Worker:
         return self.slabs[number]
 
     def close(self) -> None:
+        """Release the games' resources."""
         for shard in self.shards:
             shard.close()
 
 
 def main(channel_descriptor: int, lifeline: int) -> int:
-    """The whole life of a worker process."""
+    """Run a worker process from its first message to its end; return the exit code."""
     from ludus.games.python_game import ProcessUnusable
 
     die_with_parent(lifeline)

@@ -51,12 +51,7 @@ class _Worker:
 
 @final
 class WorkerPool:
-    """Workers 0, 1, ...; a replacement keeps the number. Knows processes, not games.
-
-    ``starts`` are the first messages, one per worker; ``descriptors`` are shared by all: the control segment
-    first, then every group's doorbell. ``watch`` says who owes an answer for longer than ``timeout_s``
-    (0 = never); ``start_timeout_s`` is for making the games. Made without workers: see :meth:`start`.
-    """
+    """Processes of the workers 0, 1, ...; a replacement keeps the number."""
 
     def __init__(
         self,
@@ -68,6 +63,16 @@ class WorkerPool:
         timeout_s: float,
         start_timeout_s: float,
     ) -> None:
+        """Prepare the workers; :meth:`start` makes their processes.
+
+        Args:
+            name: Name of the game, for messages.
+            starts: First message to each worker.
+            descriptors: Descriptors that all share: the control segment first, then every group's doorbell.
+            watch: Watch that finds workers without an answer.
+            timeout_s: Seconds after which such a worker is lost (0: never).
+            start_timeout_s: Seconds that a worker may take to make its games.
+        """
         self._name, self._starts, self._descriptors = name, starts, list(descriptors)
         self._timeout_s, self._start_timeout_s = timeout_s, start_timeout_s
         self._workers: list[_Worker] = []
@@ -75,6 +80,7 @@ class WorkerPool:
         self.slabs: list[tuple[Slab, Segment]] = []  # by number, those of all workers
 
     def __len__(self) -> int:
+        """Return the number of workers that were started."""
         return len(self._workers)
 
     @property
@@ -83,7 +89,7 @@ class WorkerPool:
         return [h.process.pid for h in self._workers]
 
     def start(self) -> None:
-        """Starts all workers and waits until they have made their games. :class:`PoolError` if one cannot."""
+        """Start all workers and wait until they have made their games. Raises :class:`PoolError`."""
         self._workers += [_spawn() for _ in self._starts]
         for number, worker in enumerate(self._workers):
             self._send_start(number, worker)
@@ -91,17 +97,17 @@ class WorkerPool:
             self._await_ready(number)
 
     def give(self, slab: int) -> None:
-        """Sends the slab of that number to the workers that lack it."""
+        """Send the slab of that number to the workers that lack it."""
         for worker in self._workers:
             if slab not in worker.slabs:
                 _give_slab(worker, slab, *self.slabs[slab])
 
     def notify(self, number: int) -> None:
-        """Notifies the worker of news in the control block."""
+        """Notify the worker of news in the control block."""
         self._workers[number].doorbell.notify()
 
     def poll(self, doorbells: Sequence[Doorbell]) -> select.poll:
-        """For :meth:`wait`: wakes when one of ``doorbells`` is notified or a worker dies."""
+        """Return a poll for :meth:`wait` that wakes when a doorbell is notified or a worker dies."""
         poll = select.poll()
         for doorbell in doorbells:
             poll.register(doorbell.wait_descriptor, select.POLLIN)
@@ -110,23 +116,23 @@ class WorkerPool:
         return poll
 
     def wait(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> dict[int, str]:
-        """Sleeps until something happens. Returns the workers that died or are late, with the reason."""
+        """Sleep until something happens. Return the workers that died or are overdue, with the reason."""
         news = {descriptor for descriptor, _ in wait_for(poll, self._watch.every_s)}
         for doorbell in doorbells:
             doorbell.clear()
         gone = {n: _how_it_died(h.process) for n, h in enumerate(self._workers) if h.channel.fileno() in news}
-        for number in self._watch.late():
+        for number in self._watch.overdue():
             why = "its process was stopped, and " if is_stopped(self._workers[number].process.pid) else ""
             gone.setdefault(number, f"{why}took longer than {self._timeout_s:g} s (pool.timeout_s)")
         return gone
 
     def kill(self, number: int, why: str, poll: select.poll) -> None:
-        """Kills a worker. :class:`PoolError` with ``why`` after too many losses of this number in a row."""
+        """Kill a worker. Raises :class:`PoolError` with ``why`` after too many losses of it in a row."""
         poll.unregister(self._workers[number].channel)
         self._lose(number, why)
 
     def restart(self, number: int, poll: select.poll) -> None:
-        """Replaces a killed worker; the new one gets all slabs and reads its commands at once."""
+        """Replace a killed worker; the new one gets all slabs and reads its commands at once."""
         self._respawn(number)
         self._await_ready(number)
         worker = self._workers[number]
@@ -137,7 +143,7 @@ class WorkerPool:
         self._watch.see(number)
 
     def worked(self, number: int) -> None:
-        """Resets the worker's count of losses, after a completed step."""
+        """Reset the worker's count of losses, after a completed step."""
         self._workers[number].losses = 0
 
     def _lose(self, number: int, why: str) -> None:
@@ -154,8 +160,10 @@ class WorkerPool:
         self._send_start(number, worker)
 
     def _await_ready(self, number: int) -> None:
-        """Waits until the worker has made its games. One that crashes meanwhile, as engines sometimes do when
-        many start at once, or is stopped, is replaced like one that is lost in play.
+        """Wait until the worker has made its games.
+
+        One that crashes meanwhile, as engines sometimes do when many start at once, or is stopped, is
+        replaced like one that is lost in play.
         """
         while why := self._handshake(self._workers[number]):
             self._lose(number, why)
@@ -172,7 +180,7 @@ class WorkerPool:
             )
 
     def _handshake(self, worker: _Worker) -> str:
-        """Waits until a worker has made its games. Returns how it was lost, or ""."""
+        """Wait until a worker has made its games. Return how it was lost, or ""."""
         if why := self._await_news(worker):
             return why
         try:
@@ -191,7 +199,7 @@ class WorkerPool:
         return ""
 
     def _await_news(self, worker: _Worker) -> str:
-        """Waits until a starting worker says something. Returns why it is lost if its process is stopped."""
+        """Wait until a starting worker answers. Return why it is lost if its process is stopped."""
         poll = select.poll()
         poll.register(worker.channel, select.POLLIN)
         started, stopped = Patience(self._watch.every_s), Patience(self._watch.every_s)
@@ -212,7 +220,7 @@ class WorkerPool:
         return PoolError(f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s")
 
     def shutdown(self) -> None:
-        """Stops all workers, after ``closing`` is set in the control block; kills those that do not exit."""
+        """Stop all workers, after ``closing`` is set in the control block; kills those that do not exit."""
         for worker in self._workers:
             with contextlib.suppress(OSError):
                 worker.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
@@ -229,7 +237,7 @@ class WorkerPool:
 
 
 def _spawn() -> _Worker:
-    """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
+    """Start a worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
     environment = {**_QUIET, **_SAME_HASHES, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
@@ -276,7 +284,7 @@ def _how_it_died(process: subprocess.Popen[bytes]) -> str:
 
 
 def _kill(worker: _Worker) -> None:
-    """Kills a worker and all of its children, by its process group."""
+    """Kill a worker and all of its children, by its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker.process.pid, signal.SIGKILL)
     worker.process.wait()

@@ -1,8 +1,8 @@
-"""Keys of a preset that may name code, and who gave their values.
+"""Keys of a preset that may name code, and the origin of their values.
 
 A preset that a user names may load the code that it names; a run's ``config.toml`` may not, for a run
-directory may be anybody's (:mod:`ludus.games.names`). Every key that can name a file with code is here, so
-that one rule decides about all of them.
+directory may come from another person (:mod:`ludus.games.names`). Every key that can name a file with code
+is here, so that one rule decides about all of them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ GAME, TEACHER = "game.name", "algorithm.teacher"
 
 
 def code_of(preset: Preset) -> dict[str, str]:
-    """Path -> reference, of the keys whose values may load code."""
+    """Return the references of the keys whose values may load code, by path."""
     teacher = getattr(preset.algorithm, "teacher", "")
     return {GAME: preset.game.name} | ({TEACHER: teacher} if is_bot_file(teacher) else {})
 
 
 def with_code(preset: Preset, code: dict[str, str]) -> Preset:
-    """The preset with the references of :func:`code_of` replaced."""
+    """Return the preset with the references of :func:`code_of` replaced."""
     if GAME in code:
         game = msgspec.structs.replace(preset.game, name=code[GAME])
         preset = msgspec.structs.replace(preset, game=game)
@@ -38,7 +38,7 @@ def with_code(preset: Preset, code: dict[str, str]) -> Preset:
 
 
 def given_code(preset: Preset, folder: Callable[[str], Path] = lambda _: Path()) -> Preset:
-    """The preset of a user, whose code may be loaded. Paths become absolute, so that a run resumes anywhere.
+    """Return the preset of a user, whose code may be loaded, with absolute paths: its run resumes anywhere.
 
     ``folder``: from a key's path to the folder from which its value is searched first.
     """
@@ -47,7 +47,7 @@ def given_code(preset: Preset, folder: Callable[[str], Path] = lambda _: Path())
 
 
 def typed_code(text: str, folder: Path = Path()) -> str:
-    """A reference that the user gave, with an absolute path; its code may be loaded from now on."""
+    """Return a reference that the user gave, with an absolute path; its code may be loaded from now on."""
     file, colon, name = text.rpartition(":")
     if colon and is_bot_file(text) and not text.endswith(".py"):
         return typed(f"{absolute_reference(file, folder)}:{name}")

@@ -24,7 +24,7 @@ LEARNED_OPPONENTS = ("latest", "past")
 
 
 def find_game(reference: str) -> GameSpec:
-    """The spec of a game under its default parameters. Raises :class:`PresetError`."""
+    """Return the spec of a game under its default parameters. Raises :class:`PresetError`."""
     try:
         return spec(reference)
     except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
@@ -37,18 +37,18 @@ def find_game(reference: str) -> GameSpec:
 
 
 def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
-    """Parameters as the core takes them. Raises ``ParamError``."""
+    """Return parameters as the core takes them. Raises ``ParamError``."""
     return text_params(params)
 
 
 def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
-    """The game's declaration under the preset's parameters, and these as text."""
+    """Return the game's declaration under the preset's parameters, and these as text."""
     params = params_text(preset.game.params)
     return spec(preset.game.name, params), params
 
 
 def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue]:
-    """Every parameter of the rules, the game's defaults included."""
+    """Return every parameter of the rules, the game's defaults included."""
     defaults: dict[str, ParamValue] = {
         p.name: p.default_value if p.kind == "text" else schema.number(p.default_value)
         for p in declared.params
@@ -57,7 +57,10 @@ def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue
 
 
 def check_game(loaded: LoadedPreset) -> GameSpec:
-    """The spec of the preset's game under its parameters. Raises :class:`PresetError` with every mistake."""
+    """Return the spec of the preset's game under its parameters.
+
+    Raises :class:`PresetError` with every mistake.
+    """
     preset = loaded.preset
     try:
         declared = find_game(preset.game.name)
@@ -87,7 +90,7 @@ def param_problems(
     prefix: str = "game.params.",
     reference: str = "",
 ) -> Iterator[Problem]:
-    """Every mistake of ``params`` against what the game declares.
+    """Yield every mistake of ``params`` against the game's declaration.
 
     ``reference``: how the game was named, where that is not its own name.
     """
@@ -188,6 +191,6 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
 
 
 def has_teammates(declared: GameSpec) -> bool:
-    """Whether some seat wins and loses together with another."""
+    """Return whether some seat wins and loses together with another."""
     seats = range(declared.seats)
     return any(declared.together(a, b) for a in seats for b in seats if a != b)

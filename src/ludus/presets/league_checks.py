@@ -25,7 +25,7 @@ _PATH = re.compile(r"[^\s=:]+(?::[^\s=:]+)*")
 
 
 def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
-    """Every mistake; none where there is no league."""
+    """Yield every mistake; none where there is no league."""
     league = preset.league
     if league is None:
         return
@@ -71,9 +71,9 @@ def _value_only_problems(preset: Preset, league: LeagueConfig) -> Iterator[Probl
 
 
 def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
-    """Settings that a league takes the place of, and lanes that are too few."""
+    """Yield settings that a league replaces, and a number of lanes that is too small."""
     if preset.opponents:
-        text = "expected none where there is a league: league.players.*.meet says whom to meet"
+        text = "expected none where there is a league: league.players.*.meet names the opponents"
         yield Problem("opponents", f"opponents: {text}")
     if preset.curriculum.bot:
         path = f'curriculum.bot = "{preset.curriculum.bot}"'
@@ -95,7 +95,7 @@ def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterato
 
 
 def _tuned_values(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
-    """Values that a population might give a setting and that the setting cannot have."""
+    """Yield values that a population might give a setting and that the setting cannot have."""
     for k, player in enumerate(league.players):
         for setting, tune in player.tune.items():
             ends = {"choices": tune.choices} if tune.choices else {"low": (tune.low,), "high": (tune.high,)}
@@ -107,7 +107,7 @@ def _tuned_values(preset: Preset, league: LeagueConfig, declared: GameSpec) -> I
 
 
 def _unfit(preset: Preset, declared: GameSpec, setting: str, value: float) -> str:
-    """What the setting expects in place of ``value``; "" where it is right."""
+    """Return the expectation that ``value`` does not meet; "" where it fits."""
     if setting.startswith(PARAMS):
         param = next(p for p in declared.params if p.name == setting.removeprefix(PARAMS))
         fits = param.low <= value <= param.high
@@ -121,7 +121,7 @@ def _unfit(preset: Preset, declared: GameSpec, setting: str, value: float) -> st
 
 
 def without_effect(loaded: LoadedPreset) -> Iterator[Problem]:
-    """Options of settings that every member of the league begins with other values of."""
+    """Yield options without effect: every member of the league starts with another value."""
     league = loaded.preset.league
     players = league.players if league is not None else ()
     for path, origin in loaded.origins.items():

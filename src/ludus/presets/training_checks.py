@@ -13,7 +13,7 @@ from ludus.presets.teacher_checks import teacher_problems
 
 
 def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
-    """Every mistake: path, value, expectation."""
+    """Yield every mistake: path, value, expectation."""
     yield from teacher_problems(preset, declared)
     yield from _horizon_problems(preset, declared)
     yield from _queue_problems(preset)

@@ -1,4 +1,4 @@
-"""Which weights of a run may become its best."""
+"""Weights of a run that may become its best."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class BestState(Protocol):
-    """What the state of a run remembers of its evaluations."""
+    """Part of a run's state about its evaluations."""
 
     best_score: float | None
     best_version: int
@@ -35,30 +35,31 @@ class BestState(Protocol):
 
 
 def score_of(results: Sequence[EvalResult]) -> float:
-    """The mean lower bound over the opponents: of the win rate, or of the mean return of a single seat."""
+    """Return the mean lower bound over the opponents, of the win rate or of a single seat's mean return."""
     return sum(r.measure_low for r in results) / len(results)
 
 
 def best_candidates(known: Sequence[Candidate], new: Candidate) -> list[Candidate]:
-    """The ``CANDIDATES`` best of ``known`` and ``new``, best first, every version once."""
+    """Return the ``CANDIDATES`` best of ``known`` and ``new``, best first, every version once."""
     others = [c for c in known if (c.version, c.player) != (new.version, new.player)]
     return sorted([*others, new], key=lambda c: (c.score, c.version), reverse=True)[:CANDIDATES]
 
 
 class BestWeights:
-    """Keeps the checkpoints of the candidates, and ``best.json`` pointing at the best of them."""
+    """Files of the best weights: the candidates' checkpoints, and ``best.json``, which names the best."""
 
     def __init__(self, directory: RunDirectory, report: Sinks) -> None:
+        """Keep the files of ``directory``. ``report`` receives failures."""
         self._checkpoints, self._report = directory.checkpoints, report
 
     def pin(self, candidates: Sequence[Candidate]) -> None:
-        """Their checkpoints stay on disk."""
+        """Keep the candidates' checkpoints on disk."""
         holding = (self._checkpoints.holding(c.version, c.player) for c in candidates)
         self._checkpoints.pinned = frozenset(number for number in holding if number is not None)
         self._checkpoints.held = frozenset((c.player, c.version) for c in candidates if c.player)
 
     def consider(self, state: BestState, version: int, score: float, player: str = "") -> bool:
-        """Takes an evaluated version in, of ``player`` in a league. Returns whether it is the best so far.
+        """Add an evaluated version, of ``player`` in a league. Returns whether it is the best so far.
 
         Weights that no checkpoint has (the disk was full) cannot become the best.
         """
@@ -73,7 +74,7 @@ class BestWeights:
         return best
 
     def point(self, version: int, score: float, player: str = "") -> None:
-        """Writes ``best.json``; a failure is reported."""
+        """Write ``best.json``; a failure is reported."""
         holding = self._checkpoints.holding(version, player)
         if holding is None:
             return

@@ -1,4 +1,4 @@
-"""What a resumed run was given anew: kept in the run directory, in force from then on.
+"""Settings that a resume changes: kept in the run directory, in force from then on.
 
 ``config.toml`` stays as the run was started. Each resume with other settings appends a line to
 ``changes.jsonl``, and the settings of the run are ``config.toml`` with all of these lines.
@@ -22,7 +22,7 @@ from ludus.storage.jsonl import JsonlWriter, read_jsonl
 if TYPE_CHECKING:
     from ludus.storage.rundir import RunDirectory
 
-#: What a resumed run may be given anew; anything else would make it another run.
+#: Settings that a resume may change; a change of any other would make it another run.
 RESUMABLE = (
     "run.max_steps",
     "run.max_minutes",
@@ -37,7 +37,7 @@ MAX_CHANGES = 10_000
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A line of ``changes.jsonl``: settings by their path, each with its value before and after."""
+    """A line of ``changes.jsonl``: settings by path, each with its value before and after."""
 
     time: str
     command: tuple[str, ...]
@@ -45,7 +45,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def read_changes(run: RunDirectory) -> list[Change]:
-    """What was changed, in its order. Raises ``CorruptFile``."""
+    """Return the changes of a run, oldest first. Raises ``CorruptFile``."""
     changes: list[Change] = []
     for row in read_jsonl(run.changes):
         if len(changes) == MAX_CHANGES:
@@ -62,7 +62,7 @@ def read_changes(run: RunDirectory) -> list[Change]:
 
 
 def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """The settings of a run as they are now, with ``overrides`` (option -> text) on top.
+    """Return the settings of a run as they are now, with ``overrides`` (option -> text) on top.
 
     Raises ``PresetError`` and ``CorruptFile``.
     """
@@ -76,9 +76,9 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
 def record_change(
     run: RunDirectory, before: Preset, after: Preset, command: tuple[str, ...]
 ) -> Change | None:
-    """Keeps in what ``after`` differs from ``before``, on the disk; None where nothing was changed.
+    """Write the settings in which ``after`` differs from ``before`` to the disk; None where none does.
 
-    ``command``: the one that changed it. Raises ``OSError``.
+    ``command``: command line that changed them. Raises ``OSError``.
     """
     from ludus.storage.rundir import utc_now
 
@@ -102,10 +102,10 @@ def record_change(
 
 
 def in_words(change: Change) -> str:
-    """``run.max_steps 1600 -> 2400``, several with commas between."""
+    """Return ``run.max_steps 1600 -> 2400``, several separated by commas."""
     return ", ".join(f"{path} {old:g} -> {new:g}" for path, (old, new) in change.settings.items())
 
 
 def options(settings: Mapping[str, str]) -> str:
-    """Settings as a command line takes them: ``--run.max-steps 2400``."""
+    """Return settings as a command line takes them: ``--run.max-steps 2400``."""
     return " ".join(f"{option_of(path)} {value}" for path, value in settings.items())

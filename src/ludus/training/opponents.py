@@ -1,4 +1,4 @@
-"""What a preset's opponents mean: policy ids, the matchmaker, and the lineup of the training pool."""
+"""Opponents of a preset: their policy ids, the matchmaker, and the lineup of the training pool."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ TEACHER = "teacher"
 
 
 class PolicyIds(NamedTuple):
-    """Which policy ids a run's pool knows, and whose they are."""
+    """Policy ids of a run's pool."""
 
     learner: int  # trained by the run's learner
     past: tuple[int, ...]  # lanes of frozen weights
-    teacher: int = -1  # of a method that imitates
+    teacher: int = -1  # of a method that learns from a player
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Who may sit in a pool.
+    """Players of a pool.
 
-    ``labels``: policy id -> what statistics call it. ``cache``: networks of frozen players in memory.
+    ``labels``: policy id -> its name in statistics. ``cache``: networks of frozen players in memory.
     ``live``: players of lanes that play with the newest weights of other learners.
     """
 
@@ -54,14 +54,14 @@ class Seats:
 
 
 def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
-    """The preset's; else the game's first bot, or its own latest weights where a game has no bots."""
+    """Return the preset's opponents; else the game's first bot, or without bots the latest weights."""
     return preset.opponents or (OpponentConfig(spec.bots[0].name if spec.bots else LATEST),)
 
 
 def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
-    """Ids in a row: the learner's, then lanes of past weights, then the teacher's.
+    """Return consecutive ids: the learner's, then lanes of past weights, then the teacher's.
 
-    There are lanes for those that play and as many for those whose matches are not at their end.
+    There are lanes for those that play, and as many for those whose matches have not ended.
     """
     playing = sum(o.past_slots for o in opponents if o.name == PAST)
     lanes = max(LANES, 2 * playing) if playing else 0
@@ -69,7 +69,7 @@ def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
 
 
 def trained_rows(spec: GameSpec, preset: Preset) -> int:
-    """The policy id whose rows the run's learner trains on: its own, or its teacher's."""
+    """Return the policy id whose rows the run's learner trains on: its own, or its teacher's."""
     ids = policy_ids(opponents_of(spec, preset))
     return ids.learner if demonstration_of(preset) is None else ids.teacher
 
@@ -81,11 +81,12 @@ def teaching_bot(spec: GameSpec, preset: Preset) -> str:
 
 
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+    """Return the names of those opponents that are bots."""
     return tuple(o.name for o in opponents if o.name not in (LATEST, PAST))
 
 
 def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
-    """Raises ``ConfigError``."""
+    """Build the mixture of a preset's opponents. Raises ``ConfigError``."""
     opponents = opponents_of(spec, preset)
     ids, bots = policy_ids(opponents), [b.name for b in spec.bots]
     parts: dict[str, FixedOpponent] = {}
@@ -115,9 +116,9 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
 
 
 def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
-    """Plan 0 is the learner's seat, and so are its teammates'; every other plan draws from the opponents.
+    """Build the lineup: plan 0 is the learner's seat and its teammates', every other draws an opponent.
 
-    In the learner's seat sits its teacher where the method imitates; with ``seats = "all"`` in every seat.
+    A player that teaches takes the learner's seat; with ``seats = "all"`` every seat.
 
     Raises ``ConfigError``.
     """
@@ -145,7 +146,7 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
 
 
 def build_seats(spec: GameSpec, preset: Preset) -> Seats:
-    """Seats of the learner and the preset's opponents. Raises ``ConfigError``."""
+    """Build the seats of the learner and of the preset's opponents. Raises ``ConfigError``."""
     ids = policy_ids(opponents_of(spec, preset))
     labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
     if demonstration_of(preset) is not None:
@@ -154,15 +155,16 @@ def build_seats(spec: GameSpec, preset: Preset) -> Seats:
 
 
 def opponent_skip(preset: Preset, name: str) -> int:
-    """Ticks between decisions of ``name`` in evaluations: as in training, or as the others there; 0 = the
-    game's default.
+    """Return the ticks between decisions of ``name`` in evaluations: as in training, or as the others there.
+
+    0 = the game's default.
     """
     skips = {o.name: o.frame_skip for o in preset.opponents}
     return skips.get(name, next(iter(skips.values()), 0))
 
 
 def measured_against(spec: GameSpec, preset: Preset, trained: tuple[str, ...]) -> tuple[str, ...]:
-    """Whom evaluations meet: as the preset says, else the bots of training, of the game, or chance."""
+    """Return the opponents of evaluations: the preset's, else bots of training, of the game, or chance."""
     if spec.seats == 1:
         return (ALONE,)
     return preset.evaluation.against or trained or tuple(b.name for b in spec.bots) or (RANDOM,)

@@ -165,7 +165,7 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without recording why")
         checkpoint = _newest(run, report)
-        started = resumed_start(preset, run, begins=checkpoint is None)
+        started = resumed_start(preset, run, from_scratch=checkpoint is None)
         builder = _builder(resumed_teacher(started, run), checkpoint)
         try:
             if checkpoint is not None:

@@ -1,4 +1,4 @@
-"""When a run is saved, and what becomes of files that the disk refuses."""
+"""Saving of a run: when a checkpoint is due, and files that the disk refuses."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Checkpointable(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the newest weights."""
+        """Version of the newest weights."""
         ...
 
     def paused(self) -> AbstractContextManager[None]:
-        """While it is open, nothing is played."""
+        """Return a context in which nothing is played."""
         ...
 
     def saved_already(self) -> bool:
-        """The present state is on disk, or nothing has happened yet."""
+        """Return whether the current state is on disk, or nothing has happened yet."""
         ...
 
     def write_checkpoint(self) -> Path:
-        """Raises ``OSError``."""
+        """Write a checkpoint and return its path. Raises ``OSError``."""
         ...
 
     def referred_to(self) -> set[Path]:
-        """Files outside the checkpoint without which the present state cannot be resumed."""
+        """Return files outside the checkpoint without which the current state cannot be resumed."""
         ...
 
     def after_checkpoint(self) -> None:
-        """Removes what no checkpoint on disk needs any more."""
+        """Remove files that no checkpoint on disk needs."""
         ...
 
 
@@ -44,11 +44,12 @@ class NeededFiles:
     """Files that a run's state refers to. No checkpoint is written while the disk refuses one of them."""
 
     def __init__(self, report: Sinks) -> None:
+        """Start without files. ``report`` receives failures."""
         self._report = report
         self._refused: dict[Path, Callable[[], object]] = {}
 
     def write(self, path: Path, write: Callable[[], object]) -> None:
-        """Writes a file with ``write``; a failure is reported, and tried again before the next checkpoint."""
+        """Write a file with ``write``; a failure is reported, and tried again before the next checkpoint."""
         try:
             write()
         except OSError as error:
@@ -61,7 +62,7 @@ class NeededFiles:
             self._refused.pop(path, None)
 
     def write_refused(self, needed: set[Path]) -> None:
-        """Raises ``OSError`` where one of ``needed`` still cannot be written."""
+        """Write refused files of ``needed``. Raises ``OSError`` where one still cannot be written."""
         for path, write in list(self._refused.items()):
             if path in needed:
                 try:
@@ -77,17 +78,17 @@ class Saver:
     def __init__(
         self, steps: Checkpointable, needed: NeededFiles, report: Sinks, every_minutes: float
     ) -> None:
-        """``every_minutes``: between two checkpoints, 0 for none by time."""
+        """Start the clock. ``every_minutes``: time between two checkpoints, 0 for none by time."""
         self._steps, self._needed, self._report = steps, needed, report
         self._every_minutes = every_minutes
         self._saved_at = time.perf_counter()
 
     def due(self) -> bool:
-        """Whether enough time has passed since the last attempt."""
+        """Return whether enough time has passed since the last attempt."""
         return (time.perf_counter() - self._saved_at) / 60.0 >= self._every_minutes > 0
 
     def save(self) -> bool:
-        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        """Write a checkpoint. Returns False after a failure, which is reported; the run continues."""
         steps = self._steps
         with steps.paused():
             if steps.saved_already():
@@ -98,7 +99,7 @@ class Saver:
             except OSError as error:
                 self._report.problem(
                     f"checkpoint of version {steps.version} was not written ({error.strerror or error}); "
-                    "the one before it stands, the run goes on"
+                    "the one before it stands, the run continues"
                 )
                 return False
             finally:

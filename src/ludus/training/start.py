@@ -1,6 +1,6 @@
-"""Fine-tuning: a new run begins with the weights that ``run.start`` names.
+"""Fine-tuning: a new run starts with the weights that ``run.start`` names.
 
-Parameters and normalisers are taken; the optimiser and all counters are at their beginning.
+Parameters and normalisers are taken; the optimiser and all counters start at zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def start_file(preset: Preset) -> Path | None:
-    """The file that ``run.start`` means now, None without one. Raises ``ConfigError``."""
+    """Return the weights file that ``run.start`` names, None without one. Raises ``ConfigError``."""
     if not preset.run.start:
         return None
     try:
@@ -35,16 +35,16 @@ def start_file(preset: Preset) -> Path | None:
         raise ConfigError(f"{_setting(preset.run.start)}: {error}") from error
 
 
-def resumed_start(preset: Preset, run: RunDirectory, begins: bool) -> Preset:
-    """The preset of a run that goes on: ``run.start`` is its own copy, or nothing after a checkpoint."""
+def resumed_start(preset: Preset, run: RunDirectory, from_scratch: bool) -> Preset:
+    """Return the preset of a resumed run: ``run.start`` is its own copy, or empty after a checkpoint."""
     if not preset.run.start:
         return preset
-    start = str(run.start) if begins else ""
+    start = str(run.start) if from_scratch else ""
     return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, start=start))
 
 
-def begin_with(network: PolicyNetwork | ResidualNetwork, preset: Preset) -> None:
-    """Gives a new run's network the weights of ``run.start``, if there are any.
+def load_start(network: PolicyNetwork | ResidualNetwork, preset: Preset) -> None:
+    """Load the weights of ``run.start``, if there are any, into a new run's network.
 
     Raises ``ConfigError`` where they cannot be read, or are of another spec or architecture.
     """
@@ -72,7 +72,7 @@ def _setting(text: str) -> str:
 
 
 def _difference(given: PolicyConfig, wanted: PolicyConfig) -> str:
-    """The first setting of the network in which weights and preset differ."""
+    """Return the first setting of the network in which weights and preset differ."""
     has, needs = msgspec.to_builtins(given), msgspec.to_builtins(wanted)
     key = next(k for k in needs if needs[k] != has.get(k))
     value, expected = (msgspec.json.encode(x.get(key)).decode() for x in (has, needs))

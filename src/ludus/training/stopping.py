@@ -1,4 +1,4 @@
-"""When a run ends, and how far it is."""
+"""Budgets of a run: its end, its progress, and the time that is left."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ LEAST_ROOM = 0.001  # by which a target of win rates is raised
 
 
 class Budget(msgspec.Struct):
-    """What a run has used, resumes included."""
+    """Steps and time that a run has used, resumes included."""
 
     steps: int = 0  # trained decisions of the learner's rows
     ticks: int = 0
     minutes: float = 0.0
     cpu_minutes: float = 0.0  # of this process: all of its threads together
-    # Of the worst opponent, at the evaluation where it was highest; None before the first.
+    # Against the worst opponent, at the evaluation where it was highest; None before the first.
     best_lower_bound: float | None = None
 
 
 def progress(config: RunConfig, used: Budget) -> float:
-    """Share of the budget that is used, 0..1: of the steps if bounded (reproducible), else of the minutes."""
+    """Return the share of the budget that is used, 0..1: of the steps if bounded, else of the minutes."""
     if config.max_steps > 0:
         return min(1.0, used.steps / config.max_steps)
     if config.max_minutes > 0:
@@ -33,7 +33,7 @@ def progress(config: RunConfig, used: Budget) -> float:
 
 
 def reason_to_stop(config: RunConfig, used: Budget) -> str:
-    """Why the run is over, empty while it is not."""
+    """Return why the run is over, empty while it is not."""
     if config.max_steps > 0 and used.steps >= config.max_steps:
         return f"max_steps = {config.max_steps} reached"
     if config.max_minutes > 0 and used.minutes >= config.max_minutes:
@@ -45,7 +45,7 @@ def reason_to_stop(config: RunConfig, used: Budget) -> str:
 
 
 def why_untrained(algorithm: object, gradient_steps: int, decisions: int) -> str:
-    """Why a run that learns from slabs has made no gradient step; empty if it has made one."""
+    """Return why a run that learns from slabs has made no gradient step; empty if it has made one."""
     if gradient_steps > 0:
         return ""
     starts = getattr(algorithm, "learning_starts", 0)
@@ -55,15 +55,15 @@ def why_untrained(algorithm: object, gradient_steps: int, decisions: int) -> str
 
 
 def more_budget(preset: Preset, used: Budget, alone: bool) -> dict[str, str]:
-    """Settings under which a run that is over trains on: every budget that is used up, about doubled.
+    """Return settings under which a run that is over trains on: used-up budgets, about doubled.
 
     A target is raised halfway from the lower bound that was reached to the highest that an evaluation can
-    reach, while there is room. Of a return no one knows the highest, so that the run trains on without a
-    target (``0``), within its other budgets; without any it gets one.
+    reach, while there is room. The highest return is unknown, so that the run trains on without a target
+    (``0``), within its other budgets; without any it gets one.
 
     Args:
         preset: The settings of the run.
-        used: What it has used.
+        used: Budget that it has used.
         alone: The game has one seat: the target is a mean return.
     """
     config = preset.run
@@ -86,7 +86,7 @@ def more_budget(preset: Preset, used: Budget, alone: bool) -> dict[str, str]:
 
 
 def minutes_left(config: RunConfig, used: Budget, steps_per_s: float) -> float | None:
-    """Estimate in minutes, None when nothing bounds the run."""
+    """Return an estimate in minutes, None where nothing bounds the run."""
     estimates = []
     if config.max_minutes > 0:
         estimates.append(config.max_minutes - used.minutes)

@@ -1,8 +1,8 @@
 """Code that a resumed run may load: its game, its learning method and its teacher.
 
-A run directory may be anybody's, so the names in its files load built-in and installed games and methods
-only, and no bot in Python. For code of the user's own the user either names it again, or started the run
-here: then a record of that, which is not in the run directory, names it.
+A run directory may come from another person, so the names in its files load built-in and installed games and
+methods only, and no bot in Python. For code of the user's own the user either names it again, or started the
+run here: then a record of that, which is not in the run directory, names it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ludus.games.python_game import Floats, Ints, ProcessUnusable, declare, tens
 
 
 def from_outside(number: int) -> None:
-    """This process is sent a signal by another: what a game does to its own process is contained."""
+    """Let another process send this one a signal: what a game does to its own process is contained."""
     subprocess.run(["kill", f"-{int(number)}", str(os.getpid())], check=False)
 
 
@@ -111,7 +111,7 @@ class Walk:
 class Duel:
     """Two seats, turn by turn: whoever adds up to ten first wins. Choice 0 is illegal after a choice 2.
 
-    In the match with seed ``astray`` a seat that does not exist must act once somebody has more than 4.
+    In the match with seed ``astray`` a seat that does not exist must act once a player has more than 4.
     """
 
     def __init__(self, astray: int = -1) -> None:

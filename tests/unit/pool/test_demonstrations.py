@@ -1,4 +1,4 @@
-"""Rows that show what a bot of the core decides: the bot's own matches, with its decisions in the slab."""
+"""Rows of a demonstrating bot: its own matches, with its decisions in the slab."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def played(results: list[MatchResult]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("case", SHOWN, ids=IDS)
-def test_a_shown_bot_plays_its_matches_and_leaves_its_decisions(case: Shown) -> None:
+def test_a_demonstrating_bot_plays_and_its_decisions_are_in_the_slab(case: Shown) -> None:
     own, _ = play(pool_of(case, SeatPlan((Controller(bot=case.bot),))))
     assert len(own) == MATCHES
     shown, slab = play(pool_of(case, SeatPlan((Controller(bot=case.bot, policy=1),)), threads=2))
@@ -101,7 +101,7 @@ def test_a_shown_bot_plays_its_matches_and_leaves_its_decisions(case: Shown) -> 
     [s for s in SHOWN if s.bot in ("simple", "perfect", "tactical", "pattern") and s.game != "pommerman"],
     ids=lambda case: case.game,
 )
-def test_the_shown_decisions_make_the_same_match(case: Shown) -> None:
+def test_the_demonstrated_decisions_reproduce_the_match(case: Shown) -> None:
     """Given back by a policy, they lead through the same observations to the same end.
 
     In the other games the bots' draws come from the game's own stream.
@@ -117,7 +117,7 @@ def test_the_shown_decisions_make_the_same_match(case: Shown) -> None:
         np.testing.assert_array_equal(given.obs[name][on], tensor[on], err_msg=name)
 
 
-def test_a_handover_bot_opens_for_the_one_that_is_shown() -> None:
+def test_a_handover_bot_plays_first_for_a_demonstrating_bot() -> None:
     case = Shown("minirts", "simple", {"commands": "combined"}, 2000)
     shown, slab = play(pool_of(case, SeatPlan((Controller(bot="simple", policy=0),), 0, "hit_and_run", 900)))
     plain, _ = play(pool_of(case, SeatPlan((Controller(bot="simple", policy=0),))))
@@ -152,7 +152,7 @@ def test_a_handover_bot_opens_for_the_one_that_is_shown() -> None:
         ("tic_tac_toe", {}, [Controller(bot="prefect", policy=0)], "did you mean perfect"),
     ],
 )
-def test_what_cannot_be_shown(
+def test_bots_that_cannot_demonstrate_are_refused(
     game: str, params: dict[str, str], controllers: list[Controller], message: str
 ) -> None:
     plan = SeatPlan(tuple(controllers))
@@ -161,7 +161,7 @@ def test_what_cannot_be_shown(
         NativePool(game, params, Lineup((plan,) * seats), PoolOptions(slots=2))
 
 
-def test_a_snapshot_of_a_shown_bot_is_no_other_ones() -> None:
+def test_a_snapshot_with_a_demonstrating_bot_fits_only_its_lineup() -> None:
     case = Shown("tic_tac_toe", "perfect")
     pools = [
         pool_of(case, SeatPlan((Controller(bot=bot, policy=0),))) for bot in ("perfect", "random", "perfect")

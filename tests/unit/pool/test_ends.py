@@ -29,7 +29,7 @@ if importlib.util.find_spec("pettingzoo") is None:
 def play(
     game: str, params: dict[str, object], seats: int, steps: int, **more: object
 ) -> tuple[Slab, list[MatchResult], dict[int, float]]:
-    """A slot's slab, its matches, and the last observation of each row whose match ended, by row."""
+    """Return a slot's slab, its matches, and by row the last observation of rows whose match ended."""
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(seats)))
     results: list[MatchResult] = []
     final: dict[int, float] = {}
@@ -63,7 +63,7 @@ OWN_ENDS = {
 
 
 @pytest.mark.parametrize("plan", OWN_ENDS)
-def test_every_agent_ends_as_its_own_flags_say(plan: str) -> None:
+def test_every_agent_ends_by_its_own_flags(plan: str) -> None:
     ended, cut, ticks = OWN_ENDS[plan]
     slab, results, final = play(ENDS, {"plan": plan}, 3, ticks)
     assert marks(slab.terminated) == [(ticks - 1, row) for row in ended]
@@ -98,12 +98,12 @@ def test_a_match_that_fails_leaves_the_dead_terminated() -> None:
     assert (marks(slab.terminated), marks(slab.truncated)) == ([(2, 0)], [(2, 1)])
 
 
-def test_a_python_game_says_how_each_seat_ended() -> None:
+def test_a_python_game_reports_how_each_seat_ended() -> None:
     slab, _, _ = play(STAGES, {}, 2, 4)
     assert (marks(slab.terminated), marks(slab.truncated)) == ([(3, 0)], [(3, 1)])
 
 
-def test_an_agent_that_was_never_there_is_seen_as_zeros() -> None:
+def test_an_agent_that_never_appears_is_observed_as_zeros() -> None:
     game: Any = maker(ENDS, {"plan": "absent"}).make()
     game.reset(1)
     assert list(game.to_act()) == [0]
@@ -112,7 +112,7 @@ def test_an_agent_that_was_never_there_is_seen_as_zeros() -> None:
     assert out["observation"].tolist() == [0]
 
 
-def test_an_agent_that_no_one_announced_is_named() -> None:
+def test_an_unannounced_agent_is_named_in_the_error() -> None:
     game: Any = maker(ENDS, {"plan": "mix"}).make()
     game.reset(1)
     game._env.agents.append("ghost")
@@ -126,12 +126,12 @@ def test_matches_without_a_decision_end_the_run(api: str) -> None:
         play(ENDS, {"plan": "empty", "api": api}, 3, 3000)
 
 
-def test_an_evaluation_without_a_decision_says_so() -> None:
+def test_an_evaluation_without_a_decision_is_an_error() -> None:
     with pytest.raises(PoolError, match=r"4 matches in a row ended without a decision"):
         evaluate("random", "random", MatchSettings(matches=4), game=ENDS, params={"plan": "empty"})
 
 
-def test_an_empty_match_now_and_then_is_a_match() -> None:
+def test_an_occasional_match_without_a_decision_counts() -> None:
     _, results, _ = play(STAGES, {"empty": 2}, 2, 40)
     assert {r.decisions for r in results} == {0, 5}
     assert not [r.error for r in results if r.error]

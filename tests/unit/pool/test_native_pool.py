@@ -63,7 +63,7 @@ def assert_same(a: dict[str, Array], b: dict[str, Array]) -> None:
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
 
-def test_tic_tac_toe_is_told_as_python_plays_it() -> None:
+def test_slabs_hold_tic_tac_toe_as_python_plays_it() -> None:
     """Every moment of every slot: observation, mask, who acts, first, reward, end, result."""
     pool = make(threads=2, groups=3)
     slab = Slab(pool.spec, 60, pool.rows)
@@ -182,11 +182,11 @@ def test_a_schedule_ends_with_idle_rows() -> None:
     assert pool.finished
     assert not slab.active[-1].any()
     assert (slab.policy[-1] == -1).all()
-    # Whoever moved last: the learner's row is told the end of each match in which it moved.
+    # The learner's row gets the end of each match in which it moved, whichever seat moved last.
     assert int(slab.terminated.sum()) == sum(r.decisions > 0 for r in results)
 
 
-def test_frame_skip_of_each_seat() -> None:
+def test_each_seat_has_its_own_frame_skip() -> None:
     lineup = Lineup(
         plans=(
             SeatPlan((Controller(policy=0),), frame_skip=50),
@@ -228,7 +228,7 @@ def test_the_handover_bot_plays_the_first_ticks() -> None:
     assert {json.loads(pool.slot_view(s))["tick"] for s in range(32)} == {10}
 
 
-def test_a_mixture_of_bots_and_policies() -> None:
+def test_a_mixture_draws_bots_and_policies_by_weight() -> None:
     both = SeatPlan((Controller(policy=0, weight=1.0), Controller(bot="random", weight=3.0)))
     pool = make(Lineup(plans=(both, SeatPlan((Controller(bot="perfect"),)))), num_matches=800, slots=20)
     slab = Slab(pool.spec, 100, pool.rows)
@@ -242,7 +242,7 @@ def test_a_mixture_of_bots_and_policies() -> None:
         assert (r.decisions > 0) == ("policy:0" in r.players)
 
 
-def test_a_refused_action_raises_once_and_the_pool_goes_on() -> None:
+def test_a_refused_action_raises_once_and_the_pool_continues() -> None:
     pool = make(groups=1, threads=1)
     slab = Slab(pool.spec, 5, pool.rows)
     pool.attach(0, slab)
@@ -283,7 +283,7 @@ def test_errors_can_be_left_in_the_results() -> None:
     assert all(r.error and r.truncated for r in batch.results)
 
 
-def test_snapshot_and_restore_go_on_bit_for_bit() -> None:
+def test_a_restored_snapshot_continues_bit_for_bit() -> None:
     options: dict[str, Any] = {"record": "all", "hash_every": 2}
     pool = make(groups=2, threads=2, **options)
     slab = Slab(pool.spec, 30, pool.rows)
@@ -332,7 +332,7 @@ def test_ready_first_order_can_be_replayed_exactly() -> None:
     assert run(log_arrivals=True, follow=order) == (order, results)
 
 
-def test_autoreset_modes_through_the_wrapper() -> None:
+def test_each_autoreset_mode_shows_the_next_match_in_its_way() -> None:
     pool = make(AGAINST_BOT, autoreset="next_step", groups=1)
     slab = Slab(pool.spec, 40, pool.rows)
     play(pool, slab)
@@ -352,7 +352,7 @@ def test_autoreset_modes_through_the_wrapper() -> None:
     assert list(np.flatnonzero(slab.active[1])) == [3]
 
 
-def test_truncate_ticks() -> None:
+def test_matches_are_cut_off_after_truncate_ticks() -> None:
     pool = make(truncate_ticks=4, groups=1)
     slab = Slab(pool.spec, 40, pool.rows)
     results = play(pool, slab)
@@ -399,7 +399,7 @@ def twice(controller: Controller, frame_skip: int = 0, handover_ticks: int = 0) 
         ({"params": {"open": "seat0"}}, "opens"),
     ],
 )
-def test_arguments_that_make_no_sense(change: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(change: dict[str, Any], message: str) -> None:
     arguments = {"game": "tic_tac_toe", "params": {}, "lineup": LEARNED, "slots": 12, **change}
     game, params, lineup = (arguments.pop(name) for name in ("game", "params", "lineup"))
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
@@ -445,7 +445,7 @@ def test_slabs_that_do_not_fit_are_refused(change: Callable[[Slab], None]) -> No
     assert pool.recv(0).t == 0
 
 
-def test_a_pool_keeps_its_slabs_alive_and_lets_go_of_them() -> None:
+def test_a_pool_keeps_its_slabs_alive_and_releases_them() -> None:
     pool = make(groups=1, threads=2)
     slab = Slab(pool.spec, 4, pool.rows)
     alive = weakref.ref(slab)
@@ -464,7 +464,7 @@ def test_a_pool_keeps_its_slabs_alive_and_lets_go_of_them() -> None:
     gc.collect()
 
 
-def test_use_after_close() -> None:
+def test_a_closed_pool_refuses_every_call() -> None:
     pool = make()
     slab = Slab(pool.spec, 4, pool.rows)
     pool.attach(0, slab)
@@ -483,7 +483,7 @@ def test_use_after_close() -> None:
 
 @pytest.fixture
 def ring_after() -> Iterator[Callable[[float], None]]:
-    """Sets something like Ctrl-C, raised out of whatever the main thread does then."""
+    """Set something like Ctrl-C, raised out of whatever the main thread does then."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -499,10 +499,10 @@ def ring_after() -> Iterator[Callable[[float], None]]:
 
 
 @pytest.mark.parametrize("threads", [0, 2])
-def test_an_interrupt_gets_out_of_recv(threads: int, ring_after: Callable[[float], None]) -> None:
-    plan = SeatPlan((Controller(bot="noop"),))  # matches go on to the tick limit
+def test_an_interrupt_ends_recv(threads: int, ring_after: Callable[[float], None]) -> None:
+    plan = SeatPlan((Controller(bot="noop"),))  # matches last until the tick limit
     pool = make(Lineup(plans=(plan, plan)), "minirts", slots=200, groups=1, threads=threads)
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may interrupt before recv begins
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may interrupt before recv starts
         ring_after(0.3)
         while True:
             pool.recv()
@@ -516,7 +516,7 @@ def test_results_are_plain_structs() -> None:
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
-def test_tensors_that_nobody_reads_are_left_alone(autoreset: str) -> None:
+def test_tensors_that_are_not_inputs_stay_unwritten(autoreset: str) -> None:
     lineup = Lineup(plans=(SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot="simple"),))))
 
     def run(inputs: tuple[str, ...]) -> tuple[Slab, list[dict[str, Array]], list[MatchResult]]:
@@ -550,6 +550,6 @@ def test_tensors_that_nobody_reads_are_left_alone(autoreset: str) -> None:
         assert not (every.obs[name][shown] == 7).all()
 
 
-def test_inputs_must_be_observed() -> None:
+def test_inputs_must_be_tensors_of_the_game() -> None:
     with pytest.raises(ValueError, match=r"tic_tac_toe does not observe 'bord' \(did you mean board\?\)"):
         make(inputs=("bord",))

@@ -155,7 +155,7 @@ def test_every_result_belongs_to_the_players_of_its_tag(make: Make) -> None:
 
 
 @BOTH
-def test_no_orders_are_orders_of_minus_one(make: Make) -> None:
+def test_orders_of_minus_one_equal_no_orders(make: Make) -> None:
     slabs, results = [], []
     for orders in (None, (np.full((SLOTS, 2), -1), np.zeros(SLOTS, np.uint64))):
         pool = make()
@@ -301,7 +301,7 @@ def test_in_play_waits_for_its_group() -> None:
         pool.close()
 
 
-def test_single_seats_and_slots_stepped_by_one_call() -> None:
+def test_games_of_one_seat_and_vectorised_games_follow_orders() -> None:
     pytest.importorskip("gymnasium")
     lineup = Lineup((SeatPlan((Controller(policy=0), Controller(policy=1))),))
     for game in (typed(str(GAMES)), "gymnasium/CartPole-v1"):

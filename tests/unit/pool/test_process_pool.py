@@ -1,4 +1,4 @@
-"""The pool of Python games: what it writes, that workers change nothing, and what it survives."""
+"""The pool of Python games: its slabs, any number of workers, failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def walk(params: dict[str, object] | None = None, **more: object) -> ProcessPool
 
 
 def ones(batch: StepBatch) -> None:
-    """A deterministic policy: choice (row + t) mod 3."""
+    """Act by a deterministic policy: choice (row + t) mod 3."""
     rows = np.arange(batch.rows.start, batch.rows.stop)
     batch.slab.actions[batch.t, batch.rows, 0] = (rows + batch.t) % 3
 
@@ -58,7 +58,7 @@ def play(pool: ProcessPool, slab: Slab, act: Act = ones) -> list[MatchResult]:
     return results
 
 
-def test_a_slab_says_what_happened() -> None:
+def test_a_slab_holds_what_happened() -> None:
     with walk() as pool:
         slab = pool.slab(12)
         results = play(pool, slab)
@@ -85,7 +85,7 @@ def test_a_slab_says_what_happened() -> None:
         assert (stats.ticks, stats.matches, stats.errors) == (48, 8, 0)
 
 
-def test_the_present_moment_goes_to_the_next_slab_and_last_observations_to_the_side() -> None:
+def test_the_current_step_moves_to_the_next_slab_and_last_observations_to_the_side() -> None:
     with walk({"late": True}) as pool:
         a, b = pool.slab(5), pool.slab(5)
         play(pool, a)
@@ -114,7 +114,7 @@ def test_the_number_of_workers_and_groups_changes_nothing(workers: int, groups: 
             assert (array == fields[name]).all(), name
 
 
-def test_the_first_group_that_is_ready_is_given() -> None:
+def test_recv_returns_the_first_group_that_is_ready() -> None:
     with walk(groups=4, threads=2) as pool:
         slab = pool.slab(3)
         for g in range(4):
@@ -139,7 +139,7 @@ def test_a_schedule_is_played_and_no_more() -> None:
         assert not slab.active.any()
 
 
-def test_two_seats_take_turns_and_change_places() -> None:
+def test_two_seats_take_turns_and_swap_roles() -> None:
     def legal(batch: StepBatch) -> None:
         slab, t = batch.slab, batch.t
         assert (
@@ -189,7 +189,7 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize(("trouble", "message"), TROUBLE.items())
-def test_a_match_that_fails_ends_alone_and_says_why(trouble: str, message: str) -> None:
+def test_a_match_that_fails_ends_alone_with_its_error(trouble: str, message: str) -> None:
     with walk({"trouble": trouble, "seed": match_seed(5, 1)}) as pool:
         slab = pool.slab(12)
         results = play(pool, slab)
@@ -199,7 +199,7 @@ def test_a_match_that_fails_ends_alone_and_says_why(trouble: str, message: str) 
 
     assert re.match(message, failed[0].error), failed[0].error
     assert slab.truncated[:, 1].tolist() == [0, 1] + [0] * 10
-    assert slab.is_first[2, 1] == 1  # the next match began at once
+    assert slab.is_first[2, 1] == 1  # the next match started at once
     assert not slab.truncated[:, [0, 2, 3]].any()
     assert np.isfinite(slab.obs["numbers"]).all()
     assert np.isfinite(slab.reward).all()
@@ -220,16 +220,16 @@ def test_a_seat_that_does_not_exist_ends_the_match() -> None:
     assert not slab.truncated[5:].any()
 
 
-def test_a_failed_match_stops_the_run_that_wants_it_so() -> None:
+def test_a_failed_match_raises_with_on_error_raise() -> None:
     with walk({"trouble": "step-raise", "seed": match_seed(5, 1)}, on_error="raise") as pool:
         slab = pool.slab(12)
         with pytest.raises(MatchError, match=r"walk: match 1 \(slot 1, seed 5\) failed at tick 2: step") as e:
             play(pool, slab)
         assert (e.value.slot, e.value.match, e.value.tick) == (1, 1, 2)
-        assert pool.recv(0).t == 2  # and can go on
+        assert pool.recv(0).t == 2  # and can continue
 
 
-def test_a_match_that_cannot_begin_is_counted_and_the_next_one_begins() -> None:
+def test_a_match_that_cannot_start_is_counted_and_the_next_one_starts() -> None:
     with walk({"trouble": "reset-raise", "seed": match_seed(5, 5)}) as pool:
         slab = pool.slab(12)
         results = play(pool, slab)
@@ -274,7 +274,7 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     assert slab.active.all()
 
 
-def test_without_workers_a_game_whose_process_is_spoilt_ends_the_pool() -> None:
+def test_without_workers_an_unusable_process_ends_the_pool() -> None:
     with walk({"trouble": "reset-unusable", "seed": match_seed(5, 5)}, threads=0) as pool:
         slab = pool.slab(15)
         with pytest.raises(PoolError, match="walk: a thread of the library is stuck"):
@@ -282,7 +282,7 @@ def test_without_workers_a_game_whose_process_is_spoilt_ends_the_pool() -> None:
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_a_worker_that_crashes_over_its_games_is_started_again(tmp_path: Path, later: bool) -> None:
+def test_a_worker_that_crashes_while_making_its_games_is_restarted(tmp_path: Path, later: bool) -> None:
     def break_games() -> None:
         for i in range(2):  # with the one that is killed three in a row
             (tmp_path / str(i)).touch()
@@ -320,7 +320,7 @@ def test_a_worker_that_is_killed_from_outside_is_replaced() -> None:
         assert {r.slot for r in results if not r.error} == {0, 2}
 
 
-def test_losses_with_play_in_between_are_forgotten() -> None:
+def test_losses_with_play_in_between_are_not_added_up() -> None:
     """A run of days may lose workers now and then; only losses in a row end it."""
     with walk() as pool:
         slab = pool.slab(5)
@@ -367,7 +367,7 @@ slab = pool.slab(4)
 
 @contextmanager
 def program(body: str, trouble: str = "") -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """A program with a pool, and the pids of its workers."""
+    """Start a program with a pool; return it and the pids of its workers."""
     text = PROGRAM.format(path=sys.path, body=body, trouble=trouble)
     child = subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -395,7 +395,7 @@ def _await_play(child: subprocess.Popen[str], trouble: str = "") -> None:
 # The memory that processes share has no name: it goes with them.
 
 
-def test_ctrl_c_leaves_nothing() -> None:
+def test_ctrl_c_leaves_no_process() -> None:
     with program(FOREVER) as (child, pids):
         _await_play(child)
         child.send_signal(signal.SIGINT)
@@ -413,14 +413,14 @@ def test_a_killed_parent_takes_its_workers_along(trouble: str) -> None:
         assert all(_gone(p) for p in pids)
 
 
-def test_an_exception_leaves_nothing() -> None:
+def test_an_exception_leaves_no_process() -> None:
     with program("play(pool, slab); raise RuntimeError('mine')") as (child, pids):
         _, errors = child.communicate(timeout=60)
         assert "RuntimeError: mine" in errors
         assert all(_gone(p) for p in pids)
 
 
-def test_descriptors_are_given_back() -> None:
+def test_descriptors_are_closed() -> None:
     walk().close()
     gc.collect()
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -437,7 +437,7 @@ def test_descriptors_are_given_back() -> None:
 # ---- checkpoints, arguments --------------------------------------------------------------------------
 
 
-def test_a_restored_pool_goes_on_with_the_next_matches() -> None:
+def test_a_restored_pool_continues_with_the_next_matches() -> None:
     with walk() as pool:
         play(pool, pool.slab(7))
         data = pool.snapshot()
@@ -453,7 +453,7 @@ def test_a_restored_pool_goes_on_with_the_next_matches() -> None:
         pool.restore(data)
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_options_of_a_process_pool_are_refused() -> None:
     with pytest.raises(ValueError, match="expected a multiple of groups"):
         walk(slots=3)
     bots = Lineup((SeatPlan((Controller(bot="random"),)),))

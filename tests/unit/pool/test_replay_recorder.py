@@ -50,7 +50,7 @@ def play(pool: ProcessPool, slab: Slab, slabs: int = 1) -> list[MatchResult]:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_recorded_matches_play_out_the_same_again(workers: int) -> None:
+def test_recorded_matches_are_reproduced(workers: int) -> None:
     with ProcessPool(
         WALK, {"length": 13}, ONE, PoolOptions(slots=4, groups=2, threads=workers, seed=5, record=range(3, 7))
     ) as pool:
@@ -71,7 +71,7 @@ def test_recorded_matches_play_out_the_same_again(workers: int) -> None:
     assert len(set(again.values())) == 3
 
 
-def test_seats_in_turn_are_told_apart() -> None:
+def test_replays_name_the_player_of_each_seat() -> None:
     with ProcessPool(
         DUEL, {}, TWO, PoolOptions(slots=2, groups=1, threads=0, seed=2, record=range(4))
     ) as pool:
@@ -87,9 +87,9 @@ def test_seats_in_turn_are_told_apart() -> None:
         assert replays.verify(r.replay, DUEL).same
 
 
-def test_what_differs_is_found_where_it_differs() -> None:
+def test_a_difference_is_found_at_its_tick() -> None:
     def record(total: float) -> bytes:
-        """A match of Walk in which the seventh reward is told otherwise."""
+        """Return a replay of Walk with another seventh reward."""
         made = maker(WALK, {"length": "20"})
         game, recorder = made.make(), MatchRecorder(made.spec, 5, 1)
         game.reset(match_seed(5, 1))
@@ -113,7 +113,7 @@ def test_what_differs_is_found_where_it_differs() -> None:
     assert replays.info(replays.mark_reproduced(record(1.0))).reproduced == "no"
 
 
-def test_a_match_that_failed_or_was_cut_off_says_so() -> None:
+def test_a_failed_match_has_no_replay_and_a_truncated_one_is_marked() -> None:
     failing = {"length": 6, "trouble": "step-raise", "at": 3}
     with ProcessPool(
         WALK, failing, ONE, PoolOptions(slots=2, groups=1, threads=0, on_error="truncate", record=range(9))
@@ -184,7 +184,7 @@ def test_a_replay_never_decides_which_code_is_run() -> None:
         core.replay_verify(named("tic_tac_toe"))
 
 
-def test_states_are_the_way_to_where_a_match_stands() -> None:
+def test_a_slot_state_leads_a_search_to_the_current_position() -> None:
     with ProcessPool(DUEL, {}, TWO, PoolOptions(slots=2, groups=1, threads=0, seed=2, states=True)) as pool:
         slab = pool.slab(8)
         pool.attach(0, slab)
@@ -216,4 +216,4 @@ def test_the_command_line_records_shows_and_verifies(
     assert "walk, version 1" in shown
     assert "the same match" in shown
     assert main(["replay", "verify", *files, "--game", WALK]) == 0
-    assert "plays out the same, 5 ticks" in capsys.readouterr().out
+    assert "reproduced, 5 ticks" in capsys.readouterr().out

@@ -28,7 +28,7 @@ TroubleAt = Callable[[ProcessPool], None]
 
 
 def _stop(pool: ProcessPool, number: int = 1) -> int:
-    """Stops a worker. Returns its process id once the kernel has stopped it."""
+    """Stop a worker and return its process id once the kernel has stopped it."""
     pid = pool.worker_pids[number]
     os.kill(pid, signal.SIGSTOP)
     os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
@@ -147,7 +147,7 @@ def test_a_pool_with_stopped_workers_closes() -> None:
     assert all(_gone(pid) for pid in pids)
 
 
-def test_only_a_stopped_child_is_stopped() -> None:
+def test_only_a_stopped_child_counts_as_stopped() -> None:
     with walk() as pool:
         pid = pool.worker_pids[0]
         assert not is_stopped(pid)
@@ -182,21 +182,21 @@ class _Watched:
         self.watch = Watch(self.heartbeat, self.command, self.done, 8.0, self.clock)
 
     def wait(self, seconds: int) -> list[int]:
-        """The workers that are late within so many seconds of waiting."""
+        """Return the first workers that are overdue within ``seconds`` of waiting."""
         for _ in range(seconds):
             self.clock.now += 1.0
-            if late := self.watch.late():
-                return late
+            if overdue := self.watch.overdue():
+                return overdue
         return []
 
 
-def test_a_worker_without_a_command_is_never_late() -> None:
+def test_a_worker_without_a_command_is_never_overdue() -> None:
     watched = _Watched()
     assert watched.wait(100) == []
 
 
 @pytest.mark.parametrize("slot", [-1, 0, 3])
-def test_a_worker_that_owes_an_answer_is_late_wherever_it_stands(slot: int) -> None:
+def test_a_worker_that_owes_an_answer_becomes_overdue_in_any_slot(slot: int) -> None:
     watched = _Watched()
     watched.wait(100)
     watched.command[1, 0, 0] = 1
@@ -217,12 +217,12 @@ def test_signs_of_life_start_the_deadline_again() -> None:
     assert watched.wait(100) == []
 
 
-def test_time_in_which_the_caller_stood_still_does_not_count() -> None:
+def test_time_in_which_the_caller_was_suspended_does_not_count() -> None:
     watched = _Watched()
     watched.command[:, :, 0] = 5
     assert watched.wait(7) == []
     watched.clock.now += 3600.0
-    assert watched.watch.late() == []
+    assert watched.watch.overdue() == []
     assert watched.wait(7) == []  # the deadline has started again
     assert watched.wait(3) == [0, 1]
 

@@ -87,8 +87,8 @@ def test_a_team_is_one_player(team: bool) -> None:
     assert (frozenset({"simple", "random"}) in mixed) == (not team)
 
 
-def test_the_dead_are_paid_with_their_team() -> None:
-    """A row that died early is inactive, but is told the end and the result of its team."""
+def test_dead_agents_receive_their_teams_reward() -> None:
+    """A row that died early is inactive, but receives the end and the result of its team."""
     game = spec("pommerman", TEAM)
     noop = SeatPlan((Controller(bot="noop"),))
     with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), PoolOptions(slots=16)) as pool:

@@ -1,4 +1,4 @@
-"""Checkpoints from elsewhere: their match states never reach the core, and the run goes on."""
+"""Checkpoints from elsewhere: their match states never reach the core, and the run continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ludus.training.runs import resume_run, start_run
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights
 
-ANEW = "matches begin anew"
+ANEW = "matches restart ("
 MASK = (1 << 64) - 1
 
 
@@ -100,7 +100,7 @@ def test_random_states_under_valid_checksums_are_not_restored(tmp_path: Path, ga
     assert "not signed with this user's key" in done.stderr
     assert ANEW in (run / "log.txt").read_text()
     after = list(read_jsonl(run / "metrics.jsonl"))
-    assert after[: len(before)] == before  # weights, optimiser and counters go on
+    assert after[: len(before)] == before  # weights, optimiser and counters continue
     assert [row["version"] for row in after] == list(range(1, len(after) + 1))
     assert len(after) > len(before)
 
@@ -185,7 +185,7 @@ def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     done = resume(run, **where)
     assert done.returncode == 0, done.stderr
-    assert "matches begin anew (checkpoint of version 4: no key can be stored" in done.stderr
+    assert "matches restart (checkpoint of version 4: no key can be stored" in done.stderr
     assert done.stderr.count("checkpoints are not signed: no key can be stored") == 1
     again = resume(run, "--run.max-steps", "2400", **where)
     assert again.returncode == 0, again.stderr

@@ -19,7 +19,7 @@ from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.alphazero.components import build_alphazero
 from ludus.training.runs import resume_run, start_run
-from ludus.training.start import begin_with
+from ludus.training.start import load_start
 
 from .runs import reproducible_rows, small_preset
 from .settings_table import SELF
@@ -125,7 +125,7 @@ def test_without_a_start_nothing_changes() -> None:
     preset = small_preset()
     network = build_learner(preset).network
     before = {n: t.clone() for n, t in network.state_dict().items()}
-    begin_with(network, preset)
+    load_start(network, preset)
     assert all(before[n].equal(t) for n, t in network.state_dict().items())
 
 

@@ -26,13 +26,13 @@ def player_of_version(
 
 
 def actor_of(weights: Weights, spec: GameSpec, actor: NetworkActor) -> NetworkActor:
-    """``weights`` on the device of ``actor`` and with its seed."""
+    """Return an actor of ``weights`` on the device of ``actor`` and with its seed."""
     version, device = weights.meta.version, str(actor.network.device)
     return NetworkActor(network_of(weights, spec, f"version {version}", device), actor.seed, version)
 
 
 def player_of_actor(context: RunContext, actor: NetworkActor, member: str = "") -> tuple[int, PlayerFactory]:
-    """The weights of ``actor`` as evaluations want them, and their version. ``member``: of a league."""
+    """Return the version of the weights of ``actor``, and them as a player. ``member``: of a league."""
     # weights in training explore, weights of a checkpoint do not
     greedy = context.preset.evaluation.greedy or gives_q_values(actor.network.config)
 

@@ -1,4 +1,4 @@
-"""Puts the components of a run together: a sampler, its learners, and what joins them in one process."""
+"""Components of a run in one process: a sampler, its learners, and the sources of their weights."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.sampler import build_sampler, first_network
 from ludus.training.opponents import opponents_of, policy_ids, trained_rows
-from ludus.training.start import begin_with
+from ludus.training.start import load_start
 
 
 @dataclass(slots=True)
 class Components:
-    """Everything that a run is made of. The networks that act are never those that learn.
+    """Parts of a run. The networks that act are never those that learn.
 
     ``learners``: policy id -> the learner that trains it. ``siblings``: the samplers of the other pools,
     where each has a copy of the weights.
@@ -42,10 +42,12 @@ class Components:
 
     @property
     def spec(self) -> GameSpec:
+        """Spec of the game."""
         return self.sampler.spec
 
     @property
     def params(self) -> dict[str, str]:
+        """Parameters of the game."""
         return self.sampler.params
 
     @property
@@ -61,19 +63,20 @@ class Components:
 
     @property
     def actor(self) -> NetworkActor:
-        """What decides with the weights of :attr:`learner`."""
+        """Actor that decides with the weights of :attr:`learner`."""
         return self.sampler.actors[self.policy]
 
     def close(self) -> None:
-        """Stops the pools."""
+        """Stop the pools."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
 
 
 class LocalWeights:
-    """A learner in this process as a source of weights. Never asked while an update is under way."""
+    """Weights of a learner in this process. Not to be read while an update is under way."""
 
     def __init__(self, learner: Learner) -> None:
+        """Read from ``learner``."""
         self._learner = learner
 
     @property
@@ -91,9 +94,10 @@ class LocalWeights:
 
 
 class StagedWeights(LocalWeights):
-    """As above, from a copy that another thread may take while the learner learns."""
+    """Weights of a learner, from a copy that another thread may take while the learner learns."""
 
     def __init__(self, learner: Learner) -> None:
+        """Copy the weights of ``learner``."""
         super().__init__(learner)
         mine = learner.network
         self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
@@ -102,11 +106,11 @@ class StagedWeights(LocalWeights):
 
     @property
     def version(self) -> int:
-        """Of the copy."""
+        """Version of the copy."""
         return self._version
 
     def stage(self) -> None:
-        """Takes the learner's weights; no update is under way."""
+        """Copy the learner's weights; no update is under way."""
         with self._lock:
             self._version = self._learner.copy_to(self._copy)
 
@@ -121,13 +125,15 @@ class StagedWeights(LocalWeights):
 
 
 class MakeLearner(Protocol):
-    """The learner of a method that trains on slabs. ``ValueError`` on what cannot be put together."""
+    """Factory of a method's learner of slabs. Raises ``ValueError`` for settings that do not fit."""
 
-    def __call__(self, config: MethodConfig, network: PolicyNetwork, context: LearnerContext) -> Learner: ...
+    def __call__(self, config: MethodConfig, network: PolicyNetwork, context: LearnerContext) -> Learner:
+        """Build the learner of ``network``, which it owns from then on."""
+        ...
 
 
 def build_learner(preset: Preset, policy: int | None = None) -> Learner:
-    """The learner that a preset describes, at its beginning. Raises ``ConfigError``.
+    """Build the learner that a preset describes, before its first update. Raises ``ConfigError``.
 
     ``policy``: the policy id whose rows it trains; None: the one that the preset's samplers give the learner.
     """
@@ -135,7 +141,7 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     spec, _ = resolve_spec(preset)
     run = preset.run
     network = first_network(preset, spec)
-    begin_with(network, preset)
+    load_start(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
         context = LearnerContext(
@@ -152,7 +158,7 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
 
 
 def build(preset: Preset, slabs: int = 2, restarts: int = 0) -> Components:
-    """A sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
+    """Build a sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
 
     ``restarts``: how often the run's matches started again
     (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
@@ -172,7 +178,7 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0) -> Components:
 
 
 def _samplers(preset: Preset, slabs: int, restarts: int) -> list[Sampler]:
-    """One; in the topology ``one_to_one`` as many as there are pools, each with its part of the slots."""
+    """Build one sampler; with ``one_to_one`` one for each pool, with its part of the slots."""
     pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
     part = msgspec.structs.replace(preset, pool=pool)

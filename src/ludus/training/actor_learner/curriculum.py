@@ -14,9 +14,10 @@ from ludus.presets.config import CurriculumConfig
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """How far a curriculum is that advances by win rate.
+    """Progress of a curriculum that advances by win rate.
 
-    ``ticks``: n, -1 before the first match. ``matches``: that ended under it; ``win_rate``: of them.
+    ``ticks``: n, -1 before the first match. ``matches``: number of matches that ended under it;
+    ``win_rate``: their win rate.
     """
 
     ticks: int = -1
@@ -25,7 +26,7 @@ class Handover(msgspec.Struct, frozen=True):
 
 
 def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | None = None) -> int:
-    """``n`` when the share ``done`` (0..1) of the budget is used, or as far as ``handover`` is."""
+    """Return ``n`` when the share ``done`` (0..1) of the budget is used, or that of ``handover``."""
     if not config.bot:
         return 0
     if config.advance > 0.0:
@@ -38,10 +39,10 @@ def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | N
 def advanced(
     config: CurriculumConfig, handover: Handover, outcomes: Mapping[str, tuple[int, int, int]]
 ) -> Handover:
-    """The curriculum after the matches of one slab.
+    """Return the curriculum after the matches of one slab.
 
     The win rate runs over about ``config.matches`` matches. Once so many have ended under the present n and
-    it is at least ``config.advance``, n falls by ``config.step`` and the win rate is measured anew.
+    it is at least ``config.advance``, n falls by ``config.step`` and the win rate is measured again.
 
     Args:
         config: with ``advance`` above 0.

@@ -1,4 +1,4 @@
-"""Who teaches by imitation: ``algorithm.teacher`` as a player of a run's pool."""
+"""Player that a method learns from: ``algorithm.teacher`` as a player of a run's pool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ludus.training.teacher import demonstration_of
 def demonstrator(
     preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, policy: int
 ) -> MatchPlayer | None:
-    """The teacher of a preset whose method imitates; None for the other methods. Raises ``ConfigError``.
+    """Resolve the player that the preset's method learns from; None for others. Raises ``ConfigError``.
 
     Args:
         preset: ``algorithm.teacher`` and ``algorithm.greedy``.
@@ -47,7 +47,7 @@ def demonstrator(
 
 
 def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -> tuple[str, ...]:
-    """Tensors that a pool observes for the learner and its teacher; empty = all."""
+    """Return the tensors that a pool observes for the learner and its teacher; empty = all."""
     actor = teacher.actor if teacher is not None else None
     if isinstance(actor, ScriptedActor):  # it may read any
         return ()
@@ -57,9 +57,9 @@ def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -
 
 
 def demonstrator_actor(teacher: MatchPlayer, pool: Pool) -> Actor:
-    """What decides for the teacher's rows. Raises ``ConfigError`` for a search that the game does not allow.
+    """Return the actor of the teacher's rows. Raises ``ConfigError`` for a game that cannot be searched.
 
-    A search begins every decision anew, so that a run that was killed goes on as it would have.
+    A search starts every decision with an empty tree, so that a killed run resumes bit for bit.
     """
     if teacher.search is not None:
         actor = teacher.search(pool)

@@ -52,7 +52,7 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
 
 
 def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components:
-    """The components of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
+    """Build the components of a run in the number that its lag mode needs, ready for ``checkpoint``.
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
@@ -60,14 +60,14 @@ def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Co
 
 
 def slabs_of(run: RunConfig) -> int:
-    """How many slabs a pool fills in turn."""
+    """Return the number of slabs that a pool fills in turn."""
     if run.topology == "one_to_one":
         return 1
     return slabs_needed(run) if run.lag == "async" else run.queue + 2
 
 
 def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
-    """How the preset collects and learns, and the threads that learn meanwhile."""
+    """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
     threads = LearnerThreads(max(0, components.threads - own), first=own)
@@ -85,6 +85,7 @@ class Trainer:
     def __init__(
         self, context: RunContext, components: Components, checkpoint: Checkpoint | None = None
     ) -> None:
+        """Start a run, or resume ``checkpoint``. The components are closed with the trainer."""
         preset = context.preset
         self.preset, self.context, self.report = preset, context, context.report
         self.run_dir = context.directory
@@ -112,20 +113,20 @@ class Trainer:
         self.signatures = Signatures(context)
         with self.rounds.paused():
             if checkpoint is None:
-                self._begin()
+                self._start()
             else:
                 self._resume(checkpoint)
 
-    # ---- beginning and going on ------------------------------------------------------------------
+    # ---- starting and resuming -------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self.seating.start()
         self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
-            self._begin_matches_anew(checkpoint, state)
+            self._restart_matches(checkpoint, state)
         self.rounds.restore(checkpoint, state)
         self.state = state
         self._saved = self.rounds.progress_marker
@@ -137,11 +138,11 @@ class Trainer:
         self.context.rewind_log(state.log_sizes)
         self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
-    def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
-        """Says so, and takes what was in flight out of the counters."""
+    def _restart_matches(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Report it, and remove the matches in flight from the counters."""
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
-        self.signatures.begin_anew(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, why_unsigned())
 
     def _lost(self, error: PlayerLost) -> None:
         version = member_and_version(error.player)[1]
@@ -149,26 +150,31 @@ class Trainer:
         self.seating.matchmaker.on_lost(error.player, self.version)
 
     def referred_to(self) -> set[Path]:
+        """Return the files of frozen opponents."""
         return self.snapshots.paths(self.seating.kept())
 
     # ---- the loop --------------------------------------------------------------------------------
 
     def doing(self) -> str:
+        """Return a text about the matches in play."""
         return self.rounds.doing()
 
     def prepare_round(self) -> None:
+        """Seat the opponents of the next round, and set its handover."""
         self.seating.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
 
     def owes(self) -> bool:
-        """Never: Ctrl-C takes effect between two rounds."""
+        """Return False: Ctrl-C takes effect between two rounds."""
         return False
 
     def why_untrained(self) -> str:
+        """Return why no gradient step was made; empty if one was."""
         return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
+        """Collect a slab and learn from one. ``evaluate`` runs in the sampler's turn."""
         try:
             done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
@@ -176,16 +182,18 @@ class Trainer:
         self._finished_round(done)
 
     def paused(self) -> AbstractContextManager[None]:
+        """Return a context in which nothing is played."""
         return self.rounds.paused()
 
     def close(self) -> None:
-        """Stops threads. Idempotent."""
+        """Stop threads. Idempotent."""
         self.rounds.close()
         self.learner_threads.close()
         self.components.close()
 
     @property
     def version(self) -> int:
+        """Version of the newest weights."""
         return self.components.learner.version
 
     def _progress(self) -> float:
@@ -216,14 +224,17 @@ class Trainer:
         )
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
+        """Return the weights of ``version``, None for the newest, as a player of evaluations."""
         return player_of_version(self.context, self.components.spec, self.rounds.actor, version)
 
     # ---- files -----------------------------------------------------------------------------------
 
     def saved_already(self) -> bool:
+        """Return whether the current state is on disk."""
         return self.rounds.progress_marker == self._saved
 
     def write_checkpoint(self) -> Path:
+        """Write a checkpoint and return its path. Raises ``OSError``."""
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
@@ -232,5 +243,6 @@ class Trainer:
         return path
 
     def after_checkpoint(self) -> None:
+        """Report missing signatures, and remove files that no checkpoint needs."""
         self.signatures.after_checkpoint()
         self.snapshots.drop_others(self.seating.kept())

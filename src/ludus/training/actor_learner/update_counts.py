@@ -1,4 +1,4 @@
-"""Counts an update of the weights into a state, and says what was wrong with it."""
+"""Counts of a learner: each update is added to its state, and a broken one ends the run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 
 
 class UpdateCounts:
-    """Of one learner."""
+    """Counts of one learner."""
 
     def __init__(self, report: Sinks) -> None:
+        """Report failures of matches to ``report``."""
         self._report = report
         self._failing = 0  # updates in a row whose matches all failed
 
     def take(self, state: TrainerState, update: UpdateStats, summary: RolloutSummary) -> None:
-        """Raises ``RunFailed`` where training cannot go on, ``ConfigError`` if no setting lets it."""
+        """Add an update to ``state``.
+
+        Raises:
+            ConfigError: The method cannot learn under its settings.
+            RunFailed: Training cannot continue.
+        """
         if update.refusal:
             raise ConfigError(update.refusal)
         broken = {name: value for name, value in update.numbers.items() if not math.isfinite(value)}

@@ -1,4 +1,4 @@
-"""What an update reports: the learner's numbers, the rollout's, lag, times and throughput."""
+"""Report of an update: the learner's numbers, the rollout's, lag, times and throughput."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def update_metrics(
     player: str = "",
     used: Budget | None = None,
 ) -> UpdateMetrics:
-    """``state``: with the update counted. ``handover_ticks``: of a curriculum, None without any.
+    """Return the report of an update that ``state`` has counted.
+
+    ``handover_ticks``: of a curriculum, None without any.
 
     ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
     """

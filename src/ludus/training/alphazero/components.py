@@ -31,7 +31,7 @@ from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
 from ludus.storage.matches import MatchesMeta, MatchFiles
-from ludus.training.start import begin_with
+from ludus.training.start import load_start
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
 SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
@@ -151,7 +151,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     try:
         seed = derive_seed(run.seed, SEED_NETWORK)
         network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
-        begin_with(network, preset)
+        load_start(network, preset)
         learner = AlphaZeroLearner(config, network, LearnerContext(seed, workers=threads))
         components = AlphaZeroComponents(
             spec=spec,

@@ -156,7 +156,7 @@ class LeagueTrainer:
             counts.dropped += sum(summary.steps for summary in counts.waiting)
             counts.set_waiting(())
             member.state.played = False
-        self.signatures.begin_anew(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------
 
