@@ -37,7 +37,7 @@ from .test_alphazero import TOML
 
 ROUNDS = {
     "algorithm.round_positions": "60",
-    "algorithm.window_games_min": "5",
+    "algorithm.window_matches_min": "5",
     "algorithm.window_share": "1.0",
     "evaluation.final_matches": "2",
     "evaluation.against": "random",
