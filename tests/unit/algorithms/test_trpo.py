@@ -138,7 +138,7 @@ def test_layers_without_second_derivatives_have_products(memory: str) -> None:
         assert float(vector @ found) == pytest.approx(sum(divergences) / length**2, rel=0.05)
 
 
-def test_conjugate_gradients_solve() -> None:
+def test_conjugate_gradients_solve_a_linear_system() -> None:
     generator = torch.Generator().manual_seed(1)
     root = torch.randn(12, 12, generator=generator, dtype=torch.float64)
     matrix = root @ root.T + 0.5 * torch.eye(12, dtype=torch.float64)
@@ -251,7 +251,7 @@ def test_updates_of_the_value_alone_leave_the_policy() -> None:
     assert not moved[~value].any()
 
 
-def test_counts_say_what_was_differentiated() -> None:
+def test_differentiated_decisions_are_counted() -> None:
     learner = make_learner(msgspec.structs.replace(EXACT, conjugate_steps=3, epochs=2, minibatches=2))
     stats = learner.update(played(learner))
     assert stats.learned == stats.samples * (1 + 2 * 3 + 2)
