@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.forward import forward
 from ludus.algorithms.learner import LearnerContext
@@ -47,10 +47,10 @@ def played(learner: TrpoLearner, seed: int = 5, spec: GameSpec = SPEC) -> Slab:
     return slab
 
 
-def batch_of(learner: TrpoLearner, slab: Slab) -> Batch:
+def batch_of(learner: TrpoLearner, slab: Slab) -> AdvantageBatch:
     samples = Samples(slab, learner.network)
     zeros = np.zeros(slab.reward.shape, np.float32)
-    return Batch(samples, zeros, zeros, zeros, samples.learner_mask[:-1], ())
+    return AdvantageBatch(samples, zeros, zeros, zeros, samples.learner_mask[:-1], ())
 
 
 def driven(stages: Generator[Sequence[Task], None, Result]) -> Result:

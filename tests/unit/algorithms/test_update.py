@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import A2cConfig, AppoConfig
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.samples import Index
@@ -129,7 +129,7 @@ def test_every_epoch_of_every_version_has_its_own_shuffle(memory: str) -> None:
     parts: list[list[int]] = []
 
     def note(
-        batch: Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+        batch: AdvantageBatch, network: PolicyNetwork, part: Index, entropy_coefficient: float
     ) -> tuple[Loss, int]:
         parts.append(part.tolist())
         return original(batch, network, part, entropy_coefficient)
