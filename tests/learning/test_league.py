@@ -36,7 +36,7 @@ def test_leagues_find_the_middle_of_a_game_without_a_best_action(game: str, meth
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "bound"), [("disc", 0.45), ("blotto", 0.5)])
-def test_naive_self_play_does_not(game: str, bound: float) -> None:
+def test_naive_self_play_stays_away_from_the_middle(game: str, bound: float) -> None:
     assert measured(game, "naive", steps=250_000).uniform > bound
 
 

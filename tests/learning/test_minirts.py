@@ -30,7 +30,7 @@ def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResu
 
 
 @pytest.mark.timeout(300)
-def test_minirts_against_simple(tmp_path: Path) -> None:
+def test_training_beats_simple_in_minirts(tmp_path: Path) -> None:
     """Random choices win 20% (ELF paper: 24%)."""
     final = trained("presets/minirts.toml", 200_000, tmp_path / "run", **{"algorithm.epochs": "3"})
     assert final.against == "simple"
@@ -39,7 +39,7 @@ def test_minirts_against_simple(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
+def test_unit_commands_beat_noop_in_minirts(tmp_path: Path) -> None:
     """Heads that point at units. Against a side that does nothing a match is a race: find its base in 120
     decisions (chance: 56%).
     """

@@ -10,7 +10,7 @@ from ludus.presets.file import load_preset
 from ludus.training.runs import start_run
 
 
-def test_tic_tac_toe_against_random(tmp_path: Path) -> None:
+def test_training_beats_random_at_tic_tac_toe(tmp_path: Path) -> None:
     overrides = {"run.max_steps": "250000", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
     preset = load_preset("presets/tic_tac_toe.toml", overrides).preset
     result = start_run(preset, tmp_path / "run")

@@ -47,7 +47,7 @@ def header_of(recording: Recording) -> dict[str, object]:
     return dict(json.JSONDecoder().raw_decode(data[data.index(b"{") :].decode("utf-8", errors="replace"))[0])
 
 
-def test_policy_admits_exactly_the_pages_own_script_and_style(short: Recording) -> None:
+def test_the_policy_admits_exactly_the_pages_own_script_and_style(short: Recording) -> None:
     policy, style, _, script = parts(render(short))
     directives = dict(d.strip().split(" ", 1) for d in policy.split(";"))
 

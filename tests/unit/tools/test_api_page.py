@@ -53,7 +53,7 @@ def _silent(rows: int) -> None: ...
         (_silent, "public, without a docstring"),
     ],
 )
-def test_what_nothing_describes_is_refused(function: object, said: str) -> None:
+def test_a_name_without_a_description_is_refused(function: object, said: str) -> None:
     with pytest.raises(api_page.MissingText, match=said):
         list(api_page._described("ludus", "it", function))
 

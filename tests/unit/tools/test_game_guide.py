@@ -37,7 +37,7 @@ def test_commands_of_the_guide_use_the_environment() -> None:
     assert [c for c in commands if not c.startswith(".venv/bin/")] == []
 
 
-def test_the_codec_and_the_view_of_the_guide(tmp_path: Path) -> None:
+def test_the_codec_and_the_view_of_the_guide_work(tmp_path: Path) -> None:
     """In a process of its own: what it registers stays there."""
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     program = (

@@ -51,6 +51,6 @@ def test_a_difference_behind_a_long_beginning_is_shown(
     assert len(said) < 800
 
 
-def test_a_line_that_goes_on_or_ends_is_a_difference_too() -> None:
+def test_a_longer_or_shorter_line_is_a_difference_too() -> None:
     assert golden.parted("abc", "abcd") == "column 4: pinned 'abc', found 'abcd'"
     assert golden.parted("x", "") == "column 1: pinned 'x', found ''"

@@ -30,7 +30,7 @@ def changes(code: str, seed: int) -> list[tuple[str, str]]:
     return [(m.before, m.after) for m in drawn("x.py", code, seed)]
 
 
-def test_slips_and_left_out_calls_but_no_annotations_and_no_prose() -> None:
+def test_mutants_change_code_and_leave_annotations_and_prose_alone() -> None:
     found = {m.after for seed in range(8) for m in drawn("x.py", CODE, seed)}
     assert {"pass", "return wins * matches", "if wins is None and matches < 1:"} <= found
     assert "if wins is None or matches <= 1:" in found
@@ -55,6 +55,12 @@ def test_every_package_gets_its_turn_and_has_tests() -> None:
     assert [m.module.split("/")[0] for m in drawn_first] == list(PACKAGES)
     for tests in mutate.TESTS.values():
         assert all((ROOT / "tests" / "unit" / t.partition("::")[0]).exists() for t in tests), tests
+
+
+def test_the_table_names_modules_that_exist() -> None:
+    for prefix in mutate.TESTS:
+        path = ROOT / "src" / "ludus" / prefix
+        assert path.is_dir() or path.with_suffix(".py").is_file(), prefix
 
 
 def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None:

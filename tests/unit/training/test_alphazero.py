@@ -64,7 +64,7 @@ def preset(**changes: str) -> Preset:
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_writes_the_files_of_every_run_and_resumes(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     result = start_run(preset(), run_dir)
     assert result.steps >= 450
@@ -125,7 +125,7 @@ def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
     assert (rated.game, rated.matches, rated.errors) == ("openspiel/tic_tac_toe", 4, 0)
 
 
-def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_path: Path) -> None:
+def test_matches_after_the_last_checkpoint_are_kept_and_damage_is_reported(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     start_run(preset(), run_dir)
     run = RunDirectory.open(run_dir)
@@ -145,7 +145,7 @@ def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_p
         resume_run(run_dir, more=on)
 
 
-def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
+def test_a_gate_rejects_weights(tmp_path: Path) -> None:
     changes = {"algorithm.gate": "true", "algorithm.gate_matches": "16", "algorithm.gate_score": "0.99"}
     result = start_run(preset(**changes), tmp_path / "run")
     events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
@@ -170,7 +170,7 @@ def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_a_gate_holds_candidates_against_other_weights(
+def test_a_gate_compares_candidates_with_the_current_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against those that play, never against themselves: at the beginning, after a pass, after a resume."""
@@ -205,7 +205,7 @@ def test_a_gate_holds_candidates_against_other_weights(
     assert any(e["passed"] for e in events)
 
 
-def test_presets_say_what_is_wrong_with_them() -> None:
+def test_wrong_presets_are_refused_with_a_reason() -> None:
     for change, message in (
         ({"policy.blocks": "0"}, "policy.blocks = 0: expected an integer from 1 to 1000"),
         (

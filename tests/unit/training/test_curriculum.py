@@ -26,13 +26,13 @@ def after(handover: Handover, won: int, lost: int, times: int = 1) -> Handover:
     return handover
 
 
-def test_by_the_budget_it_falls_linearly() -> None:
+def test_a_curriculum_by_budget_falls_linearly() -> None:
     config = CurriculumConfig(bot="perfect", ticks=1000, share=0.5)
     assert [handover_ticks(config, d) for d in (0.0, 0.25, 0.5, 1.0)] == [1000, 500, 0, 0]
     assert handover_ticks(CurriculumConfig(ticks=1000), 0.0) == 0
 
 
-def test_it_advances_only_after_enough_matches_and_wins() -> None:
+def test_a_curriculum_advances_only_after_enough_matches_and_wins() -> None:
     assert handover_ticks(CONFIG, 1.0, Handover()) == 250
     early = after(Handover(), won=40, lost=0)
     assert (early.ticks, early.matches, early.win_rate) == (250, 40, 1.0)
@@ -43,7 +43,7 @@ def test_it_advances_only_after_enough_matches_and_wins() -> None:
     assert after(Handover(150, 60, 0.0), 0, 0).matches == 60
 
 
-def test_it_ends_at_zero_and_stays_there() -> None:
+def test_a_curriculum_ends_at_zero_and_stays_there() -> None:
     handover = after(Handover(), won=50, lost=0, times=3)
     assert handover == Handover(0)
     assert after(handover, 50, 0, times=5).ticks == 0

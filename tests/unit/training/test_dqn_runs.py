@@ -135,7 +135,7 @@ def test_q_values_play_everywhere_but_in_searches(tmp_path: Path, capsys: pytest
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused_in_one_line(
+def test_an_impossible_preset_is_refused_in_one_line(
     tmp_path: Path, overrides: dict[str, str], message: str
 ) -> None:
     path = tmp_path / "dqn.toml"

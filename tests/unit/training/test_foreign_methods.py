@@ -128,7 +128,7 @@ def test_its_training_does_not_continue_without_the_method(
         ludus.resume("alone")
 
 
-def test_a_game_that_is_wrong_is_an_error_still(folder: Path) -> None:
+def test_a_wrong_game_is_still_an_error(folder: Path) -> None:
     config = Path("alone/config.toml")
     config.write_text(config.read_text().replace("[game]", "[game]\nrules = 3", 1))
     with pytest.raises(PresetError, match=r"unknown key game\.rules"):

@@ -39,7 +39,7 @@ def test_auto_uses_the_cpu_and_reports_an_unused_gpu_once(tmp_path: Path, card: 
     ]
 
 
-def test_no_gpu_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_gpu_gets_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])

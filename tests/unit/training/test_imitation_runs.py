@@ -149,7 +149,7 @@ def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
         ({"run__lag": "async", "run__over_lag": "drop"}, 'run.over_lag = "drop": expected "wait"'),
     ],
 )
-def test_what_a_preset_cannot_ask_for(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+def test_impossible_presets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     preset = tmp_path / "preset.toml"
     preset.write_text(TOML)
     settings = {key.replace("__", "."): str(value) for key, value in changes.items()}
@@ -167,7 +167,7 @@ def test_what_a_preset_cannot_ask_for(tmp_path: Path, changes: dict[str, object]
         ("missing.py", r'algorithm\.teacher = "missing\.py": missing\.py: no such file'),
     ],
 )
-def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path, teacher: str, message: str) -> None:
+def test_an_impossible_teacher_leaves_no_run(tmp_path: Path, teacher: str, message: str) -> None:
     if teacher == "other":
         changes = {"game__name": "connect_four", "opponents__0__name": "random", "policy__channels": "4"}
         teacher = weights_of(tmp_path / "connect_four", **changes, policy__strides="1")
@@ -176,7 +176,7 @@ def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path, teacher: str, me
     assert not (tmp_path / "run").exists()
 
 
-def test_several_heads_of_the_value_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_value_heads_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preset = tmp_path / "preset.toml"
     preset.write_text(TOML)
     command = ["train", str(preset), "--run-dir", str(tmp_path / "run"), "--quiet"]
@@ -184,7 +184,7 @@ def test_several_heads_of_the_value_are_refused(tmp_path: Path, capsys: pytest.C
     assert 'algorithm.name = "imitation" trains one; expected 1' in capsys.readouterr().err
 
 
-def test_reinforcement_goes_on_from_a_clone(tmp_path: Path) -> None:
+def test_reinforcement_starts_from_a_clone(tmp_path: Path) -> None:
     """Policy and value of the clone are what ``run.start`` begins with."""
     start_run(preset_of(), tmp_path / "clone")
     settings = {"policy__dense": "16", "policy__hidden": "16", "run__start": f"{tmp_path / 'clone'}@last"}

@@ -88,7 +88,7 @@ def test_no_match_is_played_by_two_versions(sampler: LocalSampler) -> None:
     assert len(seen) > 20
 
 
-def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sampler: LocalSampler) -> None:
+def test_players_without_a_free_lane_wait_and_others_replace_them(sampler: LocalSampler) -> None:
     """8 lanes, all in use: the next players come when matches have ended."""
     assert seat(sampler, dict.fromkeys(range(8), 1.0))
     sampler.play(sampler.slabs[0], Nowhere())

@@ -127,7 +127,7 @@ def test_a_process_that_is_killed_before_the_first_checkpoint_loses_no_match(tmp
     assert state.matches == len(numbers)
 
 
-def test_sessions_are_counted_where_no_match_is_left_to_tell(tmp_path: Path) -> None:
+def test_sessions_are_counted_without_a_match_on_disk(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
     played = set(match_numbers(run))
@@ -137,7 +137,7 @@ def test_sessions_are_counted_where_no_match_is_left_to_tell(tmp_path: Path) -> 
     assert played.isdisjoint(match_numbers(run))
 
 
-def test_a_match_of_a_session_that_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_a_match_of_an_impossible_session_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
     path = min((run / "games").iterdir())

@@ -94,7 +94,7 @@ def test_without_a_match_there_is_no_result(against: str, capsys: pytest.Capture
     assert capsys.readouterr().out == "me at walk: no match was played to its end\n"
 
 
-def test_intervals_of_means() -> None:
+def test_the_interval_of_a_mean_covers_it_95_times_in_100() -> None:
     rng = np.random.default_rng(0)
     inside = 0
     for _ in range(400):
@@ -121,7 +121,7 @@ def test_summaries_hold_the_mean_return() -> None:
     assert 4.9 < (running_return(5.0, summary) or 0.0) < 5.0
 
 
-def test_a_run_from_training_to_report(tmp_path: Path) -> None:
+def test_a_run_reports_mean_returns_in_place_of_win_rates(tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = start_run(load_preset(str(preset(tmp_path))).preset, run)
     (final,) = done.final

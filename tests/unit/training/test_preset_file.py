@@ -135,7 +135,7 @@ def test_any_bytes_are_read_or_refused_without_a_crash(raw: bytes) -> None:
         assert isinstance(parse_preset(raw, "x").preset, Preset)
 
 
-def test_overrides_and_their_origins() -> None:
+def test_overrides_have_their_origins() -> None:
     loaded = parse_preset(
         GAME + b"[algorithm]\ndiscount = 0.9\ngae_lambda = 0.8\n",
         "x",

@@ -180,7 +180,7 @@ def test_an_interrupt_saves_the_run_and_prints_how_to_resume(tmp_path: Path) -> 
     assert same_weights(last_weights(run), last_weights(tmp_path / "whole"))
 
 
-def test_existing_directory_is_refused(tmp_path: Path) -> None:
+def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunExists):
         start_run(small_preset(), tmp_path)
 
@@ -194,7 +194,7 @@ def test_self_play_trains_both_seats(tmp_path: Path) -> None:
     assert np.isfinite(recorder.updates[-1].numbers["loss/policy"])
 
 
-def test_target_ends_a_run_early(tmp_path: Path) -> None:
+def test_a_target_ends_a_run_early(tmp_path: Path) -> None:
     preset = small_preset(run__target=0.1, run__max_steps=1_000_000)
     result = start_run(preset, tmp_path / "run")
     assert result.reason.startswith("target = 0.1 reached")
@@ -216,7 +216,7 @@ def test_weights_and_bots_are_evaluated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("max_lag", "over_lag"), [(0, "wait"), (2, "wait"), (0, "drop"), (1, "drop")])
-def test_async_keeps_its_bound_of_lag(tmp_path: Path, max_lag: int, over_lag: str) -> None:
+def test_an_async_run_keeps_its_bound_of_lag(tmp_path: Path, max_lag: int, over_lag: str) -> None:
     recorder = Recorder()
     preset = small_preset(
         run__lag="async",

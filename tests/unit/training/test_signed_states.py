@@ -148,7 +148,7 @@ def test_a_copied_run_is_as_good_as_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
-def test_another_users_run_goes_on_with_new_matches(
+def test_another_users_run_resumes_with_new_matches(
     tmp_path: Path, lag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = interrupted_run(tmp_path / "run", run__lag=lag, policy__memory="gru", policy__memory_size=4)
@@ -163,9 +163,7 @@ def test_another_users_run_goes_on_with_new_matches(
     assert json.loads((newest(run) / "state.json").read_bytes())["state"]["anew"] == 1
 
 
-def test_matches_that_begin_anew_twice_are_others_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matches_that_restart_twice_differ_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = interrupted_run(tmp_path / "run", run__lag="sync")
     seeds = []
     for user in ("b", "c"):
@@ -178,7 +176,7 @@ def test_matches_that_begin_anew_twice_are_others_each_time(
     assert not says_anew(resumed(run))  # signed by "c", whose pool is found again
 
 
-def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_a_user_without_a_home_warns_and_continues(tmp_path: Path) -> None:
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     where = {"LUDUS_STATE_DIR": str(nowhere / "state")}
@@ -192,7 +190,7 @@ def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
     assert ANEW in again.stderr
 
 
-def test_rows_that_a_power_cut_took_are_said_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_rows_lost_in_a_power_cut_are_reported_and_the_run_continues(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     metrics = run / "metrics.jsonl"
     lines = metrics.read_bytes().splitlines(keepends=True)

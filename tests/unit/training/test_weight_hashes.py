@@ -199,7 +199,7 @@ def _agree(name: str, weights: Weights) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_training_gives_the_weights_it_gave(name: str, tmp_path: Path) -> None:
+def test_training_gives_the_pinned_weights(name: str, tmp_path: Path) -> None:
     _agree(name, train(PRESETS[name], tmp_path / "run"))
 
 

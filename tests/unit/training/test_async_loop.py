@@ -58,7 +58,7 @@ def test_waiting_keeps_the_bound_and_uses_all_of_it(max_lag: int) -> None:
 
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])
-def test_what_is_older_than_the_bound_is_dropped(max_lag: int) -> None:
+def test_slabs_older_than_the_bound_are_dropped(max_lag: int) -> None:
     """Five slabs of version 0: as many are learned from as the bound allows, the others are thrown away."""
     preset = small_preset(run__lag="async", run__max_lag=max_lag, run__over_lag="drop")
     with ahead(preset, slabs=5, until=5) as (rounds, filled):
@@ -73,7 +73,7 @@ def test_what_is_older_than_the_bound_is_dropped(max_lag: int) -> None:
 @pytest.mark.parametrize(
     ("over_lag", "slabs"), [("wait", {0: 1, 1: 2, 3: 4, 9: 4}), ("drop", {0: 3, 1: 4, 3: 6, 9: 6})]
 )
-def test_slabs_for_what_waits_and_what_is_filled(over_lag: str, slabs: dict[int, int]) -> None:
+def test_the_queue_and_the_sampler_have_enough_slabs(over_lag: str, slabs: dict[int, int]) -> None:
     for max_lag, count in slabs.items():
         config = RunConfig(lag="async", max_lag=max_lag, over_lag=over_lag)  # type: ignore[arg-type]
         assert slabs_needed(config) == count

@@ -143,7 +143,7 @@ def test_a_drawn_match_is_half_a_point_at_the_gate(monkeypatch: pytest.MonkeyPat
     assert (lost.score, lost.passed) == (5.0, False)
 
 
-def test_every_gate_and_every_part_of_one_plays_matches_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_gate_and_every_chunk_of_one_plays_matches_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     _, seeds = gated(monkeypatch, (0.0,), **{"algorithm.gate_matches": str(3 * CHUNK)})
     assert len(seeds) >= 4
     assert len(set(seeds)) == len(seeds)
@@ -166,7 +166,7 @@ def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) ->
 # ---- giving up -----------------------------------------------------------------------------------------
 
 
-def test_the_threshold_of_giving_up_moves_towards_what_winners_have_seen() -> None:
+def test_the_resignation_threshold_moves_towards_the_lowest_values_of_winners() -> None:
     """A step up while winners never saw less, a step down where they came back from below it."""
     safe = np.full(RESIGN_ENOUGH, 0.3, np.float32)
     assert moved_threshold(-1.0, safe, 0.05) == pytest.approx(-1.0 + RESIGN_STEP)
@@ -185,7 +185,7 @@ def test_the_threshold_of_giving_up_moves_towards_what_winners_have_seen() -> No
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_what_a_round_owes_and_does_not_learn_is_learned_later(tmp_path: Path) -> None:
+def test_minibatches_that_a_round_owes_are_made_later(tmp_path: Path) -> None:
     """``reuse`` is kept over a run, whatever part of a minibatch each round leaves over."""
     wanted = preset(
         **{
