@@ -14,7 +14,7 @@ from tools.records import Figure
 
 
 class _Row(msgspec.Struct):
-    """``initial_weights``: name of initial weights from another run, which have learned already."""
+    """``initial_weights``: weights of another run; such initial weights have learned already."""
 
     initial: bool = False
     initial_weights: str = ""

@@ -19,7 +19,7 @@ import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.training.sweep.comparison import CellBudget
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 from tools.raw_lines import INITIAL, UNIFORM, Line, figure_of, line_of, write_record
 from tools.records import RECORDS, Figure, Record, preset_hash
 
@@ -31,7 +31,7 @@ GREEDY_SETTING = "evaluation.greedy"
 class Results(msgspec.Struct, frozen=True):
     """What a record needs of ``results.json``."""
 
-    runs: tuple[RunRecord, ...]
+    runs: tuple[RunSummary, ...]
     budgets: tuple[CellBudget, ...]
     missing: tuple[str, ...]
 
@@ -47,7 +47,7 @@ class _Sweep(msgspec.Struct):
 
 
 def lines_of(
-    runs: Sequence[RunRecord],
+    runs: Sequence[RunSummary],
     cells: Collection[str],
     against: Collection[str],
     plays: Collection[str],
@@ -76,14 +76,14 @@ def own_opponent(cell: str) -> str:
     return cell.partition(",")[0]
 
 
-def _results(run: RunRecord, play: str) -> tuple[EvalResult, ...]:
+def _results(run: RunSummary, play: str) -> tuple[EvalResult, ...]:
     if run.settings.get(GREEDY_SETTING):  # then the final matches are greedy, too
         return run.final if play == "greedy" else ()
     return run.greedy if play == "greedy" else run.final
 
 
 def floor_lines(
-    runs: Sequence[RunRecord], lines: Sequence[Line], cells: Collection[str], own: bool = False
+    runs: Sequence[RunSummary], lines: Sequence[Line], cells: Collection[str], own: bool = False
 ) -> list[Line]:
     """The floors against the opponents of ``lines``; uniform play has no seed of training."""
     opponents = {line.against for line in lines}

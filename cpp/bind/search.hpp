@@ -63,7 +63,7 @@ inline void read_search(Settings& s, SearchOptions& o) {
   s.read("endgame_plies", o.endgame_plies);
   s.read("endgame_nodes", o.endgame_nodes);
   s.read("endgame_root_nodes", o.endgame_root_nodes);
-  s.read("reuse", o.reuse);
+  s.read("reuse_tree", o.reuse_tree);
   s.read("noise_share", o.noise_share);
   s.read("noise_alpha", o.noise_alpha);
   s.read("gumbel_moves", o.gumbel_moves);

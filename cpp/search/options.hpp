@@ -33,7 +33,7 @@ struct SearchOptions {
   float virtual_loss = 1.0F;
   // Leaves that one tree may have in a batch. More than 1 weakens a search of few visits.
   int leaves = 1;
-  bool reuse = true;  // the subtree below the move that was played is kept
+  bool reuse_tree = true;  // the subtree below the move that was played is kept
 
   // Noise at the root: prior = (1 - share) * prior + share * Dirichlet(alpha).
   float noise_share = 0.0F;

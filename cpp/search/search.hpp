@@ -123,7 +123,7 @@ class Search {
     to_decision(work_);
     const std::uint64_t hash = G::hash(rules_, work_);
     std::array<int, 2> moves{};
-    const int depth = options_.reuse ? moves_to(s, hash, moves) : -1;
+    const int depth = options_.reuse_tree ? moves_to(s, hash, moves) : -1;
     if (depth < 0) {
       s.tree.clear();
     } else {
@@ -204,7 +204,7 @@ class Search {
     const auto action = static_cast<std::int32_t>(move);
     G::act(rules_, s.state, who, std::span(&action, 1));  // throws GameError when illegal
     advance(s.state);
-    if (options_.reuse && options_.gumbel_moves == 0) {
+    if (options_.reuse_tree && options_.gumbel_moves == 0) {
       follow(s, move);
     } else {
       s.tree.clear();

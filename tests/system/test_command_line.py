@@ -70,14 +70,14 @@ def ludus(*words: str, cwd: Path, timeout_s: float = 250) -> subprocess.Complete
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a small preset in it."""
+    """Return a folder with a small preset in it."""
     (tmp_path / "small.toml").write_text(PRESET)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """A finished run ``runs/r``, and the command that made it."""
+    """Return a finished run ``runs/r``, and the command that made it."""
     folder = tmp_path_factory.mktemp("trained")
     (folder / "small.toml").write_text(PRESET)
     return folder, ludus("train", "small.toml", "--run-dir", "runs/r", "--json", cwd=folder)
@@ -234,7 +234,7 @@ def read_until(stream: IO[str], text: str) -> str:
 
 
 def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
-    """A run without end that saves all the time; returns when its first checkpoint is there."""
+    """Return a run without end that saves all the time; returns when its first checkpoint is there."""
     words = ["train", "small.toml", "--run-dir", run, *LONG]
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -292,7 +292,7 @@ def last_steps(run: Path) -> int:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one MiB."""
+    """Yield a file system of one MiB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -308,7 +308,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(path: Path) -> None:
-    """Writes until the disk is full."""
+    """Write until the disk is full."""
     with suppress(OSError), path.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))

@@ -56,7 +56,7 @@ def foragers(
 
 
 def ludus(*arguments: str) -> dict[str, object]:
-    """Runs one command with ``--json`` and gives its document."""
+    """Run one command with ``--json`` and return its document."""
     command = [sys.executable, "-m", "ludus.cli", *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"

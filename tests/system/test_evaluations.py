@@ -60,14 +60,14 @@ SAID = (
 
 @pytest.fixture
 def stairs(tmp_path: Path) -> Path:
-    """A folder with a game of one seat in it."""
+    """Return a folder with a game of one seat in it."""
     (tmp_path / "stairs.py").write_text(STAIRS)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run ``runs/r``."""
+    """Return a folder with a finished run ``runs/r``."""
     folder = tmp_path_factory.mktemp("evaluations")
     (folder / "small.toml").write_text(PRESET.replace("every_steps = 0", "every_steps = 500"))
     done = ludus("train", "small.toml", "--run-dir", "runs/r", "--json", cwd=folder)

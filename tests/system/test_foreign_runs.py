@@ -25,7 +25,7 @@ from ludus.training.sweep.config import read_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import next_command
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, launch
+from ludus.training.sweep.processes import ProcessCommand, launch
 from ludus.training.sweep.report import read_report, write_sweep_report
 
 PRESET = """\
@@ -64,7 +64,7 @@ MORE = ("--run.max-steps", "400", "--quiet")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that is over."""
+    """Return a run that is over."""
     folder = tmp_path_factory.mktemp("trained")
     (folder / "preset.toml").write_text(PRESET)
     start_run(load_preset(str(folder / "preset.toml")).preset, folder / "run")
@@ -73,7 +73,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of it in the current folder, beside code that leaves ``marker``; no code was named before."""
+    """Yield a copy of it in the current folder, beside code that leaves ``marker`` and that is new."""
     marker = tmp_path / "marker"
     shutil.copytree(trained, tmp_path / "run")
     for place in (tmp_path, tmp_path / "run"):
@@ -308,7 +308,7 @@ def test_a_replay_that_was_cut_ends_no_run(cut: int, run: Path, capsys: pytest.C
 
 @pytest.fixture
 def sweep(run: Path, tmp_path: Path) -> Path:
-    """A sweep of one run that is over."""
+    """Return a sweep of one run that is over."""
     (tmp_path / "preset.toml").write_text(PRESET)
     (tmp_path / "sweep.toml").write_text('preset = "preset.toml"\nseeds = [1]\n')
     config = read_sweep(str(tmp_path / "sweep.toml"))
@@ -351,7 +351,7 @@ def test_a_process_of_a_sweep_writes_through_no_link(place: str, tmp_path: Path)
     if place == "result":
         (tmp_path / "r").mkdir()
     paths.get(place, tmp_path / "r").symlink_to(victim)
-    command = Command("greedy", ("--version",), str(tmp_path / "r" / "a.json"))
+    command = ProcessCommand("greedy", ("--version",), str(tmp_path / "r" / "a.json"))
     if place == "result":
         process = launch(command, paths["lock"], paths["log"])
         assert process is not None

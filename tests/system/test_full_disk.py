@@ -70,7 +70,7 @@ print("ended:", result.reason)
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file system of one megabyte, or of the size that the test requests."""
+    """Yield a file system of one megabyte, or of the size that the test requests."""
     disk = tmp_path / "disk"
     disk.mkdir()
     size = getattr(request, "param", 1)
@@ -126,10 +126,10 @@ SELF_PLAY = """
 name = "tic_tac_toe"
 [algorithm]
 name = "alphazero"
-batch = 32
+batch_size = 32
 round_positions = 60
-reuse = 1.0
-window_games_min = 10
+sample_reuse = 1.0
+window_matches_min = 10
 statistics_batches = 2
 [algorithm.search]
 visits = 4
@@ -197,7 +197,12 @@ start_run(preset, run, sinks=[Moment()])
         (BOT, ""),
         (BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'), "snapshots/"),
         (SELF_PLAY, "self_play/"),
-        (SELF_PLAY.replace("reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nreuse"), "snapshots/"),
+        (
+            SELF_PLAY.replace(
+                "sample_reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nsample_reuse"
+            ),
+            "snapshots/",
+        ),
     ],
     ids=["a bot", "past opponents", "self-play", "a gate"],
 )

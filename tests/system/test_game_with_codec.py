@@ -115,7 +115,7 @@ def ludus(folder: Path, *arguments: str, path: str = "", code: int = 0) -> subpr
 
 
 def trained(folder: Path, game: str, path: str = "") -> str:
-    """The last weights of a run of a few updates."""
+    """Return the last weights of a run of a few updates."""
     (folder / "preset.toml").write_text(PRESET.format(game=game))
     done = ludus(folder, "train", "preset.toml", "--run-dir", "run", "--quiet", path=path)
     result = json.loads(done.stdout)
@@ -126,7 +126,7 @@ def trained(folder: Path, game: str, path: str = "") -> str:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder with the package ``parity_game``, whose game registers its codec."""
+    """Return a folder with the package ``parity_game``, whose game registers its codec."""
     folder = tmp_path / "here"
     write(folder, 'register_codec("digits", "parity_game.codec:Digits")')
     return folder

@@ -91,7 +91,7 @@ def mix64(z: int) -> int:
 
 
 def checksum(data: bytes) -> bytes:
-    """The last eight bytes of a replay (``cpp/base/hash.hpp``)."""
+    """Return the last eight bytes of a replay (``cpp/base/hash.hpp``)."""
     h = 0x6C756475735F6831
     for word in (len(data), *(int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8))):
         h = (mix64(h ^ (word + 0x9E3779B97F4A7C15) % 2**64) + 0x2545F4914F6CDD1D) % 2**64
@@ -99,7 +99,7 @@ def checksum(data: bytes) -> bytes:
 
 
 def replay_of(game: str) -> bytes:
-    """A replay of a Python game, whole and sealed, that bears the name ``game``."""
+    """Return a replay of a Python game, whole and sealed, that bears the name ``game``."""
     data = core.replay_encode(
         HostedReplay(
             game="NAME",
@@ -132,7 +132,7 @@ def replay_of(game: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of tic-tac-toe that is over."""
+    """Return a run of tic-tac-toe that is over."""
     folder = tmp_path_factory.mktemp("trained")
     preset = folder / "preset.toml"
     preset.write_text(PRESET.format(game='"tic_tac_toe"', params="{}"))
@@ -142,7 +142,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shared library that touches ``$MARKER`` when it is loaded."""
+    """Return a shared library that touches ``$MARKER`` when it is loaded."""
     folder = tmp_path_factory.mktemp("library")
     (folder / "evil.c").write_text(
         "#include <stdio.h>\n#include <stdlib.h>\n"
@@ -157,7 +157,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, with code of every kind that leaves ``marker``; nothing in it was named before."""
+    """Yield the current folder, with code of every kind that leaves ``marker`` and that is new."""
     marker = tmp_path / "marker"
     code = MARK.format(marker=str(marker))
     for name in ("evil_module", "evil_file"):
@@ -174,7 +174,7 @@ def folder(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def make_run(trained: Path, folder: Path, name: str) -> Path:
-    """The run with ``name`` in its configuration and in the headers of its weights."""
+    """Return the run with ``name`` in its configuration and in the headers of its weights."""
     run = folder / "run"
     shutil.copytree(trained, run)
     (run / "config.toml").write_text(
@@ -307,7 +307,7 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_module_of_the_current_folder_is_loaded(tmp_path: Path) -> None:
-    """Nor by the processes that play Python games: the folder may be another person's run."""
+    """The processes of Python games load none either: the folder may be another person's run."""
     pytest.importorskip("gymnasium")
     marker = tmp_path / "marker"
     code = MARK.format(marker=str(marker))

@@ -56,7 +56,7 @@ TOML_ACTS = json.dumps(ACTS)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, and a sweep of which one run was trained."""
+    """Return a run, and a sweep of which one run was trained."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "preset.toml").write_text(PRESET)
     start_run(load_preset(str(folder / "preset.toml")).preset, folder / "run")
@@ -72,7 +72,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str, expected: str = "") -> None:
-    """The command ends with exit code 2 and few printable lines, soon."""
+    """Require that the command ends with exit code 2 and few printable lines, soon."""
     capsys.readouterr()
     begun = time.monotonic()
     code = main(words)

@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def plain(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A command in an installation without extras."""
+    """Return a command in an installation without extras."""
     done = subprocess.run(
         [sys.executable, "-c", RUN, *words],
         cwd=cwd,

@@ -135,7 +135,7 @@ class Browser:
         dark: bool = False,
         ready: str = MATCH_SHOWN,
     ) -> None:
-        """A fresh page with ``path``, waiting until it shows the match or an error (``ready``)."""
+        """Open ``path`` in a fresh page; wait until it shows the match or an error (``ready``)."""
         if self._target:
             self._session = ""
             self.call("Target.closeTarget", targetId=self._target)

@@ -14,7 +14,7 @@ from tests.web.browser import Browser
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of a match of about 2,900 ticks."""
+    """Return a page of a match of about 2,900 ticks."""
     path = tmp_path_factory.mktemp("page") / "match.html"
     path.write_text(render(synthetic.recording()), encoding="utf-8")
     return path
@@ -28,8 +28,10 @@ def session_browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(session_browser: Browser) -> Iterator[Browser]:
-    """A browser; a test with it also fails on any console error and on any request but for the file
-    itself."""
+    """Yield a browser.
+
+    A test with it also fails on any console error, and on any request but for the file itself.
+    """
     yield session_browser
     assert session_browser.errors == []
     assert [url for url in session_browser.requests if not url.startswith(("file:///", "data:,"))] == []

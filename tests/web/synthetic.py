@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cache
 
-from ludus.web.recording import Decision, Recording
+from ludus.web.recording import Recording, SeatDecision
 
 SIDE = 20
 SIGHT = {"resource": 0, "worker": 3, "melee_attacker": 3, "range_attacker": 5, "barracks": 5, "base": 5}
@@ -256,7 +256,7 @@ def recording(
     views = documents(ticks, every)
     last = json.loads(views[-1])
     decisions = tuple(
-        Decision(tick=t, seat=s, text=ACTIONS[(t // 50 * 7 + s * 3) % len(ACTIONS)])
+        SeatDecision(tick=t, seat=s, text=ACTIONS[(t // 50 * 7 + s * 3) % len(ACTIONS)])
         for t in range(0, int(last["tick"]), 50)
         for s in (0, 1)
     )

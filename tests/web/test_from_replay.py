@@ -25,7 +25,7 @@ def replay() -> bytes:
 
 @pytest.fixture(scope="module")
 def endless() -> bytes:
-    """A match without a winner until the tick limit: both seats draw their orders at random."""
+    """Return a match without a winner until the tick limit: both seats draw their orders at random."""
     for match in range(40):
         data = replays.record("minirts", seed=9, match=match, bots=("uniform",))
         if replays.info(data).ticks > 30_000:

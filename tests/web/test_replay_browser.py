@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ludus.flow import shown
-from ludus.web.recording import Decision, Recording
+from ludus.web.recording import Recording, SeatDecision
 from ludus.web.replay_page import render
 from tests.web import synthetic
 from tests.web.browser import Browser
@@ -24,7 +24,7 @@ return points.map(p => c.getImageData(...ludus.pointOf(...p), 1, 1).data[1]); })
 
 
 def moment(tick: int) -> dict[str, Any]:
-    """The view document of the synthetic match at ``tick``."""
+    """Return the view document of the synthetic match at ``tick``."""
     view: dict[str, Any] = json.loads(synthetic.documents(4000, EVERY)[tick // EVERY])
     assert view["tick"] == tick
     return view
@@ -234,7 +234,7 @@ def test_the_page_inflates_data_without_the_browser(browser: Browser, page: Path
 
 def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
-    decisions = (Decision(tick=0, seat=0, text=HOSTILE),)
+    decisions = (SeatDecision(tick=0, seat=0, text=HOSTILE),)
     path.write_text(
         render(
             synthetic.recording(
@@ -274,7 +274,7 @@ def test_tic_tac_toe_is_a_board(browser: Browser, tmp_path: Path) -> None:
     for tick, cell in enumerate((4, 0, 2, 6, 3, 1, 5)):
         cells[cell] = tick % 2
         views.append(tic_tac_toe(cells, tick + 1))
-    decisions = tuple(Decision(tick=t, seat=t % 2, text="b2") for t in range(7))
+    decisions = tuple(SeatDecision(tick=t, seat=t % 2, text="b2") for t in range(7))
     recording = Recording(
         game="tic_tac_toe", title="Tic-tac-toe", renderer="noughts", seats=("perfect", "random"), views=views,
         outcome=(1.0, -1.0), decisions=decisions, ticks_per_s=1.0,

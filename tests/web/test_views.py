@@ -32,7 +32,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def declared(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: str, code: str = "") -> None:
-    """An installed distribution ``skirmish 2.0`` that declares views."""
+    """Write an installed distribution ``skirmish 2.0`` that declares views."""
     about = folder / "skirmish-2.0.dist-info"
     about.mkdir()
     (folder / "skirmish_views.py").write_text(code)

@@ -26,7 +26,7 @@ constexpr SelfPlayOptions kPlay{.slots = 4,
                                 .resign_below = -0.35F,
                                 .never_resign_share = 0.4F,
                                 .resign_plies = 3};
-constexpr SearchOptions kSearch{.visits = 40, .fpu_reduction = 0.1F, .reuse = false};
+constexpr SearchOptions kSearch{.visits = 40, .fpu_reduction = 0.1F, .reuse_tree = false};
 constexpr std::uint64_t kMatchStream = 0x73656c66;
 
 struct Tally {

@@ -12,26 +12,26 @@ from ludus.policies.network import PolicyNetwork
 
 
 def a2c_returns(config: A2cConfig, transitions: Transitions, value: Floats, ratio: Floats | None) -> Returns:
-    """Return n-step returns; with ``n = 0`` they reach the end of the match or the value at the slab's end.
+    """Return n-step returns; with ``n_steps = 0`` they reach the end of the match or of the slab.
 
     Args:
-        config: ``n`` and ``discount``.
+        config: ``n_steps`` and ``discount``.
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
         ratio: Not read: importance weights stand in the loss.
     """
-    if 0 < config.n < len(transitions.reward):
-        return n_step(transitions, value, discount=config.discount, n=config.n)
+    if 0 < config.n_steps < len(transitions.reward):
+        return n_step(transitions, value, discount=config.discount, n_steps=config.n_steps)
     return gae(transitions, value, discount=config.discount, gae_lambda=1.0)
 
 
 def a2c_loss(config: A2cConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
-    """Return -min(pi/mu, ``ratio_clip``) A log pi with a value and an entropy term.
+    """Return -min(pi/mu, ``clip_ratio``) A log pi with a value and an entropy term.
 
     Tian et al. 2017, section 4.2.1. For arguments and result see
     :func:`~ludus.algorithms.actor_critic.objective.weighted_loss`.
     """
-    return weighted_loss(config, decisions, entropy_coefficient, config.ratio_clip)
+    return weighted_loss(config, decisions, entropy_coefficient, config.clip_ratio)
 
 
 OBJECTIVE = Objective(a2c_returns, a2c_loss, corrects_lag=lambda config: False)

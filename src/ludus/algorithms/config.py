@@ -128,8 +128,8 @@ class AppoConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag
 class A2cConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag="a2c"):
     """Settings of A2C (Mnih et al. 2016, section 4; Tian et al. 2017, section 4.2.1)."""
 
-    n: Natural = 0  # decisions of a return before its value, 0 = to the end of the slab
-    ratio_clip: Positive = 10.0  # largest weight of a decision, pi / mu
+    n_steps: Natural = 0  # decisions of a return before its value, 0 = to the end of the slab
+    clip_ratio: Positive = 10.0  # largest weight of a decision, pi / mu
 
 
 class ImpalaConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag="impala"):
@@ -150,7 +150,7 @@ class PolicyGradientConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields
     """
 
     baseline: Literal["value", "mean", "none"] = "value"
-    ratio_clip: Positive = 10.0  # largest weight of a decision, pi / mu
+    clip_ratio: Positive = 10.0  # largest weight of a decision, pi / mu
     normalise_advantages: bool = False  # standardised advantages would have the mean as a baseline
 
 
@@ -186,15 +186,15 @@ class TrpoConfig(AdvantageConfig, frozen=True, forbid_unknown_fields=True, tag="
 class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="dqn"):
     """Settings of DQN (Mnih et al. 2015); double, n-step, prioritised (Hessel et al. 2018).
 
-    A *slab* is one rollout, a *gradient step* one minibatch. A ring of one slab without a target
-    network is Q-learning as in ELF.
+    A *slab* is one rollout, a *gradient step* one minibatch. A replay buffer of one slab without
+    a target network is Q-learning as in ELF.
     """
 
     normalise_returns: bool = False
-    ring: Count = 64  # slabs that are kept
-    buffer_mib: Positive = 1024.0  # a ring that needs more memory is refused
-    learning_starts: Natural = 2000  # decisions in the ring before the first gradient step
-    batch: Batch = 256  # decisions of a gradient step
+    buffer_slabs: Count = 64  # slabs in the replay buffer
+    buffer_mib: Positive = 1024.0  # a replay buffer that needs more memory is refused
+    learning_starts: Natural = 2000  # decisions in the replay buffer before the first gradient step
+    batch_size: Batch = 256  # decisions of a gradient step
     updates: Count = 8  # gradient steps a slab
     n_steps: Count = 3  # rewards of a target, before it bootstraps
     double: bool = True  # the learner's network chooses the decision that the target network values
@@ -233,14 +233,14 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
     ``search`` and ``self_play``: how its matches are played.
 
     A round collects ``round_positions`` new positions and then learns until every new position has been read
-    ``reuse`` times on average. Positions come from the newest ``window_share`` of all matches, but from at
-    least ``window_games_min`` and at most ``window_games`` of them; nothing is learned before
-    ``window_games_min`` are there.
+    ``sample_reuse`` times on average. Positions come from the newest ``window_share`` of all matches, but
+    from at least ``window_matches_min`` and at most ``window_matches`` of them; nothing is learned before
+    ``window_matches_min`` are there.
 
     ``value_mix``: share of the search's own value in the value target, the rest is the match's outcome.
-    ``schedule``: ``steps`` multiplies the rate by ``rate_factor`` at each of ``rate_steps`` minibatches (the
-    papers), ``cosine`` and ``linear`` fall to ``rate_factor`` of it over the budget. ``ema``: self-play
-    plays with this running average of the weights (0 = with the weights themselves).
+    ``learning_rate_schedule``: ``steps`` multiplies the rate by ``rate_factor`` at each of ``rate_steps``
+    minibatches (the papers), ``cosine`` and ``linear`` fall to ``rate_factor`` of it over the budget.
+    ``ema``: self-play plays with this running average of the weights (0 = with the weights themselves).
 
     ``ownership_coefficient`` and ``score_coefficient`` weigh what ``policy.ownership`` and ``policy.score``
     learn, as in KataGo's trainer: the mean cross entropy of a cell, and Huber's loss in points.
@@ -252,13 +252,13 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
 
     optimizer: Literal["sgd", "adamw"] = "sgd"
     learning_rate: Positive = 0.02
-    schedule: Literal["constant", "steps", "cosine", "linear"] = "cosine"
+    learning_rate_schedule: Literal["constant", "steps", "cosine", "linear"] = "cosine"
     rate_steps: tuple[Count, ...] = ()
     rate_factor: Share = 0.1
     warmup: Natural = 0  # minibatches over which the rate rises from 0
     momentum: Share = 0.9
     weight_decay: NonNegative = 1e-4
-    batch: Batch = 256
+    batch_size: Batch = 256  # positions
     value_coefficient: NonNegative = 1.0
     value_mix: Share = 0.0
     ownership_coefficient: NonNegative = 1.5
@@ -266,9 +266,9 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
     max_grad_norm: NonNegative = 0.0
     ema: Share = 0.0
     round_positions: Count = 8192
-    reuse: Positive = 4.0
-    window_games: Count = 500_000
-    window_games_min: Count = 1000
+    sample_reuse: Positive = 4.0
+    window_matches: Count = 500_000
+    window_matches_min: Count = 1000
     window_share: Share = 0.5
     even_outcomes: bool = False  # wins of either seat are read equally often, from 45% to 55% (ELF OpenGo)
     symmetries: bool = True  # positions are turned and mirrored as the game allows

@@ -43,15 +43,15 @@ def policy_gradient_returns(
 def policy_gradient_loss(
     config: PolicyGradientConfig, decisions: Decisions, entropy_coefficient: float
 ) -> Loss:
-    """Return -min(pi/mu, ``ratio_clip``) A log pi, an entropy term, a value term for the baseline ``value``.
+    """Return -min(pi/mu, ``clip_ratio``) A log pi, an entropy term, a value term for the baseline ``value``.
 
     Williams 1992, equation 11. For arguments and result see
     :func:`~ludus.algorithms.actor_critic.objective.weighted_loss`.
     """
     if config.baseline == "value":
-        return weighted_loss(config, decisions, entropy_coefficient, config.ratio_clip)
+        return weighted_loss(config, decisions, entropy_coefficient, config.clip_ratio)
     without = msgspec.structs.replace(config, value_coefficient=0.0)
-    loss = weighted_loss(without, decisions, entropy_coefficient, config.ratio_clip)
+    loss = weighted_loss(without, decisions, entropy_coefficient, config.clip_ratio)
     return Loss(loss.total, {n: x for n, x in loss.numbers.items() if n != "loss/value"})
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from typing import Any, Literal, cast
 
 from ludus.algorithms.config import (
@@ -120,12 +121,33 @@ def checked(value: object) -> Method:
     tag = config.__struct_config__.tag
     if not isinstance(tag, str):
         raise ValueError(f'has tag = {tag}, expected class {config.__name__}(..., tag="my_method")')
-    if not (isinstance(value.learner, str) or callable(value.learner)):
-        raise ValueError(f"has learner = {_words(value.learner)}, expected a function or module:attribute")
+    for key in ("learner", "trainer", "checks"):
+        reference: object = getattr(value, key)
+        if not (isinstance(reference, str) or callable(reference)):
+            raise ValueError(f"has {key} = {_words(reference)}, expected a function or module:attribute")
+    for key in ("networks", "outputs", "critics", "topologies"):
+        names: object = getattr(value, key)
+        if not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+            raise ValueError(f"has {key} = {names!r}, expected a tuple of strings")
+    if value.learns_from_slabs and callable(value.learner):
+        _check_arguments(value.learner)
     missing = [key for key in ("teacher", "seats", "greedy") if key not in config.__struct_fields__]
     if value.teaches == "player" and missing:
         raise ValueError(f'has teaches = "player", expected settings with the key {missing[0]}')
     return value
+
+
+def _check_arguments(learner: Callable[..., object]) -> None:
+    """Raise ``ValueError`` for a factory that cannot be called as ``learner(config, network, context)``."""
+    try:
+        signature(learner).bind("config", "network", "context")
+    except TypeError as error:
+        name = getattr(learner, "__name__", "learner")
+        raise ValueError(
+            f"has a learner {name}: {error}; expected {name}(config, network, context)"
+        ) from error
+    except ValueError:  # a callable without a signature
+        return
 
 
 def _words(value: object) -> str:

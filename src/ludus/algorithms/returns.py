@@ -146,13 +146,13 @@ def gae(moves: Transitions, value: Floats, *, discount: float, gae_lambda: float
     return vtrace(moves, value, discount=discount, gae_lambda=gae_lambda)
 
 
-def n_step(moves: Transitions, value: Floats, *, discount: float, n: int) -> Returns:
+def n_step(moves: Transitions, value: Floats, *, discount: float, n_steps: int) -> Returns:
     """n-step returns: n rewards of own decisions, then the value of the moment after them.
 
-    Shorter where the match or the slab ends. ``n >= 1``.
+    Shorter where the match or the slab ends. ``n_steps >= 1``.
     """
-    if n < 1:
-        raise ValueError(f"n-step returns need n >= 1, got {n}")
+    if n_steps < 1:
+        raise ValueError(f"n-step returns need n_steps >= 1, got {n_steps}")
     steps, rows = moves.reward.shape
     gamma = np.float32(discount)
     columns = np.broadcast_to(np.arange(rows), (steps, rows))
@@ -161,7 +161,7 @@ def n_step(moves: Transitions, value: Floats, *, discount: float, n: int) -> Ret
     # A decision whose successor is unknown stands for itself by its value.
     target = np.where(moves.valid, moves.reward + gamma * moves.bootstrap, value[:steps])
     one = target
-    for _ in range(n - 1):
+    for _ in range(n_steps - 1):
         further = moves.reward + gamma * target[successor, columns]
         target = np.where(moves.valid, np.where(inside, further, one), value[:steps])
     target = np.where(moves.valid, target, np.float32(0.0)).astype(np.float32)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ludus.cli import errors, streams
-from ludus.cli.leaving import leaves
+from ludus.cli.process_exit import exits_process
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
 OWN_GAME = "a game of your own is given by its path"  # the library's message; a command has an option for it
@@ -35,7 +35,7 @@ _KNOWN = (
 )
 
 
-@leaves
+@exits_process
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)

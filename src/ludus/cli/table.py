@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),
         "rate": Entry("rate:Rate", "rate players in a round robin: Elo and Nash averaging"),
         "gtp": Entry("gtp:Gtp", "run a Go engine for GTP programs and graphical boards"),
-        "replay info": Entry("replay:ReplayShow", "show what a replay holds"),
+        "replay info": Entry("replay:ReplayShow", "show the contents of a replay"),
         "replay verify": Entry("replay:ReplayVerify", "re-simulate replays and compare every hash"),
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
         "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),
@@ -49,7 +49,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "league players": Entry("league:LeaguePlayers", "list all players: members, frozen ones, bots"),
         "league payoff": Entry("league:LeaguePayoff", "show how often each player beats each other"),
         "league ratings": Entry("league:LeagueRatings", "rate the players: Elo, TrueSkill, Nash averaging"),
-        "league lineage": Entry("league:LeagueLineage", "show what each frozen player came from"),
+        "league lineage": Entry("league:LeagueLineage", "show the parent of each frozen player"),
     },
     "games": {
         "games list": Entry("games:GamesList", "list the playable games"),
@@ -62,7 +62,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "bench train": Entry("bench:BenchTrain", "measure training speed, and compare it with its limits"),
         "search bench": Entry("search:Bench", "measure search speed, alone and with a network"),
         "signature": Entry("signature:Signature", "print a hash of the behaviour of all games"),
-        "doctor": Entry("doctor:Doctor", "print what a bug report needs"),
+        "doctor": Entry("doctor:Doctor", "print the facts for a bug report"),
         "completion": Entry("completion:Completion", "print a completion script for the shell"),
     },
 }

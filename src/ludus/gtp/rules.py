@@ -21,7 +21,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
     "chinese-kgs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
     "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
 }
-#: Ko and suicide of other rule sets, which only records are replayed by: their counting is not played here.
+#: Ko and suicide of other rule sets, which only records are replayed by: their counting is not supported.
 REPLAYED: Mapping[str, Mapping[str, str]] = {
     "japanese": {"ko": "simple", "suicide": "forbidden"},
     "korean": {"ko": "simple", "suicide": "forbidden"},
@@ -76,7 +76,7 @@ def from_text(text: str, params: Mapping[str, str]) -> dict[str, str]:
         return dict(NAMED[word])
     if not word.startswith("{"):
         known = f"expected {', '.join(NAMED)} or JSON"
-        raise GtpError(f"rules {word[:40]}: {'not played here; ' if word in OTHERS else ''}{known}")
+        raise GtpError(f"rules {word[:40]}: {'not supported; ' if word in OTHERS else ''}{known}")
     if len(text) > MAX_TEXT:
         raise GtpError(f"rules: more than {MAX_TEXT} characters")
     try:
@@ -96,7 +96,7 @@ def _from_keys(given: Mapping[str, object], now: Mapping[str, object]) -> dict[s
     for key, value in FIXED.items():
         if rules[key] != value:
             found, played = json.dumps(rules[key])[:40], json.dumps(value)
-            raise GtpError(f"rules: {key} {found}: only {played} is played here")
+            raise GtpError(f"rules: {key} {found}: only {played} is supported")
     ko, suicide, bonus = rules["ko"], rules["suicide"], rules["whiteHandicapBonus"]
     if not isinstance(ko, str) or ko not in KO:
         raise GtpError(f"rules: ko {json.dumps(ko)[:40]}: expected one of {', '.join(KO)}")

@@ -167,7 +167,7 @@ class Session:
             self._start()
         except ParamError as error:
             self.clear()
-            raise GtpError(f"these stones cannot stand: {error}") from None
+            raise GtpError(f"invalid stones: {error}") from None
 
     def _set_up(self, change: Setup) -> None:
         """Change the board in the middle of a match: the match restarts from the stones on the board."""
@@ -182,7 +182,7 @@ class Session:
             try:
                 self.match = Match("go", self._with_stones(black, white, first), seed=self.seed)
             except ParamError as error:
-                raise GtpError(f"after move {len(self.moves)}: these stones cannot stand: {error}") from None
+                raise GtpError(f"after move {len(self.moves)}: invalid stones: {error}") from None
         else:
             self.match = self.turn_of(seat)
         self.setups[len(self.moves)] = change

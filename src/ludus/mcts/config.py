@@ -25,7 +25,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             zero, or a loss.
         virtual_loss: Visits lost that a pending leaf adds along its path, where ``leaves`` > 1.
         leaves: Leaves of one tree in a batch; for single matches.
-        reuse: Keep the subtree of the played move.
+        reuse_tree: Keep the subtree of the played move.
         noise_share: Share of Dirichlet noise in the root's prior; only in self-play.
         noise_alpha: Parameter of the Dirichlet noise; 0 = 10.83 / number of legal moves.
         gumbel_moves: Moves that sequential halving considers at the root (Danihelka et al. 2022); 0 = PUCT.
@@ -50,7 +50,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fpu_reduction: NonNegative = 0.0
     virtual_loss: NonNegative = 1.0
     leaves: Visits = 1
-    reuse: bool = True
+    reuse_tree: bool = True
     noise_share: Share = 0.25
     noise_alpha: NonNegative = 0.0
     gumbel_moves: Natural = 0

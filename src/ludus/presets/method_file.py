@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import msgspec.inspect as mi
+
 from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import Method
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.shown import shown
 from ludus.games.names import is_typed, typed
+from ludus.presets import schema
 from ludus.presets.errors import ConfigError
+from ludus.presets.overrides import setting_paths
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 
@@ -169,6 +173,17 @@ def _method_of(module: ModuleType, where: str) -> Method:
             f"{where}: has no {ATTRIBUTE}; expected a last line {ATTRIBUTE} = Method(MyConfig, make_learner)"
         )
     try:
-        return registry.checked(found)
+        method = registry.checked(found)
     except ValueError as error:
         raise ConfigError(f"{where}: {ATTRIBUTE} {error}") from error
+    try:
+        paths = setting_paths(mi.type_info(method.config))
+    except (NameError, TypeError) as error:
+        raise ConfigError(f"{where}: types of {method.config.__name__}: {error}") from error
+    for path, kind in paths.items():
+        if schema.expected(kind) == schema.expected(mi.AnyType()):
+            raise ConfigError(
+                f"{where}: {method.config.__name__}.{path}: a preset holds no value of this type; expected "
+                "bool, int, float, str, a Literal of strings, or a tuple of one of these"
+            )
+    return method

@@ -52,7 +52,7 @@ SYNONYMS = {
     "algorithm": "algorithm.name",
     "method": "algorithm.name",
     "opponent": "opponents.0.name",
-    "buffer_size": "ring",
+    "buffer_size": "buffer_slabs",
     "num_simulations": "visits",
     "simulations": "visits",
     "hidden_size": "hidden",

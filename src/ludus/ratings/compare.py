@@ -153,7 +153,7 @@ def _matrix(scores: npt.ArrayLike) -> Scores:
 
 
 def _chunks(draws: int) -> list[int]:
-    return [min(CHUNK, draws - begin) for begin in range(0, draws, CHUNK)]
+    return [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
 
 
 def _drawn(scores: Scores, draws: int, rng: np.random.Generator) -> Scores:

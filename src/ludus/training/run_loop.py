@@ -109,7 +109,7 @@ class RunLoop:
 
     def _is_over(self) -> bool:
         run, report = self.context.preset.run, self.context.report
-        self.reason = reason_to_stop(run, self.steps.state.budget) or report.wants_to_stop
+        self.reason = reason_to_stop(run, self.steps.state.budget) or report.stop_reason
         return bool(self.reason) and not self.steps.owes()
 
     def _report_used_up_budget(self) -> None:

@@ -6,7 +6,7 @@ from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayDecision, ReplayInfo
 from ludus.games.views import view_of
-from ludus.web.recording import Decision, Recording
+from ludus.web.recording import Recording, SeatDecision
 from ludus.web.renderers import renderer_of
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
@@ -23,7 +23,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
     """
     info = replays.info(replay)
     replays.load_game(info, game)
-    find(info.game)  # a game that is not there is said before anything else
+    find(info.game)  # a missing game is reported first
     declared = spec(info.game, info.params)
     every = every_ticks or max(1, -(-info.ticks // FRAMES))
     views, view = replays.frames(replay, every), view_of(info.game)
@@ -55,9 +55,9 @@ def _sides(players: tuple[str, ...], game: GameSpec) -> str:
     return " against ".join(name if n == 1 else f"{n} times {name}" for name, n in counts.items())
 
 
-def _named(decision: ReplayDecision, game: GameSpec) -> Decision:
+def _named(decision: ReplayDecision, game: GameSpec) -> SeatDecision:
     if decision.bot >= 0:
-        return Decision(decision.tick, decision.seat, game.bots[decision.bot].name)
+        return SeatDecision(decision.tick, decision.seat, game.bots[decision.bot].name)
     names = []
     for head, choice in zip(game.heads, decision.action, strict=False):
         if head.labels == ("no", "yes"):  # one of several that may be given at once
@@ -65,7 +65,7 @@ def _named(decision: ReplayDecision, game: GameSpec) -> Decision:
             continue
         label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
         names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
-    return Decision(decision.tick, decision.seat, ", ".join(names) or "nothing")
+    return SeatDecision(decision.tick, decision.seat, ", ".join(names) or "nothing")
 
 
 def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:

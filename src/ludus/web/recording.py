@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Decision(msgspec.Struct, frozen=True):
+class SeatDecision(msgspec.Struct, frozen=True):
     """Choice of one seat before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
 
     tick: int
@@ -40,6 +40,6 @@ class Recording(msgspec.Struct, frozen=True):
     views: Iterable[bytes | str]
     outcome: tuple[float, ...] = ()
     truncated: bool = False
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[SeatDecision, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     ticks_per_s: float = 50.0

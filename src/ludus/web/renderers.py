@@ -75,7 +75,7 @@ class DocumentPacking:
 
 
 class _Shape(msgspec.Struct):
-    """The fields by which a drawing knows its documents."""
+    """Fields by which a renderer recognises its documents."""
 
     map: object = None
     units: object = None

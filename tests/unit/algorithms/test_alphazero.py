@@ -11,11 +11,12 @@ import torch
 
 from ludus.algorithms.alphazero import learner as learner_module
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
+from ludus.algorithms.loss import Loss
 from ludus.flow.positions import PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
@@ -75,15 +76,15 @@ def test_the_loss_is_the_papers() -> None:
         torch.tensor(z, dtype=torch.float32),
         0.5,
     )
-    assert float(loss.policy) == pytest.approx(expected_policy, rel=1e-5)
-    assert float(loss.value) == pytest.approx(expected_value, rel=1e-5)
+    assert float(loss.numbers["loss/policy"]) == pytest.approx(expected_policy, rel=1e-5)
+    assert float(loss.numbers["loss/value"]) == pytest.approx(expected_value, rel=1e-5)
     assert float(loss.total) == pytest.approx(expected_policy + 0.5 * expected_value, rel=1e-5)
-    assert float(loss.entropy) <= float(loss.policy)
+    assert float(loss.numbers["target/entropy"]) <= float(loss.numbers["loss/policy"])
 
 
 def test_the_window_draws_what_was_recorded() -> None:
     """Every drawn position is one of a full search, with its own policy and the match's outcome."""
-    config = AlphaZeroConfig(window_games_min=10, window_games=1000, window_share=1.0)
+    config = AlphaZeroConfig(window_matches_min=10, window_matches=1000, window_share=1.0)
     window = ReplayBuffer(config, 9)
     parts = [played(30), played(30, first=1 << 40)]
     for number, games in enumerate(parts):
@@ -115,7 +116,7 @@ def test_the_window_draws_what_was_recorded() -> None:
 
 
 def test_the_window_is_first_in_first_out_and_bounded() -> None:
-    config = AlphaZeroConfig(window_games_min=20, window_games=45, window_share=0.5)
+    config = AlphaZeroConfig(window_matches_min=20, window_matches=45, window_share=0.5)
     window = ReplayBuffer(config, 9)
     gone: list[int] = []
     for number in range(8):
@@ -123,12 +124,12 @@ def test_the_window_is_first_in_first_out_and_bounded() -> None:
         assert window.ready
     assert gone == list(range(len(gone)))
     assert len(gone) >= 4
-    assert window.games <= 45 + 2 * 35
+    assert window.matches <= 45 + 2 * 35
 
 
 def test_even_outcomes_evens_wins_out() -> None:
     games = played(60)
-    config = AlphaZeroConfig(even_outcomes=True, window_games_min=1, window_share=1.0)
+    config = AlphaZeroConfig(even_outcomes=True, window_matches_min=1, window_share=1.0)
     window = ReplayBuffer(config, 9)
     one_sided = games.columns() | {"outcome": np.where(np.arange(len(games)) % 10 == 0, -1.0, 1.0)}
     one_sided["outcome"] = one_sided["outcome"].astype(np.float32)
@@ -140,7 +141,7 @@ def test_even_outcomes_evens_wins_out() -> None:
 
 
 def positions(count: int) -> Positions:
-    window = ReplayBuffer(AlphaZeroConfig(window_games_min=1, window_share=1.0), 9)
+    window = ReplayBuffer(AlphaZeroConfig(window_matches_min=1, window_share=1.0), 9)
     window.add(0, played(60))
     return window.draw(count, np.random.default_rng(3), lead)
 
@@ -150,8 +151,8 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
     config = AlphaZeroConfig(
         optimizer="sgd" if optimizer == "sgd" else "adamw",
         learning_rate=0.05 if optimizer == "sgd" else 0.005,
-        batch=64,
-        schedule="constant",
+        batch_size=64,
+        learning_rate_schedule="constant",
         symmetries=False,
         ema=0.5,
     )
@@ -161,8 +162,8 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
     first = learner.learn(data, 0.0)
     for _ in range(60):
         last = learner.learn(data, 0.0)
-    assert last.policy_excess < 0.6 * first.policy_excess
-    assert last.value_loss < 0.7 * first.value_loss
+    assert last.numbers["loss/policy_excess"] < 0.6 * first.numbers["loss/policy_excess"]
+    assert last.numbers["loss/value"] < 0.7 * first.numbers["loss/value"]
 
     other = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1, workers=2))
     learner.publish(data)
@@ -184,7 +185,7 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
 def test_published_statistics_are_those_of_the_data_and_of_no_version_before() -> None:
     """Acting on the very batch that was measured gives what training on it computes (paper, appendix C)."""
     spec = game_spec(GAME)
-    config = AlphaZeroConfig(batch=64, statistics_batches=1, symmetries=False)
+    config = AlphaZeroConfig(batch_size=64, statistics_batches=1, symmetries=False)
     learner = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1))
     data = positions(64)
     for version in range(1, 4):
@@ -207,7 +208,7 @@ def test_a_minibatch_is_cut_for_as_many_threads_as_are_given() -> None:
     batch = positions(16)
     weights = []
     for threads in (1, 2, 2):
-        config = AlphaZeroConfig(batch=16, learning_rate=0.1, symmetries=False)
+        config = AlphaZeroConfig(batch_size=16, learning_rate=0.1, symmetries=False)
         learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), LearnerContext(1, workers=threads))
         assert learner.threads == threads
         learner.learn(batch, 0.0)
@@ -236,7 +237,9 @@ def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
 
 def test_weights_that_play_are_the_running_average() -> None:
     """Of the learner's vectors after each minibatch, its memory growing with their number."""
-    config = AlphaZeroConfig(batch=32, schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75)
+    config = AlphaZeroConfig(
+        batch_size=32, learning_rate_schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75
+    )
     learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), LearnerContext(1))
     data = positions(32)
     expected = learner.parameters.vector.double().numpy().copy()
@@ -257,7 +260,9 @@ def test_weights_that_play_are_the_running_average() -> None:
 @pytest.mark.parametrize("turn", range(8))
 def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions with one own stone, whose cell is the target and the only legal move: it stays there."""
-    learner = AlphaZeroLearner(AlphaZeroConfig(batch=18), tower(SMALL, game_spec(GAME)), LearnerContext(1))
+    learner = AlphaZeroLearner(
+        AlphaZeroConfig(batch_size=18), tower(SMALL, game_spec(GAME)), LearnerContext(1)
+    )
     cells = np.arange(18) % 9
     board = np.zeros((18, 3), np.uint8)
     one = np.eye(9, dtype=np.float32)[cells]

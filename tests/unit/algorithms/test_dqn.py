@@ -1,4 +1,4 @@
-"""DQN: targets and losses against float64 loops, the ring, draws by priority, threads, resume."""
+"""DQN: targets and losses against float64 loops, the replay buffer, draws by priority, threads, resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from ludus.algorithms.config import DqnConfig
 from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at
 from ludus.algorithms.dqn.loss import dqn_loss
-from ludus.algorithms.dqn.ring import ENDED, Followed, followed, slab_transitions
+from ludus.algorithms.dqn.replay_buffer import ENDED, NStepReturns, n_step_returns, slab_transitions
 from ludus.algorithms.dqn.sampling import FLOOR, draw_by_priority, draw_evenly, priority_of
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.flow import Slab
@@ -26,7 +26,13 @@ from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("units", "u8", (4, 5), scale=0.01), tensor("numbers", "f32", (6,))), (4, 1, 3))
 POLICY = EncoderConfig(dense=(16,), hidden=(24,), output="q", duelling=True)
-PLAIN: dict[str, object] = {"ring": 3, "batch": 48, "micro_batch": 20, "updates": 3, "learning_starts": 1}
+PLAIN: dict[str, object] = {
+    "buffer_slabs": 3,
+    "batch_size": 48,
+    "micro_batch": 20,
+    "updates": 3,
+    "learning_starts": 1,
+}
 
 
 def learner_of(workers: int = 1, policy: EncoderConfig = POLICY, **changes: object) -> DqnLearner:
@@ -91,9 +97,9 @@ def loop_returns(slab: Slab, t: int, row: int, gamma: float, n: int) -> tuple[fl
     return last
 
 
-def after(slab: Slab, gamma: float, n: int) -> Followed:
+def after(slab: Slab, gamma: float, n: int) -> NStepReturns:
     moves, successor = slab_transitions(slab, slab.reward.copy(), mine(slab))
-    return followed(moves, successor, discount=gamma, n=n)
+    return n_step_returns(moves, successor, discount=gamma, n_steps=n)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 50])
@@ -146,9 +152,9 @@ def test_targets_are_those_of_plain_loops(double: bool, target: str) -> None:
         learner.update(slab)
     online, other = learner.network, learner.others.get("target", learner.network)
     assert target == "none" or not torch.equal(online.value_head.weight, other.value_head.weight)
-    decisions = learner.ring.decisions()
+    decisions = learner.replay_buffer.decisions()
     newest = decisions[decisions // (10 * 12) == 2]
-    batch = learner.ring.batch(newest)
+    batch = learner.replay_buffer.batch(newest)
     found = np.zeros(len(newest), np.float32)
     learner._targets(batch, np.arange(len(newest)), found, 0)
     differs = 0
@@ -191,14 +197,14 @@ def test_the_ring_gives_back_what_it_was_given() -> None:
     slabs = [played(learner, seed) for seed in range(5)]
     for slab in slabs:
         learner.update(slab)
-    ring = learner.ring
-    assert ring.filled == 3
+    buffer = learner.replay_buffer
+    assert buffer.filled == 3
     held = [slabs[3], slabs[4], slabs[2]]  # the newest took the places of the oldest
-    decisions = ring.decisions()
+    decisions = buffer.decisions()
     assert len(decisions) == sum(int(after(s, 0.8, 2).valid.sum()) for s in held)
-    batch = ring.batch(decisions)
-    seen, then = ring.observations(batch.observations), ring.observations(batch.successors)
-    masks = ring.masks(batch.successors)
+    batch = buffer.batch(decisions)
+    seen, then = buffer.observations(batch.observations), buffer.observations(batch.successors)
+    masks = buffer.masks(batch.successors)
     for i, number in enumerate(decisions):
         k, within = divmod(int(number), 120)
         t, row = divmod(within, 12)
@@ -221,10 +227,8 @@ def test_slabs_of_another_size_and_too_many_of_them_are_refused() -> None:
     learner.update(played(learner, 1))
     with pytest.raises(ValueError, match="slabs of 10 steps of 12 rows, found 5 steps of 12 rows"):
         learner.update(played(learner, 1, steps=5))
-    small = learner_of(ring=1000, buffer_mib=1.0)
-    message = (
-        r"ring = 1000: 1000 slabs of 10 steps and 12 rows need 9\.\d MiB; .* holds 102 slabs, up to 12,240 tr"
-    )
+    small = learner_of(buffer_slabs=1000, buffer_mib=1.0)
+    message = r"buffer_slabs = 1000: 1000 slabs of 10 steps and 12 rows need 9\.\d MiB; .* holds 102 slabs"
     with pytest.raises(ValueError, match=message):
         small.update(played(small, 1))
 
@@ -252,20 +256,20 @@ def test_even_draws_are_even() -> None:
 
 def test_errors_become_priorities() -> None:
     policy = msgspec.structs.replace(POLICY, normalise_observations=False)
-    learner = learner_of(policy=policy, priority_alpha=0.5, updates=1, batch=40, learning_rate=1e-12)
+    learner = learner_of(policy=policy, priority_alpha=0.5, updates=1, batch_size=40, learning_rate=1e-12)
     slab = played(learner, 1)
     learner.update(slab)
-    priorities = learner.ring.priorities().copy()
+    priorities = learner.replay_buffer.priorities().copy()
     changed = np.flatnonzero((priorities != 1.0) & (priorities > 0.0))
     assert 10 < len(changed) <= 40
     target = np.zeros(len(changed), np.float32)
-    learner._targets(learner.ring.batch(changed), np.arange(len(changed)), target, 0)
+    learner._targets(learner.replay_buffer.batch(changed), np.arange(len(changed)), target, 0)
     for y, number in zip(target, changed, strict=True):
         t, row = divmod(int(number), 12)
         q = q_of(learner.network, slab, t, row)
         mean = np.mean([part[a] for part, a in zip(q, slab.actions[t, row], strict=True)])
         assert priorities[number] == pytest.approx((abs(y - mean) + FLOOR) ** 0.5, rel=1e-4)
-    assert learner.ring.highest == pytest.approx(max(1.0, priorities.max()))
+    assert learner.replay_buffer.highest == pytest.approx(max(1.0, priorities.max()))
     np.testing.assert_allclose(
         priority_of(np.array([-2.0, 0.5], np.float32), 0.5), (np.array([2.0, 0.5]) + FLOOR) ** 0.5, rtol=1e-6
     )
@@ -381,11 +385,23 @@ def test_a_learner_goes_on_from_its_state(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("ring.actions", lambda a: a + 4, r"ring\.actions: expected choices of synthetic"),
-        ("ring.successor", lambda a: a + 99, r"ring\.successor: expected time steps up to 10"),
-        ("ring.mask", lambda a: a[:, :4], r"ring\.mask: expected uint8\(1, 11, 12, 8\), found uint8\(1, 4, "),
-        ("ring.returns", lambda a: a.astype(np.float64), r"ring\.returns: expected float32"),
-        ("ring.obs.units", None, r"ring\.obs\.units: expected .*, found nothing"),
+        ("replay_buffer.actions", lambda a: a + 4, r"buffer\.actions: expected choices of synthetic"),
+        (
+            "replay_buffer.successor",
+            lambda a: a + 99,
+            r"buffer\.successor: expected time steps up to 10",
+        ),
+        (
+            "replay_buffer.mask",
+            lambda a: a[:, :4],
+            r"buffer\.mask: expected uint8\(1, 11, 12, 8\), found uint8\(1, 4, ",
+        ),
+        (
+            "replay_buffer.returns",
+            lambda a: a.astype(np.float64),
+            r"buffer\.returns: expected float32",
+        ),
+        ("replay_buffer.obs.units", None, r"buffer\.obs\.units: expected .*, found nothing"),
         ("target.epsilon", None, r"target\.epsilon: expected \(\), found nothing"),
     ],
 )
@@ -404,7 +420,7 @@ def test_a_state_that_does_not_fit_is_refused(name: str, change: object, message
 
 
 def test_what_is_learned_is_counted() -> None:
-    learner = learner_of(learning_starts=100, updates=2, batch=30)
+    learner = learner_of(learning_starts=100, updates=2, batch_size=30)
     slabs = [played(learner, seed, steps=8, rows=12) for seed in range(3)]
     valid = [int(after(s, 0.99, 3).valid.sum()) for s in slabs]
     held = 0
@@ -438,8 +454,8 @@ def test_values_of_one_decision_are_learned() -> None:
         n_steps=1,
         learning_rate=0.01,
         updates=25,
-        batch=64,
-        ring=1,
+        batch_size=64,
+        buffer_slabs=1,
         target="none",
         huber_delta=0.0,
         max_grad_norm=0.0,

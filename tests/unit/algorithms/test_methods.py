@@ -177,7 +177,7 @@ def returns_to_the_end(m: Moments, discount: float, n: int) -> dict[tuple[int, i
 @pytest.mark.parametrize("n", [0, 1, 3, 24, 100])
 def test_a2c_sums_n_rewards_and_the_value_after_them(n: int) -> None:
     m = moments(5, 0.4)
-    config = config_of("a2c", discount=0.9, n=n)
+    config = config_of("a2c", discount=0.9, n_steps=n)
     out = a2c_returns(config, m.transitions(), m.value, None)  # type: ignore[arg-type]
     check(out, returns_to_the_end(m, 0.9, n), m.value[:-1].astype(np.float64))
 
@@ -219,10 +219,10 @@ def test_impala_returns_are_v_trace(rho_clip: float) -> None:
 @pytest.mark.parametrize(
     ("method", "changes", "bound"),
     [
-        ("a2c", {"ratio_clip": 1.2}, 1.2),
+        ("a2c", {"clip_ratio": 1.2}, 1.2),
         ("impala", {"rho_clip": 1.1}, 1.1),
-        ("policy_gradient", {"ratio_clip": 1.3}, 1.3),
-        ("policy_gradient", {"ratio_clip": 1.3, "baseline": "none"}, 1.3),
+        ("policy_gradient", {"clip_ratio": 1.3}, 1.3),
+        ("policy_gradient", {"clip_ratio": 1.3, "baseline": "none"}, 1.3),
     ],
 )
 def test_loss_equals_a_float64_loop(method: str, changes: dict[str, object], bound: float) -> None:
@@ -262,7 +262,7 @@ def loss_of(method: str) -> Any:  # noqa: ANN401
 
 def test_a2c_learns_from_old_decisions_by_clipped_weights() -> None:
     """The whole update: weights come from the probabilities that the slab holds."""
-    learner = make_learner("a2c", normalise_advantages=False, ratio_clip=1.5, n=2, discount=0.9)
+    learner = make_learner("a2c", normalise_advantages=False, clip_ratio=1.5, n_steps=2, discount=0.9)
     slab = played(learner, 1)
     shift = np.random.default_rng(2).normal(size=slab.log_prob.shape).astype(np.float32)
     log_prob = slab.log_prob.copy()

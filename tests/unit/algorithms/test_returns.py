@@ -119,7 +119,7 @@ def test_ratios_of_one_make_vtrace_gae() -> None:
 @pytest.mark.parametrize("n", [1, 3, 50])
 def test_n_step_equals_the_reference(n: int) -> None:
     m = Moments(seed=7)
-    out = n_step(m.transitions(), m.value, discount=GAMMA, n=n)
+    out = n_step(m.transitions(), m.value, discount=GAMMA, n_steps=n)
     for row in range(m.reward.shape[1]):
         chain = decisions_of(m, row)
         for i, d in enumerate(chain):
@@ -194,5 +194,5 @@ def test_a_decision_whose_successor_lies_beyond_the_slab_is_not_trained_on() -> 
 
 
 def test_n_step_needs_a_step() -> None:
-    with pytest.raises(ValueError, match="n >= 1, got 0"):
-        n_step(Moments(1).transitions(), Moments(1).value, discount=GAMMA, n=0)
+    with pytest.raises(ValueError, match="n_steps >= 1, got 0"):
+        n_step(Moments(1).transitions(), Moments(1).value, discount=GAMMA, n_steps=0)

@@ -11,7 +11,7 @@ LUDUS = str(Path(sys.executable).parent / "ludus")
 
 
 def run(folder: Path, *command: str, timeout_s: float = 200) -> subprocess.CompletedProcess[str]:
-    """Runs ``command`` in ``folder``, one thread for torch, nothing of this checkout on the path."""
+    """Run ``command`` in ``folder``, with one thread for torch and without this checkout on the path."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     return subprocess.run(
         command,

@@ -21,7 +21,7 @@ def blocks(page: str) -> list[str]:
 
 
 def test_the_guide_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    """As one program in an empty folder, then the README's lines on the run that it leaves."""
+    """Run the guide as one program in an empty folder, then the README's lines on its run."""
     readme = next(b for b in blocks(README) if "load_policy" in b)
     asked = readme.replace("RUN@best", "runs/first@best").replace('"simple"', '"random"')
     program = "\n".join(blocks(GUIDE))

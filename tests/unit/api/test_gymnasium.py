@@ -47,7 +47,7 @@ gymnasium.register("Corridor-v0", entry_point=Corridor, max_episode_steps=50)
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder with the package ``my_package`` of a user."""
+    """Return a folder with the package ``my_package`` of a user."""
     (tmp_path / "my_package").mkdir()
     (tmp_path / "my_package" / "__init__.py").write_text(CORRIDOR)
     return tmp_path

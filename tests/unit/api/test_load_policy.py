@@ -42,7 +42,7 @@ def weights_of(
     spread: float = 0.2,
     **params: object,
 ) -> str:
-    """A file with untrained weights, moved by ``spread`` so that outputs are far from zero."""
+    """Return a file with untrained weights, moved by ``spread`` so that outputs are far from zero."""
     spec = game_spec(game, params)
     if version:
         spec = msgspec.structs.replace(spec, version=version)

@@ -44,7 +44,7 @@ def result(matches: list[MatchResult], against: str = "random", game: str = "tic
 
 @pytest.fixture(params=["tic_tac_toe", "tower_defense"])
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The command of an evaluation in which every match fails, in a game of two seats and of one."""
+    """Return the command of an evaluation in which every match fails, in a game of two seats and of one."""
     alone = request.param == "tower_defense"
     found = [
         match(m, *([0.0] * (1 if alone else 2)), error=f"step: RuntimeError: boom {m}") for m in (2, 0, 1)

@@ -12,9 +12,10 @@ from ludus.cli.errors import UserError
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """Does something.
+    """Do something.
 
-    In detail."""
+    In detail.
+    """
 
     name: Annotated[str, positional("what it is called")]
     count: Annotated[int, msgspec.Meta(ge=1), option("how many", "N")] = 4
@@ -99,7 +100,7 @@ def test_a_required_option() -> None:
 
 def test_help_shows_every_field_with_its_default() -> None:
     page = usage(Sample, "sample")
-    assert page.startswith("usage: ludus sample NAME [options] [--section.key VALUE ...]\n\nDoes something.")
+    assert page.startswith("usage: ludus sample NAME [options] [--section.key VALUE ...]\n\nDo something.")
     for field in fields_of(Sample):
         assert field.help in page
     assert "--count N" in page

@@ -32,7 +32,7 @@ class Stopped(Exception):
 def settings_of(
     monkeypatch: pytest.MonkeyPatch, module: object, name: str, run: Callable[[], int]
 ) -> MatchSettings:
-    """The match settings with which a command calls ``module.name``."""
+    """Return the match settings with which a command calls ``module.name``."""
     seen: list[MatchSettings] = []
 
     def called(*args: object, hooks: MatchHooks, **more: object) -> None:

@@ -19,8 +19,8 @@ def test_a_file_that_is_no_replay_is_named_and_skipped(tmp_path: Path) -> None:
     assert any(f.endswith(".html") for f in files)
     done = run(tmp_path, LUDUS, "replay", "verify", *files)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("plays out the same") == len(files) - 2
-    assert "replays/renamed: plays out the same" in done.stdout
+    assert done.stdout.count("reproduced") == len(files) - 2
+    assert "replays/renamed: reproduced" in done.stdout
     assert "replays/match-000000.html: skipped: not a replay" in done.stderr
     assert "replays/old: skipped: a folder" in done.stderr
 

@@ -15,7 +15,7 @@ from ludus.storage.rundir import RunDirectory
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.training.sweep.loop import Active, Outcome, SweepLoop
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, What
+from ludus.training.sweep.processes import ProcessCommand, What
 
 
 def written(folder: Path, name: str, progress: float) -> None:
@@ -27,7 +27,7 @@ def written(folder: Path, name: str, progress: float) -> None:
 
 
 def active(name: str, what: What, process: object) -> Active:
-    return Active(PlannedRun(name, "c", 1, "p", {}), process, Command(what, ()))  # type: ignore[arg-type]
+    return Active(PlannedRun(name, "c", 1, "p", {}), process, ProcessCommand(what, ()))  # type: ignore[arg-type]
 
 
 def loop(folder: Path, rows: list[Active], outcomes: list[Outcome], total: int) -> SweepLoop:

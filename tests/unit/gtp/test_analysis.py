@@ -28,7 +28,7 @@ def thinker() -> Engine:
 
 
 def report(e: Engine, command: str) -> str:
-    """The first report of an analysis."""
+    """Return the first report of an analysis."""
     text = e.handle(command)
     assert text.startswith("=\ninfo "), text
     return text[2:-2]
@@ -124,7 +124,7 @@ def test_the_lower_bound_rises_with_visits_and_is_exact_for_certain_values() -> 
 
 
 def moves(text: str) -> list[tuple[str, str]]:
-    """Moves of a report and their visits."""
+    """Return the moves of a report and their visits."""
     return re.findall(r"info move (\w+) visits (\d+)", text)
 
 
@@ -191,9 +191,9 @@ def test_rules_survive_a_round_trip() -> None:
 @pytest.mark.parametrize(
     ("rules", "wrong"),
     [
-        ("japanese", "rules japanese: not played here; expected tromp-taylor"),
+        ("japanese", "rules japanese: not supported; expected tromp-taylor"),
         ("nonsense", "rules nonsense: expected tromp-taylor"),
-        ('{"scoring": "TERRITORY"}', 'scoring "TERRITORY": only "AREA" is played here'),
+        ('{"scoring": "TERRITORY"}', 'scoring "TERRITORY": only "AREA" is supported'),
         ('{"ko": "EVENT"}', 'ko "EVENT": expected one of POSITIONAL'),
         ('{"suicide": 1}', "suicide: expected true or false"),
         ('{"kos": 1}', "unknown key kos"),
@@ -270,7 +270,7 @@ def test_a_closed_input_is_the_end_of_the_input(tmp_path: Path) -> None:
 
 
 def played(tmp_path: Path, *options: str) -> str:
-    """Moves of a player that draws, without a seed of the test's."""
+    """Return the moves of a player that draws, with a seed of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "ludus.cli", "gtp", "random", "--size", "9", "--quiet", *options],
         input="".join("genmove b\ngenmove w\n" for _ in range(5)),

@@ -34,7 +34,7 @@ def ask(e: Engine, *lines: str) -> list[str]:
 
 
 def ok(e: Engine, *lines: str) -> str:
-    """The last answer; all must be good."""
+    """Return the last answer; all must be good."""
     answers = ask(e, *lines)
     assert all(a.startswith("=") for a in answers), answers
     return answers[-1][1:].strip()
@@ -351,7 +351,7 @@ COMMON = (
 
 
 def garbage(rng: random.Random) -> str:
-    """A line that may be a command, nearly one, or anything."""
+    """Return a line that may be a command, nearly one, or anything."""
     kind = rng.random()
     if kind < 0.1:
         return "".join(

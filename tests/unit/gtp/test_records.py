@@ -27,7 +27,7 @@ class Loader:
         self.engine = Engine(BotPlayer("random"), {"size": "9", "komi": "7", **params}, log=self.notes.append)
 
     def load(self, text: str, until: str = "") -> str:
-        """The answer."""
+        """Return the answer."""
         self.notes.clear()
         self.path.write_text(text, encoding="utf-8")
         (answer,) = ask(self.engine, f"loadsgf {self.path}{until}")
@@ -61,7 +61,7 @@ def test_stones_set_up_in_the_middle_stay_and_the_match_continues(loader: Loader
     assert loader.load(text) == "= white"
     assert loader.board() == before
     dead = loader.load("(;SZ[5];B[aa];AW[ab][ba])")
-    assert dead.startswith("? cannot load file: after move 1: these stones cannot stand")
+    assert dead.startswith("? cannot load file: after move 1: invalid stones")
 
 
 def test_the_side_to_move_is_that_of_the_record(loader: Loader) -> None:
@@ -118,7 +118,7 @@ def test_a_move_that_cannot_be_played_is_named_and_nothing_changes(
     assert loader.load("(;SZ[9]KM[3];B[aa];W[aa])") == taken
     for text, reason in {
         "(;SZ[9]KM[3];B[aa];W[jj])": "SGF: move 2, W[jj]: expected a point of a board of 9 lines",
-        "(;SZ[9]KM[3]AB[aa]AW[ab][ba];B[ee])": "these stones cannot stand",
+        "(;SZ[9]KM[3]AB[aa]AW[ab][ba];B[ee])": "invalid stones",
         "(;SZ[9]KM[3];B[ee];AB[zz])": "SGF: node 2: AB[zz]: expected a point",
         "(;SZ[21];B[ee])": "SGF: SZ[21]: expected a square board",
         "(;GM[2];B[ee])": "SGF: GM[2]: expected 1",

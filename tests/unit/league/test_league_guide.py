@@ -83,14 +83,14 @@ def test_every_role_weighting_and_group_is_explained() -> None:
         assert f"`{name}`" in section("Opponents")
 
 
-def test_what_other_leagues_have_has_its_place() -> None:
+def test_features_of_other_leagues_have_a_place() -> None:
     """Names in the table's right column are rules, roles, settings or commands that there are."""
     rules = [k for u in (cfg.AnyMeet, cfg.AnyFreeze, cfg.AnyOrigin, cfg.AnyPopulation) for k in get_args(u)]
     tags = {str(k.__struct_config__.tag): k for k in rules}
     league, player = cfg.LeagueConfig.__struct_fields__, cfg.PlayerConfig.__struct_fields__
     known = {*tags, *ROLES, *league, *player, *(f"league.{n}" for n in league), PERIOD, SIGMA}
     known |= {f"{tag}.{n}" for tag, rule in tags.items() for n in rule.__struct_fields__}
-    rows = re.findall(r"^\| (.+) \| (.+) \|$", section("Where to find what other leagues have"), re.MULTILINE)
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", section("Features of other leagues"), re.MULTILINE)
     assert len(rows) > 25
     for feature, place in rows[1:]:
         names = re.findall(r"`([^`]+)`", place)

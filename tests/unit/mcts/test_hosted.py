@@ -80,7 +80,7 @@ def pair(config: SearchConfig, **more: object) -> tuple[Trees, Trees]:
     "config",
     [
         SearchConfig(visits=200),
-        SearchConfig(visits=160, fpu="zero", c_base=500.0, reuse=False, leaves=4),
+        SearchConfig(visits=160, fpu="zero", c_base=500.0, reuse_tree=False, leaves=4),
         SearchConfig(visits=120, solver=True, noise_share=0.25, cache=512),
         SearchConfig(visits=48, gumbel_moves=4),
     ],

@@ -30,7 +30,7 @@ def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
 
 
 def state_of(game: str, seed: int = 1, bot: str = "") -> bytes:
-    """A match at its start."""
+    """Return a match at its start."""
     pool, _ = pool_of(game, bot or game_spec(game).bots[0].name, seed)
     with pool:
         return pool.slot_state(0)

@@ -21,7 +21,7 @@ CONFIG = EncoderConfig(dense=(12,), hidden=(16,), context=8, memory_size=6)
 
 
 def make(seed: int = 1, loud: float = 60.0) -> PolicyNetwork:
-    """A network far from uniform."""
+    """Return a network far from uniform."""
     network = PolicyNetwork(CONFIG, pointing_spec(), seed=seed)
     with torch.no_grad():
         for head in network.policy_head.each:  # type: ignore[union-attr]

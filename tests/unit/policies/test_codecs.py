@@ -55,7 +55,7 @@ def random_cells(
 
 
 def slow_planes(packed: npt.NDArray[np.uint16], side: int, types: int = 6) -> npt.NDArray[np.float32]:
-    """The same planes by loops over units and cells."""
+    """Return the same planes by loops over units and cells."""
     written: dict[tuple[int, int, int, int], list[np.float32]] = {}
     enemy = 8 if types <= 8 else 16
     out = np.zeros((len(packed), types + 16, side, side), np.float32)

@@ -56,7 +56,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def package(folder: Path, module: str, code: str, entry: str, name: str = "") -> None:
-    """An installed distribution: one module, one entry point."""
+    """Write an installed distribution: one module, one entry point."""
     about = folder / f"{name or module}-1.5.dist-info"
     about.mkdir()
     (folder / f"{module}.py").write_text(code)
@@ -66,7 +66,7 @@ def package(folder: Path, module: str, code: str, entry: str, name: str = "") ->
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of installed packages."""
+    """Return a folder of installed packages."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))

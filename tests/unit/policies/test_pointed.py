@@ -24,7 +24,7 @@ HEIGHT, WIDTH = 4, 3
 
 
 def make(config: EncoderConfig, spec: GameSpec, loud: float = 60.0) -> PolicyNetwork:
-    """A network far from uniform."""
+    """Return a network far from uniform."""
     network = PolicyNetwork(config, spec, seed=1)
     with torch.no_grad():
         for head in network.policy_head.each:  # type: ignore[union-attr]

@@ -183,7 +183,7 @@ def test_weights_files_contain_the_output(tmp_path: Path) -> None:
     assert read.epsilon is not None
     assert float(read.epsilon) == 0.25
     logits = PolicyNetwork(EncoderConfig(dense=(16,), hidden=(24,)), SPEC, 1)
-    assert "epsilon" not in logits.state_dict()  # weights files from before stay whole
+    assert "epsilon" not in logits.state_dict()  # it is no part of a weights file
 
 
 def test_new_statistics_keep_predictions() -> None:

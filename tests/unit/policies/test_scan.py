@@ -11,7 +11,7 @@ from ludus.policies.scan import scan
 
 
 def example(kind: str) -> tuple[Recurrent, Tensor, Tensor, Tensor, Tensor]:
-    """A layer, features ``[T, B, D]``, memory, first and active flags; rows idle and restart."""
+    """Return a layer, features ``[T, B, D]``, memory, first and active flags; rows idle and restart."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         layer = Recurrent(kind, 4, 5).double()

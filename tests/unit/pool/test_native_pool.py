@@ -406,6 +406,13 @@ def test_invalid_arguments_are_refused(change: dict[str, Any], message: str) -> 
         NativePool(game, params, lineup, PoolOptions(**arguments))
 
 
+@pytest.mark.parametrize("name", ["slots", "groups", "threads", "autoreset", "record"])
+def test_an_option_of_the_wrong_type_is_named(name: str) -> None:
+    option: dict[str, Any] = {name: [1.5]}
+    with pytest.raises(TypeError, match=name):
+        make(**option)
+
+
 def broken(name: str, value: Callable[[Array], Array]) -> Callable[[Slab], None]:
     def change(slab: Slab) -> None:
         if name.startswith("obs."):

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from ludus.flow.seeds import match_seed
 from ludus.games.names import typed
 from ludus.native import ParamError
 from ludus.pool import MatchError, PoolError
+from ludus.pool.factory import make_pool
+from ludus.pool.native import NativePool
 from ludus.pool.process import ProcessPool
 
 GAMES = Path(__file__).parent / "hosted_games.py"
@@ -464,6 +467,34 @@ def test_invalid_options_of_a_process_pool_are_refused() -> None:
             pool.attach(0, Slab(pool.spec, 3, pool.rows))
         with pytest.raises(ValueError, match="attach a slab"):
             pool.recv(0)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"threads": -1}, "threads=-1, expected >= 0"),
+        ({"on_error": "ignore"}, "on_error='ignore'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"num_matches": -1}, "num_matches=-1"),
+        ({"autoreset": "off"}, "autoreset='off': only compiled games have this option"),
+        ({"record": "all"}, "record='all': only compiled games have this option"),
+        ({"log_arrivals": True}, "log_arrivals=True: only compiled games have this option"),
+        ({"follow": [0]}, r"follow=\[0\]: only compiled games have this option"),
+    ],
+)
+def test_options_that_a_python_game_lacks_are_refused(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        walk(**{"threads": 0, **option})
+
+
+def test_the_factory_gives_a_python_game_a_process_and_a_compiled_game_none() -> None:
+    options = PoolOptions(slots=4, threads=0, seed=5)
+    with closing(make_pool(WALK, {}, ONE, options)) as pool:
+        assert isinstance(pool, ProcessPool)
+        assert len(pool.worker_pids) == 1
+    with closing(make_pool("tic_tac_toe", {}, TWO, options)) as pool:
+        assert isinstance(pool, NativePool)
+        assert (pool.slots, pool.groups, pool.rows) == (4, 2, 8)
 
 
 def test_a_vectorised_environment_fills_slabs_as_single_ones_do() -> None:

@@ -216,4 +216,4 @@ def test_the_command_line_records_shows_and_verifies(
     assert "walk, version 1" in shown
     assert "the same match" in shown
     assert main(["replay", "verify", *files, "--game", WALK]) == 0
-    assert "plays out the same, 5 ticks" in capsys.readouterr().out
+    assert "reproduced, 5 ticks" in capsys.readouterr().out

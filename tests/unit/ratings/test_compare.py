@@ -108,12 +108,12 @@ def test_wrong_shapes_are_refused() -> None:
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
 def test_values_that_are_not_finite_are_refused(wrong: float) -> None:
-    told = rf"^value 1 is {wrong}, expected finite numbers$"
-    with pytest.raises(ValueError, match=told):
+    message = rf"^value 1 is {wrong}, expected finite numbers$"
+    with pytest.raises(ValueError, match=message):
         summarise_runs([1.0, wrong])
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         mean_interval([1.0, wrong, 2.0])
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         paired_difference({1: 0.5, 2: wrong}, {1: 0.5, 2: 0.4})
     with pytest.raises(ValueError, match=rf"^value \[1, 0\] is {wrong}, expected"):
         improvement([[1.0], [wrong]], [[1.0]])

@@ -54,7 +54,7 @@ def test_snapshots_without_a_player_keep_their_name(run: RunDirectory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("mian:40", "did you mean main?"),
         ("main_exploter:last", "did you mean main_exploiter?"),
@@ -66,8 +66,8 @@ def test_snapshots_without_a_player_keep_their_name(run: RunDirectory) -> None:
         ("all", "ludus rate takes RUN@all"),
     ],
 )
-def test_an_unknown_name_gets_the_nearest_one(run: RunDirectory, name: str, said: str) -> None:
-    with pytest.raises(RunNotFound, match=said.replace("?", r"\?")):
+def test_an_unknown_name_gets_the_nearest_one(run: RunDirectory, name: str, message: str) -> None:
+    with pytest.raises(RunNotFound, match=message.replace("?", r"\?")):
         resolve_weights(f"{run.path}@{name}")
 
 

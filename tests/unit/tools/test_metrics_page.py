@@ -81,7 +81,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,
-        "algorithm.window_games_min": 30,
+        "algorithm.window_matches_min": 30,
         "algorithm.gate": True,
         "algorithm.gate_matches": 4,
         "evaluation.visits": 4,

@@ -16,10 +16,10 @@ from ludus.storage import RunDirectory
 from ludus.training.runs import start_run
 
 TINY = {
-    "algorithm.batch": "32",
+    "algorithm.batch_size": "32",
     "algorithm.round_positions": "200",
-    "algorithm.reuse": "1",
-    "algorithm.window_games_min": "10",
+    "algorithm.sample_reuse": "1",
+    "algorithm.window_matches_min": "10",
     "algorithm.search.visits": "8",
     "algorithm.self_play.slots": "8",
     "policy.blocks": "1",

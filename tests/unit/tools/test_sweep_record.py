@@ -14,7 +14,7 @@ from ludus.evaluation.results import EvalResult
 from ludus.training.reporting.floors import Floors
 from ludus.training.sweep.comparison import CellBudget
 from ludus.training.sweep.report import SweepReport
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 from tools.raw_lines import read_lines
 from tools.results import Record, faults
 
@@ -44,11 +44,11 @@ def result(player: str, against: str, won: int, alone: bool = False) -> EvalResu
 
 def run(
     cell: str, seed: int, drawn: int, greedy: int | None = None, alone: bool = False, **settings: object
-) -> RunRecord:
+) -> RunSummary:
     """Against two opponents; the floors are 15 + seed and 20."""
     names = ["alone"] if alone else ["simple", "hit_and_run"]
     who = f"{cell},seed={seed}"
-    return RunRecord(
+    return RunSummary(
         name=who,
         cell=cell,
         seed=seed,
@@ -72,7 +72,7 @@ def run(
 
 def sweep(
     folder: Path,
-    runs: list[RunRecord],
+    runs: list[RunSummary],
     missing: tuple[str, ...] = (),
     presets: tuple[str, ...] = ("minirts-a2c",),
 ) -> Path:

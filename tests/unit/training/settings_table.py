@@ -40,10 +40,10 @@ SELF = """
 name = "tic_tac_toe"
 [algorithm]
 name = "alphazero"
-batch = 16
+batch_size = 16
 round_positions = 50
-reuse = 1.0
-window_games_min = 5
+sample_reuse = 1.0
+window_matches_min = 5
 statistics_batches = 2
 learning_rate = 0.05
 [algorithm.search]
@@ -74,8 +74,8 @@ Q = BOTS.replace(
     """output = "q"
 [algorithm]
 name = "dqn"
-ring = 4
-batch = 16
+buffer_slabs = 4
+batch_size = 16
 updates = 4
 learning_starts = 16
 target_every = 5
@@ -164,7 +164,7 @@ SEARCH = {
     "fpu_reduction": Seen("0.5"),
     "virtual_loss": Seen("0.0", probes.searched, LEAVES),
     "leaves": Seen("4", probes.searched, WIDE),
-    "reuse": Seen("false"),
+    "reuse_tree": Seen("false"),
     "noise_share": Seen("0.9"),
     "noise_alpha": Seen("0.03"),
     "gumbel_moves": Seen("4"),
@@ -203,13 +203,13 @@ SELF_PLAY = {
 ALPHAZERO = {
     "optimizer": Seen("adamw"),
     "learning_rate": Seen("0.2"),
-    "schedule": Seen("linear"),
-    "rate_steps": Seen("2", under={"algorithm.schedule": "steps"}),
+    "learning_rate_schedule": Seen("linear"),
+    "rate_steps": Seen("2", under={"algorithm.learning_rate_schedule": "steps"}),
     "rate_factor": Seen("0.5"),
     "warmup": Seen("10"),
     "momentum": Seen("0.1"),
     "weight_decay": Seen("0.1"),
-    "batch": Seen("8"),
+    "batch_size": Seen("8"),
     "value_coefficient": Seen("0.1"),
     "value_mix": Seen("1.0"),
     "ownership_coefficient": Seen("0.0", under=SHORT_GO),
@@ -217,9 +217,9 @@ ALPHAZERO = {
     "max_grad_norm": Seen("0.01"),
     "ema": Seen("0.9"),
     "round_positions": Seen("120"),
-    "reuse": Seen("2.0"),
-    "window_games": Seen("10", under=LONG),
-    "window_games_min": Seen("20"),
+    "sample_reuse": Seen("2.0"),
+    "window_matches": Seen("10", under=LONG),
+    "window_matches_min": Seen("20"),
     "window_share": Seen("1.0", under=LONG),
     "even_outcomes": Seen("true"),
     "symmetries": Seen("false"),
@@ -285,7 +285,7 @@ APPO = ACTOR_CRITIC | {
 }
 
 SHARED = seen_in_updates(ACTOR_CRITIC)
-A2C = SHARED | {"n": Seen("2"), "ratio_clip": Seen("0.5")}
+A2C = SHARED | {"n_steps": Seen("2"), "clip_ratio": Seen("0.5")}
 
 IMPALA = SHARED | {
     "gae_lambda": Seen("0.1"),
@@ -295,7 +295,7 @@ IMPALA = SHARED | {
 
 POLICY_GRADIENT = SHARED | {
     "baseline": Seen("mean"),
-    "ratio_clip": Seen("0.5"),
+    "clip_ratio": Seen("0.5"),
     "normalise_advantages": Seen("true", probes.updates),
 }
 
@@ -317,10 +317,10 @@ DQN = {
     "normalise_returns": Seen("true", base=Q),
     "reward_scale": Seen("3.0", base=Q),
     "reward_clip": Seen("0.1", base=Q),
-    "ring": Seen("1", base=Q),
+    "buffer_slabs": Seen("1", base=Q),
     "buffer_mib": Seen("0.001", probes.refused, base=Q),
     "learning_starts": Seen("70", base=Q),
-    "batch": Seen("8", base=Q),
+    "batch_size": Seen("8", base=Q),
     "updates": Seen("2", base=Q),
     "n_steps": Seen("1", base=Q),
     "double": Seen("false", base=Q),

@@ -32,10 +32,10 @@ TOML = """
 name = "tic_tac_toe"
 [algorithm]
 name = "alphazero"
-batch = 32
+batch_size = 32
 round_positions = 150
-reuse = 1.0
-window_games_min = 30
+sample_reuse = 1.0
+window_matches_min = 30
 statistics_batches = 2
 [algorithm.search]
 visits = 8
@@ -95,7 +95,7 @@ def test_a_run_writes_the_files_of_every_run_and_resumes(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("stepped_self_play")
 def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Path) -> None:
-    changes = {"algorithm.round_positions": "40", "algorithm.window_games_min": "5", "run.max_steps": "800"}
+    changes = {"algorithm.round_positions": "40", "algorithm.window_matches_min": "5", "run.max_steps": "800"}
     start_run(preset(**changes), tmp_path / "run")
     run = RunDirectory.open(tmp_path / "run")
     checkpoint, _ = run.checkpoints.load_last()
@@ -105,7 +105,7 @@ def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Pa
     context = RunContext(preset(**changes), run)
     trainer = AlphaZeroTrainer(context, components, checkpoint)
     assert [c.number for c in components.replay_buffer.chunks] == before.chunks
-    assert components.replay_buffer.total_games == before.matches
+    assert components.replay_buffer.total_matches == before.matches
     trainer.close()
     context.report.close()
 

@@ -36,8 +36,8 @@ hidden = [16]
 output = "q"
 [algorithm]
 name = "dqn"
-ring = 4
-batch = 32
+buffer_slabs = 4
+batch_size = 32
 micro_batch = 20
 updates = 2
 learning_starts = 100
@@ -120,7 +120,7 @@ def test_q_values_play_everywhere_but_in_searches(tmp_path: Path, capsys: pytest
     [
         ({"policy.output": "logits"}, 'policy.output = "logits": algorithm.name = "dqn" trains "q"'),
         ({"policy.memory": "gru"}, 'policy.output = "q" with policy.memory = "gru": expected'),
-        ({"algorithm.ring": "0"}, "algorithm.ring = 0: expected"),
+        ({"algorithm.buffer_slabs": "0"}, "algorithm.buffer_slabs = 0: expected"),
         ({"algorithm.priority_alpha": "1.5"}, "algorithm.priority_alpha = 1.5: expected"),
         ({"algorithm.target": "soft"}, 'algorithm.target = "soft": expected'),
         ({"algorithm.updatess": "2"}, r"unknown key algorithm.updatess \(did you mean updates\?\)"),
@@ -129,8 +129,8 @@ def test_q_values_play_everywhere_but_in_searches(tmp_path: Path, capsys: pytest
             'policy.output = "q": head .* of minirts (depends on|points at) .*; expected independent heads',
         ),
         (
-            {"algorithm.ring": "1000000"},
-            r"algorithm.ring = 1000000: 1000000 slabs of 8 steps and 32 rows need .* MiB; "
+            {"algorithm.buffer_slabs": "1000000"},
+            r"algorithm.buffer_slabs = 1000000: 1000000 slabs of 8 steps and 32 rows need .* MiB; "
             r"algorithm.buffer_mib = 1024 holds \d+ slabs, up to [\d,]+ transitions",
         ),
     ],
@@ -154,13 +154,23 @@ def test_other_methods_refuse_q_values(tmp_path: Path) -> None:
     "settings",
     [
         {},
-        {"ring": 1, "target": "none", "n_steps": 8, "updates": 8, "double": "false"},  # ELF's Q-learning
+        {
+            "buffer_slabs": 1,
+            "target": "none",
+            "n_steps": 8,
+            "updates": 8,
+            "double": "false",
+        },  # ELF's Q-learning
     ],
     ids=["dqn", "q-learning"],
 )
 def test_tic_tac_toe_is_learned(tmp_path: Path, settings: dict[str, object]) -> None:
     """A player that draws evenly wins 44% of its matches against another one."""
-    base: dict[str, object] = {"algorithm__ring": 100, "algorithm__updates": 4, "algorithm__batch": 128}
+    base: dict[str, object] = {
+        "algorithm__buffer_slabs": 100,
+        "algorithm__updates": 4,
+        "algorithm__batch_size": 128,
+    }
     base |= {"algorithm__discount": 1.0, "algorithm__max_grad_norm": 10.0, "algorithm__learning_rate": 0.002}
     base |= {"policy__hidden": 32, "policy__duelling": "true", "pool__slots": 64}
     base |= {"evaluation__every_steps": 0, "evaluation__final_matches": 300, "run__max_steps": 9000}

@@ -190,9 +190,9 @@ def test_minibatches_that_a_round_owes_are_made_later(tmp_path: Path) -> None:
     wanted = preset(
         **{
             "algorithm.round_positions": "40",
-            "algorithm.batch": "64",
-            "algorithm.reuse": "1.0",
-            "algorithm.window_games_min": "1",
+            "algorithm.batch_size": "64",
+            "algorithm.sample_reuse": "1.0",
+            "algorithm.window_matches_min": "1",
             "evaluation.final_matches": "0",
             "run.max_steps": "1000",
         }

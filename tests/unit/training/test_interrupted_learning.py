@@ -11,7 +11,7 @@ import pytest
 
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.algorithms.learner import UpdateStats
 from ludus.mcts import Matches
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, read_jsonl
@@ -27,10 +27,10 @@ from .test_lost_files import At, Killed, kill
 
 BATCH, REUSE = 16, 6.0
 ROUNDS = {
-    "algorithm.batch": str(BATCH),
-    "algorithm.reuse": str(REUSE),
+    "algorithm.batch_size": str(BATCH),
+    "algorithm.sample_reuse": str(REUSE),
     "algorithm.round_positions": "60",
-    "algorithm.window_games_min": "5",
+    "algorithm.window_matches_min": "5",
     "evaluation.final_matches": "2",
     "evaluation.against": "random",
     "evaluation.visits": "1",
@@ -56,7 +56,7 @@ def signalled_at(
     monkeypatch.setattr(trainer, "BLOCK", 2 * BATCH)
     learn, made = AlphaZeroLearner.learn, [0]
 
-    def signalling(learner: AlphaZeroLearner, positions: Positions, share: float) -> LearnStats:
+    def signalling(learner: AlphaZeroLearner, positions: Positions, share: float) -> UpdateStats:
         made[0] += 1
         if made[0] in calls:
             os.kill(os.getpid(), number)

@@ -37,7 +37,7 @@ from .test_alphazero import TOML
 
 ROUNDS = {
     "algorithm.round_positions": "60",
-    "algorithm.window_games_min": "5",
+    "algorithm.window_matches_min": "5",
     "algorithm.window_share": "1.0",
     "evaluation.final_matches": "2",
     "evaluation.against": "random",
@@ -83,7 +83,7 @@ def kill() -> None:
 
 
 def match_numbers(run: Path) -> list[int]:
-    files = sorted((run / "games").glob("*.safetensors"))
+    files = sorted((run / "self_play").glob("*.safetensors"))
     return [int(n) for f in files for n in decode_file(f)[0]["match"]]
 
 
@@ -131,7 +131,7 @@ def test_sessions_are_counted_without_a_match_on_disk(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
     played = set(match_numbers(run))
-    for file in (run / "games").iterdir():
+    for file in (run / "self_play").iterdir():
         file.unlink()
     resume_run(run)
     assert played.isdisjoint(match_numbers(run))
@@ -140,7 +140,7 @@ def test_sessions_are_counted_without_a_match_on_disk(tmp_path: Path) -> None:
 def test_a_match_of_an_impossible_session_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
-    path = min((run / "games").iterdir())
+    path = min((run / "self_play").iterdir())
     columns, header = decode_file(path)
     columns["match"] = columns["match"].copy()
     columns["match"][0] = np.uint64(SESSIONS) << np.uint64(SESSION_SHIFT)
@@ -179,7 +179,7 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
             state = msgspec.json.decode(
                 RunDirectory.open(run).checkpoints.load_state(version), type=AlphaZeroState
             )
-            files = {int(f.stem) for f in (run / "games").glob("*.safetensors")}
+            files = {int(f.stem) for f in (run / "self_play").glob("*.safetensors")}
             missing.update(set(state.chunks) - files)
 
     watch = Watch()
@@ -191,7 +191,7 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
     assert len(watch.checkpoints) >= 3
     spec = game_spec("tic_tac_toe")
     components = build_alphazero(preset())
-    files = MatchFiles(run / "games", components.matches_meta())
+    files = MatchFiles(run / "self_play", components.matches_meta())
     assert sum(len(read_matches(files, n, spec)) for n in files.numbers()) == watch.updates[-1].matches
     components.close()
 
@@ -202,13 +202,13 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
 def test_lost_matches_are_left_out_of_a_resumed_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset(), updates=4)
-    lost = sorted((run / "games").iterdir())[1]
+    lost = sorted((run / "self_play").iterdir())[1]
     lost.unlink()
     recorder = Recorder()
     result = resume_run(run, sinks=[recorder])
     assert result.steps >= 600
     assert any(f"{lost.name} missing; the run goes on without these matches" in m for m in recorder.messages)
-    kept = {int(f.stem) for f in (run / "games").iterdir()}
+    kept = {int(f.stem) for f in (run / "self_play").iterdir()}
     state = msgspec.json.decode(RunDirectory.open(run).checkpoints.load_last()[0].state, type=AlphaZeroState)
     assert set(state.chunks) == kept
     resume_run(run, sinks=[(again := Recorder())])

@@ -261,6 +261,32 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    pass\nMETHOD = Method(C, 3)\n",
         "METHOD has learner = of type int, expected a function or module:attribute",
     ),
+    "a learner of other arguments": (
+        f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    pass\n"
+        "def make(config, network):\n    pass\n"
+        "METHOD = Method(C, make)\n",
+        "METHOD has a learner make: too many positional arguments; expected make(config, network, context)",
+    ),
+    "a field of another type": (
+        f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    pass\n"
+        "METHOD = Method(C, print, topologies=('one_to_one'))\n",
+        "METHOD has topologies = 'one_to_one', expected a tuple of strings",
+    ),
+    "checks that are no function": (
+        f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    pass\n"
+        "METHOD = Method(C, print, checks=True)\n",
+        "METHOD has checks = of type bool, expected a function or module:attribute",
+    ),
+    "settings of a type that is not there": (
+        f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    depth: 'Nowhere' = 1\n"
+        "METHOD = Method(C, print)\n",
+        "types of C: name 'Nowhere' is not defined",
+    ),
+    "settings that no preset holds": (
+        f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag='x'):\n    depth: object = 1\n"
+        "METHOD = Method(C, print)\n",
+        "C.depth: a preset holds no value of this type; expected bool, int, float, str, ",
+    ),
     "a name that is a number": (
         f"{SETTINGS}class C(ActorCriticConfig, frozen=True, tag=3):\n    pass\nMETHOD = Method(C, print)\n",
         'METHOD has tag = 3, expected class C(..., tag="my_method")',

@@ -11,7 +11,7 @@ import pytest
 from ludus.training.reporting.page import page
 from ludus.training.sweep.by_value import by_value
 from ludus.training.sweep.comparison import MAX_NAME, cell_names, differing_settings, short_names
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 from ludus.training.sweep.tables import cell_settings_table
 
 REPORT = """# A &lt;b&gt; report
@@ -76,8 +76,8 @@ def test_unusual_lines_are_no_error(text: str) -> None:
     assert made(text).endswith("</main></body></html>\n")
 
 
-def run(folder: str, seed: int = 1, **settings: object) -> RunRecord:
-    return RunRecord(
+def run(folder: str, seed: int = 1, **settings: object) -> RunSummary:
+    return RunSummary(
         name=Path(folder).name, cell="", seed=seed, path=folder, finished=True, final=(), greedy=(), steps=0,
         ticks=0, updates=0, gradient_steps=0, minutes=0.0, cpu_minutes=0.0,
         settings={k.replace("__", "."): v for k, v in settings.items()} | {"run.seed": seed},
@@ -119,7 +119,7 @@ MANY = {f"algorithm__setting_number_{n}": n for n in range(40)}
         ([run("a", x=None), run("b", x=True)], ["x=-", "x=true"]),
     ],
 )  # fmt: skip
-def test_cells_have_short_unambiguous_names(runs: list[RunRecord], names: list[str]) -> None:
+def test_cells_have_short_unambiguous_names(runs: list[RunSummary], names: list[str]) -> None:
     assert cell_names(runs) == names
     assert max(map(len, names)) <= MAX_NAME
 

@@ -20,7 +20,7 @@ from ludus.training.actor_learner.trainer import Trainer
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
 from ludus.training.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 from ludus.training.run_loop import RunLoop
-from ludus.training.sweep.processes import Command, launch
+from ludus.training.sweep.processes import ProcessCommand, launch
 
 from .runs import TOML, reproducible_rows
 from .test_alphazero import TOML as ALPHAZERO_TOML
@@ -187,7 +187,7 @@ def test_signal_handlers_are_restored() -> None:
 
 def test_a_stopped_process_of_a_sweep_ends_on_a_signal(tmp_path: Path) -> None:
     words = ("train", "tic_tac_toe", "--run-dir", str(tmp_path / "run"), "--quiet", "--run.max-minutes", "9")
-    process = launch(Command("train", words), tmp_path / "lock", tmp_path / "log")
+    process = launch(ProcessCommand("train", words), tmp_path / "lock", tmp_path / "log")
     assert process is not None
     try:
         pid = process._process.pid

@@ -160,7 +160,7 @@ def test_another_users_run_resumes_with_new_matches(
     assert updates == list(range(1, len(updates) + 1))
     # From now on it is a run of this user: an interrupt and a resume repeat no match.
     assert RunDirectory.open(run).checkpoints.load_last()[0].signed
-    assert json.loads((newest(run) / "state.json").read_bytes())["state"]["anew"] == 1
+    assert json.loads((newest(run) / "state.json").read_bytes())["state"]["restarts"] == 1
 
 
 def test_matches_that_restart_twice_differ_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,10 @@ TOML = """
 name = "tic_tac_toe"
 [algorithm]
 name = "alphazero"
-batch = 32
+batch_size = 32
 round_positions = 60
-reuse = 1.0
-window_games_min = 10
+sample_reuse = 1.0
+window_matches_min = 10
 statistics_batches = 2
 [algorithm.search]
 visits = 4

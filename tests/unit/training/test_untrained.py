@@ -17,11 +17,11 @@ NOTHING = "nothing was learned, the weights are the initial ones"
 @pytest.mark.usefixtures("stepped_self_play")
 def test_self_play_with_too_few_matches_for_the_window_is_reported(tmp_path: Path) -> None:
     recorder = Recorder()
-    changes = {"run.max_steps": "60", "evaluation.final_matches": "0", "algorithm.window_games_min": "5000"}
+    changes = {"run.max_steps": "60", "evaluation.final_matches": "0", "algorithm.window_matches_min": "5000"}
     result = start_run(test_alphazero.preset(**changes), tmp_path / "run", sinks=[recorder])
     (said,) = (m for m in recorder.messages if NOTHING in m)
     assert result.version == 0
-    assert "matches were played to their end, algorithm.window_games_min = 5000" in said
+    assert "matches were played to their end, algorithm.window_matches_min = 5000" in said
 
 
 def test_dqn_with_too_few_decisions_to_start_is_reported(tmp_path: Path) -> None:

@@ -78,9 +78,9 @@ visits = 8
 slots = 8
 [algorithm]
 name = "alphazero"
-batch = 32
+batch_size = 32
 round_positions = 100
-window_games_min = 20
+window_matches_min = 20
 [policy]
 network = "resnet"
 blocks = 1
@@ -157,10 +157,11 @@ def _alphazero(preset: Preset) -> Weights:
             play.step()
         components.replay_buffer.add(number, play.take_matches(), None)
         components.learner.learn(
-            components.replay_buffer.draw(4 * components.config.batch, random, components.lead), number / 4
+            components.replay_buffer.draw(4 * components.config.batch_size, random, components.lead),
+            number / 4,
         )
         network = components.learner.publish(
-            components.replay_buffer.draw(components.config.batch, random, components.lead)
+            components.replay_buffer.draw(components.config.batch_size, random, components.lead)
         )
         play.evaluator = NetworkEvaluator(network, "float32").sibling(number)
         play.set_version(number)

@@ -1,1 +1,4 @@
-"""AlphaZero and AlphaGo Zero: learning from a search's own matches (Silver et al. 2017, 2018; paper 003)."""
+"""AlphaZero and AlphaGo Zero: learning from the matches of a search.
+
+Silver et al. 2017, 2018; Tian et al. 2019 (ELF OpenGo).
+"""

@@ -1,4 +1,4 @@
-"""AlphaZero's learner: positions in, weights out.
+"""Learner of AlphaZero: positions in, weights out.
 
 A minibatch is cut into as many parts as there are threads; each part is differentiated by a replica of
 its own with batch normalisation over that part, and the gradients are added in a fixed order.
@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.alphazero.loss import EndsLoss, alphazero_loss, ends_loss, masked_log_probs
+from ludus.algorithms.alphazero.loss import alphazero_loss, ends_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.alphazero.stats import LearnStats
 from ludus.algorithms.config import AlphaZeroConfig
-from ludus.algorithms.learner import LearnerContext
+from ludus.algorithms.learner import LearnerContext, UpdateStats
+from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import (
     SGD,
     AdamW,
@@ -38,7 +38,7 @@ from ludus.policies.symmetry import Symmetries
 
 
 class AlphaZeroLearner:
-    """Owns the network that learns, its optimiser and the running average of its weights."""
+    """Owner of the network that learns, its optimiser and the running average of its weights."""
 
     def __init__(
         self,
@@ -46,6 +46,13 @@ class AlphaZeroLearner:
         network: ResidualNetwork,
         context: LearnerContext,
     ) -> None:
+        """Take over the network.
+
+        Args:
+            config: Settings of the method.
+            network: Network on its device; its parameters move into one vector.
+            context: ``seed``, and ``workers``: threads of a minibatch on the processor.
+        """
         self.config, self.network, self.spec, self.seed = config, network, network.spec, context.seed
         self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)
@@ -72,38 +79,57 @@ class AlphaZeroLearner:
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def learn(self, positions: Positions, progress: float) -> LearnStats:
-        """Minibatches over ``positions``, in their order. ``progress``: 0..1 of the budget, for schedules."""
-        stats = LearnStats()
-        sums = np.zeros(5)
-        norms = 0.0
-        for batch in positions.batches(self.config.batch):
+    def learn(self, positions: Positions, progress: float) -> UpdateStats:
+        """Learn from minibatches of ``positions``, in their order.
+
+        Args:
+            positions: Positions that were drawn from the replay buffer.
+            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
+
+        Returns:
+            Means over the samples; ``loss/ownership`` and ``loss/score`` over the ``learner/counted`` samples
+            whose match was counted, where there are any.
+        """
+        stats = UpdateStats(self.version + 1, 0)
+        sums: dict[str, float] = {}
+        norms = rate = 0.0
+        counted = 0
+        for batch in positions.batches(self.config.batch_size):
             rate = self._rate(progress)
             results = self._differentiate(batch)
             norms += self._apply(len(batch), rate)
-            sums += results
-            stats.minibatches += 1
+            for name, x in results.items():
+                sums[name] = sums.get(name, 0.0) + x
             stats.samples += len(batch)
-            stats.counted += _counted(batch)
-            stats.learning_rate = rate
-        count = max(1, stats.samples)
-        policy, value, entropy = (float(x) / count for x in sums[:3])
-        stats.policy_loss, stats.value_loss, stats.policy_excess = policy, value, policy - entropy
-        stats.grad_norm = norms / max(1, stats.minibatches)
-        if stats.counted:
-            if self.network.ownership_plane is not None:
-                stats.ownership_loss = float(sums[3]) / stats.counted
-            if self.network.score_head is not None:
-                stats.score_loss = float(sums[4]) / stats.counted
+            stats.gradient_steps += 1
+            counted += _counted(batch)
+        if not stats.gradient_steps:
+            return stats
+        stats.learned = stats.samples
+        names = ("loss/policy", "loss/value", "target/entropy")
+        policy, value, entropy = (sums.pop(name) / stats.samples for name in names)
+        stats.numbers = {
+            "loss/policy": policy,
+            "loss/policy_excess": policy - entropy,
+            "loss/value": value,
+            "learner/learning_rate": rate,
+            "learner/grad_norm": norms / stats.gradient_steps,
+            "learner/minibatches": float(stats.gradient_steps),
+        }
+        if counted and sums:
+            stats.numbers |= {name: x / counted for name, x in sums.items()}
+            stats.numbers["learner/counted"] = float(counted)
         return stats
 
     def _rate(self, progress: float) -> float:
+        """Return the learning rate of the next minibatch."""
         c = self.config
         drops = sum(self.minibatches >= s for s in c.rate_steps)
-        rate = c.learning_rate * rate_factor(c.schedule, progress, c.rate_factor, drops)
+        rate = c.learning_rate * rate_factor(c.learning_rate_schedule, progress, c.rate_factor, drops)
         return rate * min(1.0, (self.minibatches + 1) / c.warmup) if c.warmup else rate
 
-    def _differentiate(self, batch: Positions) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    def _differentiate(self, batch: Positions) -> dict[str, float]:
+        """Write the gradient of the loss summed over ``batch``; return ``Loss.numbers``."""
         cuts = np.array_split(np.arange(len(batch)), self.threads)
         count = self.symmetries.count if self.symmetries is not None else 1
         random = self._draws(0, self.minibatches)
@@ -120,14 +146,12 @@ class AlphaZeroLearner:
         done = [self._executor.submit(self._part, *job) for job in jobs]
         results = [f.result() for f in done]
         summed(self._gradients[: len(jobs)])
-        total: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.sum(results, axis=0)
-        return total
+        return {name: sum(part[name] for part in results) for name in results[0]}
 
-    def _part(
-        self, worker: int, part: Positions, turns: list[int], ends_scale: float
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """Gradient of the loss summed over ``part`` into the worker's own vector; its two halves turn
-        apart.
+    def _part(self, worker: int, part: Positions, turns: list[int], ends_scale: float) -> dict[str, float]:
+        """Write the gradient of the loss summed over ``part`` into the worker's own vector.
+
+        The two halves of the part are turned apart. Returns ``Loss.numbers``.
         """
         torch.set_num_threads(1)
         network = self._replicas[worker]
@@ -153,12 +177,11 @@ class AlphaZeroLearner:
         ends = self._ends_loss(out, part, turns)
         total = loss.total if ends is None else loss.total + ends_scale * ends.total
         self.parameters.gradient(total, network, self._gradients[worker])
-        zero = torch.zeros_like(loss.policy)
-        targets = [zero, zero] if ends is None else [ends.ownership, ends.score]
-        return torch.stack([loss.policy, loss.value, loss.entropy, *targets]).double().cpu().numpy()
+        numbers = loss.numbers if ends is None else loss.numbers | ends.numbers
+        return dict(zip(numbers, torch.stack(list(numbers.values())).double().tolist(), strict=True))
 
-    def _ends_loss(self, out: BoardOutputs, part: Positions, turns: list[int]) -> EndsLoss | None:
-        """Of the heads for ownership and score, if there are any and something to learn."""
+    def _ends_loss(self, out: BoardOutputs, part: Positions, turns: list[int]) -> Loss | None:
+        """Return the loss of the heads for ownership and score, if there are any and something to learn."""
         if part.ends is None or (out.ownership is None and out.score is None):
             return None
         device = out.value.device
@@ -178,13 +201,14 @@ class AlphaZeroLearner:
 
     @torch.no_grad()
     def _apply(self, count: int, rate: float) -> float:
+        """Make one step with the gradient of ``count`` samples; return the gradient's norm."""
         c, gradient, vector = self.config, self._gradients[0], self.parameters.vector
         gradient.div_(count)
         norm = clip_by_norm(gradient, c.max_grad_norm)
         self.optimiser.step(gradient, rate)
         self.minibatches += 1
         self.steps += count
-        # Early on the average would be mostly the beginning: its memory grows with the minibatches.
+        # The memory of the average grows with the minibatches: early on the first weights would dominate it.
         keep = min(c.ema, 1.0 - 1.0 / (1.0 + self.minibatches))
         self.average.mul_(keep).add_(vector, alpha=1.0 - keep)
         return norm
@@ -193,9 +217,12 @@ class AlphaZeroLearner:
 
     @torch.no_grad()
     def publish(self, positions: Positions | None) -> ResidualNetwork:
-        """The network that plays from now on: averaged weights, with statistics measured on ``positions``.
+        """Return the network that plays from now on: averaged weights, statistics of ``positions``.
 
-        It belongs to the learner and is the same object each time. The version goes up.
+        It belongs to the learner and is the same object each time. The version is incremented.
+
+        Args:
+            positions: Positions that the batch normalisation is measured on; None: its statistics stay.
         """
         network = self._averaged
         for p, part in zip(network.parameters(), self.parameters.cut(self.average), strict=True):
@@ -207,10 +234,11 @@ class AlphaZeroLearner:
         return network
 
     def _draws(self, purpose: int, number: int) -> np.random.Generator:
-        """Chance that depends on how far learning is, not on when this process began."""
+        """Return random numbers that depend on the learner's counters, not on this process's start."""
         return np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, purpose, number]))
 
     def _planes(self, positions: Positions) -> list[Tensor]:
+        """Return the input planes of ``positions`` in batches, each under a random symmetry."""
         size = max(1, len(positions) // self.config.statistics_batches)
         out = []
         random = self._draws(1, self.version)
@@ -226,18 +254,18 @@ class AlphaZeroLearner:
         return out
 
     def _measured(self, network: ResidualNetwork) -> None:
-        """The learner's own network keeps the statistics too, for whoever reads its state."""
+        """Copy the statistics of ``network`` to the learner's own network."""
         own = dict(self.network.named_buffers())
         for name, buffer in network.named_buffers():
             own[name].copy_(buffer)
 
     @property
     def playing(self) -> ResidualNetwork:
-        """What :meth:`publish` gave last."""
+        """Network that :meth:`publish` returned last."""
         return self._averaged
 
     def weights(self) -> Weights:
-        """Copies of the weights that play."""
+        """Return copies of the weights that play."""
         meta = WeightsMeta(
             version=self.version,
             spec_hash=self.spec.spec_hash,
@@ -249,7 +277,7 @@ class AlphaZeroLearner:
         return Weights(meta, tensors_of(self._averaged))
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Everything that goes on from here: arrays by name, and counters."""
+        """Return everything that a bit-equal continuation needs: arrays by name, and counters."""
         arrays, counters = optimiser_state(self.optimiser, self.parameters)
         for prefix, vector in (("parameter", self.parameters.vector), ("average", self.average)):
             arrays |= {f"{prefix}.{n}": a for n, a in self.parameters.named(vector).items()}
@@ -259,7 +287,11 @@ class AlphaZeroLearner:
 
     @torch.no_grad()
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """The inverse of :meth:`state`. ``ValueError`` naming what is missing or has another shape."""
+        """Restore what :meth:`state` returned.
+
+        Raises:
+            ValueError: An array or a counter is missing, or an array has another shape.
+        """
         self.parameters.fill(self.parameters.vector, under("parameter.", arrays), "checkpoint: parameter")
         self.parameters.fill(self.average, under("average.", arrays), "checkpoint: average")
         stored = under("buffer.", arrays)
@@ -278,14 +310,14 @@ class AlphaZeroLearner:
         self._measured(self._averaged)
 
     def close(self) -> None:
-        """Stops its threads. Idempotent."""
+        """Stop its threads. Idempotent."""
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
 
 
 def _halves(part: Positions, turns: list[int]) -> list[tuple[slice, int]]:
-    """The two halves of a part, each with the transformation that it is read under."""
+    """Return the two halves of a part, each with the transformation that it is read under."""
     half = len(part) // 2
     return [(slice(0, half), turns[0]), (slice(half, None), turns[1])]
 
@@ -294,20 +326,8 @@ def _counted(positions: Positions) -> int:
     return 0 if positions.ends is None else int(positions.ends.counted.sum())
 
 
-@torch.no_grad()
-def errors_on(network: ResidualNetwork, positions: Positions) -> tuple[float, float]:
-    """KL(policy target || network) in nats and the value's squared error, as the weights act; means."""
-    obs = {t.name: torch.from_numpy(positions.obs[t.name]).to(network.device) for t in network.inputs}
-    logits, value = network.outputs(network.boards(obs))
-    mask, policy, target = (
-        torch.from_numpy(a).to(network.device) for a in (positions.mask, positions.policy, positions.value)
-    )
-    loss = alphazero_loss(masked_log_probs(logits, mask), value, policy, target, 1.0)
-    return float(loss.policy - loss.entropy) / len(positions), float(loss.value) / len(positions)
-
-
 def acting_copy(network: Network) -> Network:
-    """A network of its own with the same numbers."""
+    """Return a network of its own with the same numbers."""
     made = build_network(network.config, network.spec, None, network.precision)
     made.load_state_dict(network.state_dict())
     made.to(network.device)

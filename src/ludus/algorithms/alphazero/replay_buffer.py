@@ -1,4 +1,4 @@
-"""The newest matches, and positions drawn from them (the replay buffer of paper 003, section 3)."""
+"""Replay buffer of the newest matches, and positions drawn from them (Tian et al. 2019, section 3)."""
 
 from __future__ import annotations
 
@@ -23,60 +23,71 @@ EVEN_LOW, EVEN_HIGH = 0.45, 0.55  # ELF OpenGo's bounds of the share of seat 0's
 
 
 class Chunk:
-    """Matches that came together, with where each begins; how they ended for seat 0 where that is learned."""
+    """Matches that were added together; ``ends``: how they ended for seat 0, where that is learned."""
 
-    def __init__(self, number: int, games: Matches, ends: Ends | None) -> None:
-        self.number, self.games, self.ends = number, games, ends
-        self.offset: Ints = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
-        self.pairs: Ints = np.concatenate([[0], np.cumsum(games.targets, dtype=np.int64)])
-        full = np.flatnonzero(games.full)
+    def __init__(self, number: int, matches: Matches, ends: Ends | None) -> None:
+        """Index the plies of ``matches``, which are kept under ``number``."""
+        self.number, self.matches, self.ends = number, matches, ends
+        self.offset: Ints = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
+        self.pairs: Ints = np.concatenate([[0], np.cumsum(matches.targets, dtype=np.int64)])
+        full = np.flatnonzero(matches.full)
         self.full: Ints = full
-        self.game_of: Ints = np.searchsorted(self.offset, full, side="right") - 1
+        self.match_of: Ints = np.searchsorted(self.offset, full, side="right") - 1
 
 
 class ReplayBuffer:
-    """First in, first out. One thread at a time.
-
-    ``add`` says which chunks have left, so that their files can go too.
-    """
+    """Window of the newest matches: first in, first out. One thread at a time."""
 
     def __init__(self, config: AlphaZeroConfig, choices: int, score_share: float = 0.0) -> None:
+        """Start empty.
+
+        Args:
+            config: Sizes of the window, targets.
+            choices: Number of moves, A.
+            score_share: Share in [0, 1] of the margin in the value target.
+        """
         self.config, self.choices, self.score_share = config, choices, score_share
         self.chunks: deque[Chunk] = deque()
-        self.total_games = 0  # ever
+        self.total_matches = 0  # ever added
 
     @property
-    def games(self) -> int:
-        """Matches that are here."""
-        return sum(len(c.games) for c in self.chunks)
+    def matches(self) -> int:
+        """Number of matches in the buffer."""
+        return sum(len(c.matches) for c in self.chunks)
 
     @property
     def positions(self) -> int:
-        """Positions that can be drawn."""
+        """Number of positions that can be drawn."""
         return sum(len(c.full) for c in self.chunks)
 
     @property
     def ready(self) -> bool:
-        """Whether there is enough to learn from."""
-        return self.total_games >= self.config.window_games_min and self.positions > 0
+        """Whether there are enough matches to learn from."""
+        return self.total_matches >= self.config.window_matches_min and self.positions > 0
 
-    def add(self, number: int, games: Matches, ends: Ends | None = None) -> list[int]:
-        """Takes matches in; gives the numbers of the chunks that have left.
+    def add(self, number: int, matches: Matches, ends: Ends | None = None) -> list[int]:
+        """Add matches.
 
-        ``ends``: of the matches for seat 0, for all chunks or for none.
+        Args:
+            number: Number of their chunk.
+            matches: Matches that ended.
+            ends: Their ends for seat 0, for all chunks or for none.
+
+        Returns:
+            Numbers of the chunks that have left, so that their files can be removed.
         """
-        self.chunks.append(Chunk(number, games, ends))
-        self.total_games += len(games)
+        self.chunks.append(Chunk(number, matches, ends))
+        self.total_matches += len(matches)
         config = self.config
-        wanted = max(round(self.total_games * config.window_share), config.window_games_min)
-        wanted = min(wanted, config.window_games)
+        wanted = max(round(self.total_matches * config.window_share), config.window_matches_min)
+        wanted = min(wanted, config.window_matches)
         left = []
-        while len(self.chunks) > 1 and self.games - len(self.chunks[0].games) >= wanted:
+        while len(self.chunks) > 1 and self.matches - len(self.chunks[0].matches) >= wanted:
             left.append(self.chunks.popleft().number)
         return left
 
     def draw(self, count: int, random: np.random.Generator, read: Reader) -> Positions:
-        """``count`` positions, uniformly with replacement (or with wins of both seats evened out)."""
+        """Draw ``count`` positions, uniformly with replacement, or with wins of both seats evened out."""
         sizes = np.array([len(c.full) for c in self.chunks])
         ends = np.cumsum(sizes)
         if self.config.even_outcomes:
@@ -104,8 +115,8 @@ class ReplayBuffer:
         )
 
     def _even(self, count: int, random: np.random.Generator) -> Ints:
-        """Picks a side first, then a position of a match that it won; drawn matches keep their share."""
-        outcome = np.concatenate([c.games.outcome[c.game_of] for c in self.chunks])
+        """Draw a seat first, then a position of a match that it won; drawn matches keep their share."""
+        outcome = np.concatenate([c.matches.outcome[c.match_of] for c in self.chunks])
         first, second, drawn = (np.flatnonzero(outcome == x) for x in (1.0, -1.0, 0.0))
         if len(first) == 0 or len(second) == 0:
             return random.integers(0, len(outcome), count)
@@ -122,37 +133,38 @@ class ReplayBuffer:
         return out
 
     def _positions(self, chunk: Chunk, picks: Ints, read: Reader) -> Positions:
-        """Positions ``picks`` (indices into ``chunk.full``, rising), in that order."""
-        games = chunk.games
+        """Return the positions ``picks``: ascending indices into ``chunk.full``."""
+        matches = chunk.matches
         ply = chunk.full[picks]
-        game = chunk.game_of[picks]
-        used, first = np.unique(game, return_index=True)
+        match = chunk.match_of[picks]
+        used, first = np.unique(match, return_index=True)
         bounds = np.concatenate([first, [len(picks)]]).astype(np.int64)
-        lengths = games.plies[used].astype(np.int64)
+        lengths = matches.plies[used].astype(np.int64)
         offset = np.concatenate([[0], np.cumsum(lengths)])
         flat = np.arange(int(offset[-1])) - np.repeat(offset[:-1], lengths)
-        actions = games.action[np.repeat(chunk.offset[used], lengths) + flat]
-        wanted = (ply - chunk.offset[game]).astype(np.int32)
-        moves = MatchMoves(games.match[used], actions, offset)
+        actions = matches.action[np.repeat(chunk.offset[used], lengths) + flat]
+        wanted = (ply - chunk.offset[match]).astype(np.int32)
+        moves = MatchMoves(matches.match[used], actions, offset)
         obs, mask = read(PositionQuery(moves, bounds, wanted, np.arange(len(picks), dtype=np.int32)))
-        sign = np.where(games.seat[ply] == 0, 1.0, -1.0).astype(np.float32)
+        sign = np.where(matches.seat[ply] == 0, 1.0, -1.0).astype(np.float32)
         mix = np.float32(self.config.value_mix)
-        worth = sign * games.outcome[game]
-        ends = None if chunk.ends is None else chunk.ends.take(game).seen_by(games.seat[ply])
+        worth = sign * matches.outcome[match]
+        ends = None if chunk.ends is None else chunk.ends.take(match).seen_by(matches.seat[ply])
         if ends is not None and self.score_share > 0:
             score = np.clip(ends.score / np.float32(max(1, ends.ownership.shape[1])), -1, 1)
             worth += np.float32(self.score_share) * ends.counted * (score - worth)
-        value = (1 - mix) * worth + mix * games.value[ply]
+        value = (1 - mix) * worth + mix * matches.value[ply]
         return Positions(obs, mask, self._policies(chunk, ply), value.astype(np.float32), ends)
 
     def _policies(self, chunk: Chunk, ply: Ints) -> npt.NDArray[np.float32]:
-        games = chunk.games
-        count = games.targets[ply].astype(np.int64)
+        """Return the policy targets ``[N, A]`` of the plies ``ply: [N]``."""
+        matches = chunk.matches
+        count = matches.targets[ply].astype(np.int64)
         row = np.repeat(np.arange(len(ply)), count)
         starts = np.concatenate([[0], np.cumsum(count)[:-1]])
         pair = np.repeat(chunk.pairs[ply], count) + (np.arange(len(row)) - np.repeat(starts, count))
         policy = np.zeros((len(ply), self.choices), np.float32)
-        policy[row, games.target_move[pair]] = games.target_share[pair]
+        policy[row, matches.target_move[pair]] = matches.target_share[pair]
         total = policy.sum(axis=1, keepdims=True)
         normalised: npt.NDArray[np.float32] = policy / np.maximum(total, 1.0)
         return normalised

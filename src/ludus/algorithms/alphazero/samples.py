@@ -1,4 +1,4 @@
-"""Positions to learn from and ends of matches, as arrays."""
+"""Positions that are learned from, and ends of matches, as arrays."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ludus.flow.slab import Array
 
 @dataclass(slots=True)
 class Ends:
-    """How ``N`` matches ended, or the matches of ``N`` positions, for one seat.
+    """Ends of ``N`` matches, or of the matches of ``N`` positions, for one seat.
 
-    A match that was given up or cut off was not counted: its other entries are 0 and mean nothing.
+    A match that was resigned or cut off was not counted: its other entries are 0 and mean nothing.
     """
 
     counted: npt.NDArray[np.uint8]  # [N], 0 or 1
-    ownership: npt.NDArray[np.int8]  # [N, cells]: +1 own, 0 nobody's, -1 the opponent's
+    ownership: npt.NDArray[np.int8]  # [N, cells]: +1 own, 0 without an owner, -1 the opponent's
     score: npt.NDArray[np.float32]  # [N], own points less the opponent's, komi included
 
     @classmethod
     def empty(cls, count: int, cells: int) -> Ends:
-        """Of ``count`` matches that were not counted."""
+        """Return ends of ``count`` matches that were not counted."""
         return cls(np.zeros(count, np.uint8), np.zeros((count, cells), np.int8), np.zeros(count, np.float32))
 
     @classmethod
     def join(cls, parts: Sequence[Ends]) -> Ends:
-        """One after the other."""
+        """Concatenate ``parts``."""
         return cls(
             np.concatenate([p.counted for p in parts]),
             np.concatenate([p.ownership for p in parts]),
@@ -37,11 +37,11 @@ class Ends:
         )
 
     def take(self, index: npt.NDArray[np.int64] | slice) -> Ends:
-        """Some of them."""
+        """Return those at ``index``."""
         return Ends(self.counted[index], self.ownership[index], self.score[index])
 
     def seen_by(self, seat: npt.NDArray[np.uint8]) -> Ends:
-        """Of ends for seat 0: for ``seat: [N]``."""
+        """Convert ends for seat 0 to ends for ``seat: [N]``."""
         sign = np.where(seat == 0, 1, -1)
         ownership = self.ownership * sign.astype(np.int8)[:, None]
         return Ends(self.counted, ownership, self.score * sign.astype(np.float32))
@@ -49,24 +49,24 @@ class Ends:
 
 @dataclass(slots=True)
 class Positions:
-    """``N`` positions: packed observations, legal moves, and what the search and the match made of them."""
+    """``N`` positions: packed observations, legal moves, and targets of the search and the match."""
 
     obs: dict[str, Array]  # packed[N, ...]
     mask: npt.NDArray[np.uint8]  # [N, A]
     policy: npt.NDArray[np.float32]  # [N, A], sums to 1
     value: npt.NDArray[np.float32]  # [N], for the seat that decides
-    ends: Ends | None = None  # for the seat that decides; None where nobody asked for them
+    ends: Ends | None = None  # for the seat that decides; None where they are not learned
 
     def __len__(self) -> int:
         return len(self.value)
 
     def take(self, index: npt.NDArray[np.int64] | slice) -> Positions:
-        """Some of them."""
+        """Return those at ``index``."""
         obs = {name: a[index] for name, a in self.obs.items()}
         ends = None if self.ends is None else self.ends.take(index)
         return Positions(obs, self.mask[index], self.policy[index], self.value[index], ends)
 
     def batches(self, size: int) -> Iterator[Positions]:
-        """Whole minibatches in order; what does not fill one is left out."""
-        for begin in range(0, len(self) - size + 1, size):
-            yield self.take(slice(begin, begin + size))
+        """Yield whole minibatches in order; the last incomplete one is left out."""
+        for start in range(0, len(self) - size + 1, size):
+            yield self.take(slice(start, start + size))

@@ -1,1 +1,1 @@
-"""DQN: Q-learning from a ring of slabs."""
+"""DQN: Q-learning from a replay buffer of slabs."""

@@ -11,11 +11,11 @@ from ludus.policies.outputs import unfit_heads
 
 
 def problems(config: DqnConfig, around: CheckInput) -> Iterator[tuple[str, str]]:
-    """Yield heads that have no Q-values, and a ring that needs more memory than it may have."""
+    """Yield heads that have no Q-values, and a replay buffer that needs more memory than it may have."""
     if unfit := unfit_heads(around.spec):
         yield "policy.output", f'policy.output = "q": {unfit}'
     names = around.policy.inputs
     inputs = tuple(t for t in around.spec.observation if not names or t.name in names)
     shapes = slab_shapes(around.spec, inputs, around.steps, around.rows)
-    if large := too_large(shapes, config.ring, config.buffer_mib):
-        yield "algorithm.ring", f"algorithm.ring = {config.ring}: {large}"
+    if large := too_large(shapes, config.buffer_slabs, config.buffer_mib):
+        yield "algorithm.buffer_slabs", f"algorithm.buffer_slabs = {config.buffer_slabs}: {large}"

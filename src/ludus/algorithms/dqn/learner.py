@@ -1,4 +1,4 @@
-"""DQN on slabs: each slab joins the ring, then gradient steps learn from decisions drawn out of it.
+"""DQN on slabs: each slab joins the replay buffer, then gradient steps learn from decisions drawn from it.
 
 A gradient step is two lists of tasks: targets, then gradients. Draws depend on the seed and on the number of
 the step alone, so the bits do not depend on how many threads work.
@@ -15,7 +15,12 @@ from torch import Tensor, nn
 
 from ludus.algorithms.config import DqnConfig
 from ludus.algorithms.dqn.loss import dqn_loss, td_target
-from ludus.algorithms.dqn.ring import Batch, Ring, followed, slab_transitions
+from ludus.algorithms.dqn.replay_buffer import (
+    SlabReplayBuffer,
+    TransitionBatch,
+    n_step_returns,
+    slab_transitions,
+)
 from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priority_of
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
@@ -31,17 +36,17 @@ from ludus.policies.network import PolicyNetwork
 from ludus.policies.q_values import QValues, absorb_targets
 
 TARGET = "target"  # name of the second network in checkpoints
-RING = "ring."  # before the names of the ring's arrays
+REPLAY_BUFFER = "replay_buffer."  # prefix of its arrays' names in checkpoints
 
 
 def epsilon_at(config: DqnConfig, progress: float) -> float:
-    """Linear from ``epsilon`` to ``epsilon_final`` over ``epsilon_share`` of the budget, then constant."""
+    """Return epsilon: linear from ``epsilon`` to ``epsilon_final`` over ``epsilon_share``, then constant."""
     done = min(progress / config.epsilon_share, 1.0) if config.epsilon_share > 0.0 else 1.0
     return config.epsilon + done * (config.epsilon_final - config.epsilon)
 
 
 def beta_at(config: DqnConfig, progress: float) -> float:
-    """Linear from ``priority_beta`` to ``priority_beta_final`` over the budget."""
+    """Return beta: linear from ``priority_beta`` to ``priority_beta_final`` over the budget."""
     return config.priority_beta + progress * (config.priority_beta_final - config.priority_beta)
 
 
@@ -53,7 +58,9 @@ class DqnLearner(SlabLearner[DqnConfig]):
         if network.epsilon is None:
             raise ValueError(f'policy.output = "{network.config.output}": expected "q", which dqn trains')
         super().__init__(config, network, context)
-        self.ring = Ring(network.spec, network.inputs, config.ring, config.buffer_mib)
+        self.replay_buffer = SlabReplayBuffer(
+            network.spec, network.inputs, config.buffer_slabs, config.buffer_mib
+        )
         self.gradient_steps = 0
         self._bootstraps = self.minibatches.replicas  # the networks that value successors, one a worker
         self._target_parameters: FlatParameters | None = None
@@ -72,9 +79,9 @@ class DqnLearner(SlabLearner[DqnConfig]):
         return weights
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """See :meth:`Learner.state`. The ring is part of it."""
+        """See :meth:`Learner.state`. The replay buffer is part of it."""
         arrays, counters = super().state()
-        arrays |= {f"{RING}{name}": array for name, array in self.ring.state().items()}
+        arrays |= {f"{REPLAY_BUFFER}{name}": a for name, a in self.replay_buffer.state().items()}
         return arrays, counters | {"gradient_steps": self.gradient_steps}
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
@@ -82,12 +89,12 @@ class DqnLearner(SlabLearner[DqnConfig]):
         super().load_state(arrays, counters)
         if "gradient_steps" not in counters:
             raise ValueError("learner state: no counter 'gradient_steps'")
-        self.ring.load_state(under(RING, arrays), f"learner state: {RING}")
+        self.replay_buffer.load_state(under(REPLAY_BUFFER, arrays), f"learner state: {REPLAY_BUFFER}")
         self.gradient_steps = counters["gradient_steps"]
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        config, added = self.config, self._remember(samples)
-        decisions = self.ring.decisions()
+        config, added = self.config, self._store(samples)
+        decisions = self.replay_buffer.decisions()
         rate = learning_rate_at(config, progress)
         results: list[MinibatchResult] = []
         if len(decisions) >= max(config.learning_starts, 1):
@@ -108,25 +115,25 @@ class DqnLearner(SlabLearner[DqnConfig]):
         if len(added):
             self._absorb_observations(samples, added)
 
-    def _remember(self, samples: Samples) -> Index:
-        """Adds the slab to the ring; numbers ``t * R + row`` of its decisions that can be learned from."""
+    def _store(self, samples: Samples) -> Index:
+        """Add the slab to the buffer; return numbers ``t * R + row`` of its decisions with a known target."""
         slab, config = samples.slab, self.config
         moves, successor = slab_transitions(slab, self._rewards(slab), samples.learner_mask)
-        after = followed(moves, successor, discount=config.discount, n=config.n_steps)
-        self.ring.add(slab, after)
+        after = n_step_returns(moves, successor, discount=config.discount, n_steps=config.n_steps)
+        self.replay_buffer.add(slab, after)
         return np.flatnonzero(after.valid)
 
     def _draw(self, decisions: Index, beta: float) -> tuple[Index, Floats]:
-        """Decisions of the next gradient step, and their importance weights."""
+        """Draw the decisions of the next gradient step, and their importance weights."""
         random = np.random.Generator(np.random.Philox(key=[self.seed, self.gradient_steps]))
         if self.config.priority_alpha == 0.0:
-            return draw_evenly(decisions, self.config.batch, random)
-        return draw_by_priority(self.ring.priorities(), self.config.batch, beta, random)
+            return draw_evenly(decisions, self.config.batch_size, random)
+        return draw_by_priority(self.replay_buffer.priorities(), self.config.batch_size, beta, random)
 
     def _gradient_step(
         self, decisions: Index, weight: Floats, rate: float
     ) -> Generator[Sequence[Task], None, MinibatchResult]:
-        config, batch = self.config, self.ring.batch(decisions)
+        config, batch = self.config, self.replay_buffer.batch(decisions)
         parts = list(pieces(np.arange(len(decisions)), config.micro_batch))
         if self.gradient_steps == 0:
             self._copy_to_target()  # with the statistics of the observations so far
@@ -138,7 +145,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
         def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
             observations = batch.observations[part]
             q = self._q_values(network, observations).taken(
-                self._tensor(self.ring.masks(observations)), self._tensor(batch.actions[part])
+                self._tensor(self.replay_buffer.masks(observations)), self._tensor(batch.actions[part])
             )
             result, wrong = dqn_loss(
                 q, self._tensor(normalised[part]), self._tensor(weight[part]), config.huber_delta
@@ -149,15 +156,15 @@ class DqnLearner(SlabLearner[DqnConfig]):
         result = yield from self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
         self.gradient_steps += 1
         if config.priority_alpha > 0.0:
-            self.ring.set_priorities(decisions, priority_of(error, config.priority_alpha))
+            self.replay_buffer.set_priorities(decisions, priority_of(error, config.priority_alpha))
         self._move_target()
         return result
 
     @torch.no_grad()
-    def _targets(self, batch: Batch, part: Index, target: Floats, worker: int) -> None:
-        """Writes the targets of one part, in the game's units."""
+    def _targets(self, batch: TransitionBatch, part: Index, target: Floats, worker: int) -> None:
+        """Write the targets of one part, in the game's units."""
         successors = batch.successors[part]
-        mask = self._tensor(self.ring.masks(successors))
+        mask = self._tensor(self.replay_buffer.masks(successors))
         valued = self._q_values(self._bootstraps[worker], successors)
         chooser = valued
         if self.config.double and self._target_parameters is not None:
@@ -167,8 +174,10 @@ class DqnLearner(SlabLearner[DqnConfig]):
         target[part] = td_target(returns, discount, bootstrap.float()).cpu().numpy()
 
     def _q_values(self, network: PolicyNetwork, observations: Index) -> QValues:
-        """Of observations of the ring."""
-        obs = {name: self._tensor(array) for name, array in self.ring.observations(observations).items()}
+        """Return the Q-values of observations of the replay buffer."""
+        obs = {
+            name: self._tensor(array) for name, array in self.replay_buffer.observations(observations).items()
+        }
         distribution, _ = network.flat(obs)
         assert isinstance(distribution, QValues)
         return distribution
@@ -179,12 +188,12 @@ class DqnLearner(SlabLearner[DqnConfig]):
     # ---- between gradient steps --------------------------------------------------------------------
 
     def _explore(self, progress: float) -> None:
-        """The share of even choices with which the next weights act."""
+        """Set the share of even choices with which the next weights act."""
         assert self.network.epsilon is not None
         self.network.epsilon.fill_(epsilon_at(self.config, progress))
 
     def _absorb_targets(self, target: Floats) -> None:
-        """Targets ``[N]`` into their normaliser. What the networks predict in the game's units stays."""
+        """Add targets ``[N]`` to their normaliser. Predictions in the game's units stay what they were."""
         network, values = self.network, self.network.values
         if values is None or not self.config.normalise_returns:
             return
@@ -200,7 +209,10 @@ class DqnLearner(SlabLearner[DqnConfig]):
         self._copy_statistics("values.")
 
     def _move_target(self) -> None:
-        """After each gradient step (Mnih et al. 2015, algorithm 1; polyak: Lillicrap et al. 2016)."""
+        """Move the target network after a gradient step.
+
+        Mnih et al. 2015, algorithm 1; polyak: Lillicrap et al. 2016.
+        """
         config = self.config
         if config.target == "hard" and self.gradient_steps % config.target_every == 0:
             self._copy_to_target()
@@ -214,7 +226,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
 
     @torch.no_grad()
     def _copy_statistics(self, prefix: str) -> None:
-        """The learner's buffers of these names into the target network: no step moves them."""
+        """Copy the learner's buffers of these names to the target network: no step moves them."""
         if TARGET not in self.others:
             return
         mine = dict(self.network.named_buffers())

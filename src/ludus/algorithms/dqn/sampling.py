@@ -1,4 +1,4 @@
-"""Which decisions of the ring a gradient step reads: drawn evenly, or by priority (Schaul et al. 2016)."""
+"""Draws from the replay buffer: evenly, or by priority (Schaul et al. 2016)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ FLOOR = 1e-3  # added to errors, so that no decision is never drawn again
 
 
 def draw_evenly(decisions: Index, count: int, random: np.random.Generator) -> tuple[Index, Floats]:
-    """``count`` of ``decisions``, with replacement, and their importance weights, which are 1."""
+    """Draw ``count`` of ``decisions``, with replacement, and their importance weights, which are 1."""
     return decisions[random.integers(len(decisions), size=count)], np.ones(count, np.float32)
 
 
 def draw_by_priority(
     priorities: Floats, count: int, beta: float, random: np.random.Generator
 ) -> tuple[Index, Floats]:
-    """Draws ``i`` with probability ``P(i) = p_i / sum p``, one from each of ``count`` equal parts of the sum.
+    """Draw ``i`` with probability ``P(i) = p_i / sum p``, one from each of ``count`` equal parts of the sum.
 
     Args:
-        priorities: ``float32[M]``, not negative, some above 0.
-        beta: of the importance weights ``(number * P(i))^-beta``, divided by the largest of them (section
-            3.4); the number counts priorities above 0.
+        priorities: ``float32[M]``, >= 0, some above 0.
+        count: Number of draws.
+        beta: Exponent of the importance weights ``(number * P(i))^-beta``, divided by the largest of them
+            (section 3.4); the number counts priorities above 0.
+        random: Source of the draws.
 
     Returns:
         Numbers ``int64[count]`` and importance weights ``float32[count]`` in (0, 1].
@@ -38,6 +40,6 @@ def draw_by_priority(
 
 
 def priority_of(error: Floats, alpha: float) -> Floats:
-    """``(|error| + floor)^alpha`` (Schaul et al. 2016, equation 1, proportional)."""
+    """Return ``(|error| + floor)^alpha`` (Schaul et al. 2016, equation 1, proportional)."""
     priority: Floats = ((np.abs(error) + np.float32(FLOOR)) ** np.float32(alpha)).astype(np.float32)
     return priority

@@ -1,4 +1,4 @@
-"""How much memory a ring of slabs needs, before there is one. Without torch."""
+"""Size of the replay buffer of slabs, computed before it is allocated. Without torch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ Shapes = Mapping[str, tuple[tuple[int, ...], "np.dtype[np.generic]"]]
 
 
 def slab_shapes(spec: GameSpec, inputs: tuple[TensorSpec, ...], steps: int, rows: int) -> Shapes:
-    """What a ring keeps of a slab of ``steps`` and ``rows``: name -> shape and dtype.
+    """Return the arrays that the buffer keeps of one slab: name -> shape and dtype.
 
-    ``inputs``: the observation tensors that are kept.
+    Args:
+        spec: Spec of the game.
+        inputs: Observation tensors that are kept.
+        steps: Time steps of a slab.
+        rows: Rows of a slab.
     """
     decisions = (steps, rows)
     shapes: dict[str, tuple[tuple[int, ...], np.dtype[np.generic]]] = {
@@ -31,12 +35,12 @@ def slab_shapes(spec: GameSpec, inputs: tuple[TensorSpec, ...], steps: int, rows
 
 
 def slab_bytes(shapes: Shapes) -> int:
-    """Memory of one slab."""
+    """Return the memory of one slab, in bytes."""
     return sum(math.prod(shape) * dtype.itemsize for shape, dtype in shapes.values())
 
 
 def too_large(shapes: Shapes, slabs: int, buffer_mib: float) -> str:
-    """Why a ring of ``slabs`` does not fit into ``buffer_mib``, and what does; empty where it fits."""
+    """Return why ``slabs`` do not fit into ``buffer_mib``, and how many do; empty where they fit."""
     steps, rows = shapes["returns"][0]
     each = slab_bytes(shapes)
     if slabs * each <= buffer_mib * MIB:

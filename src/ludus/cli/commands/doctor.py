@@ -24,7 +24,7 @@ CPU_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16
 
 
 class Doctor(msgspec.Struct, frozen=True):
-    """Print what a bug report needs: versions, processor, compiled core, torch, disk. Sends nothing."""
+    """Print the facts for a bug report: versions, processor, compiled core, torch, disk. Sends nothing."""
 
     EXAMPLES: ClassVar = ("ludus doctor --json",)
 

@@ -97,9 +97,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         elif not result.nothing_played:
             rows = [("replays", f"{len(replays)} in {self.record}")] if replays else []
             if unlike:
-                rows += [
-                    ("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")
-                ]
+                rows += [("not reproduced", f"{len(unlike)} of them: the game depends on more than its seed")]
             show(result, rows)
         results.keep("eval", (player, against), document(result))
         if result.interrupted:

@@ -97,7 +97,7 @@ def _hosted_rows() -> Iterator[tuple[str, str, str]]:
 
 
 class GamesShow(msgspec.Struct, frozen=True):
-    """Show what a game declares: parameters, bots, observation tensors and action heads."""
+    """Show the spec of a game: parameters, bots, observation tensors and action heads."""
 
     EXAMPLES: ClassVar = (
         "ludus games show minirts",

@@ -35,7 +35,7 @@ def read_replay(name: str) -> bytes:
 
 
 class ReplayShow(msgspec.Struct, frozen=True):
-    """Show what a replay holds: game, seed, players, length, outcome."""
+    """Show the contents of a replay: game, seed, players, length, outcome."""
 
     EXAMPLES: ClassVar = ("ludus replay info match.ludus",)
 
@@ -79,12 +79,12 @@ def _hosted_rows(info: ReplayInfo) -> list[tuple[str, str]]:
     if info.format == 1:
         return []
     words = {
-        "yes": "the same match, by everything that it shows",
-        "no": "a different match: the game depends on more than its seed",
+        "yes": "yes, in everything that a match shows",
+        "no": "no: the game depends on more than its seed",
     }
     return [
         ("returns", ", ".join(f"{x:g}" for x in info.returns)),
-        ("played again", words.get(info.reproduced, "not yet; see: ludus replay verify")),
+        ("reproduced", words.get(info.reproduced, "not tested; see: ludus replay verify")),
     ]
 
 
@@ -143,7 +143,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
             console.document(rows[0] if len(rows) == 1 else rows)
         else:
             for row in rows:
-                good = f"plays out the same, {row['ticks']} ticks"
+                good = f"reproduced, {row['ticks']} ticks"
                 console.result(f"{row['file']}: {good if row['same'] else row['difference']}")
         wrong = [str(row["file"]) for row in rows if not row["same"]]
         if unknown and unknown == len(wrong):

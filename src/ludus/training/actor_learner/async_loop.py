@@ -1,13 +1,13 @@
-"""Collecting and learning side by side: ``async``, the lag mode that waits least and repeats nothing.
+"""Collecting and learning in parallel: ``async``, the lag mode that waits least and is not reproducible.
 
 A sampler thread of its own fills one slab after another and takes new weights at the start of any time
 step; the calling thread learns. The lag is bounded (``max_lag`` versions):
 
-``wait``  a slab begins only while at most ``max_lag`` older ones are unlearned; each of them is one version,
+``wait``  a slab starts only while at most ``max_lag`` older ones are unlearned; each of them is one version,
           so no decision can be older than ``max_lag`` when it is learned from.
-``drop``  the sampler goes on as long as a slab is free; a slab with an older decision is thrown away.
+``drop``  the sampler continues as long as a slab is free; a slab with an older decision is thrown away.
 
-A sampler that may not go on helps the learner until it may.
+A sampler that may not continue helps the learner until it may.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is 
 
 
 def slabs_needed(config: RunConfig) -> int:
-    """One that is filled, and those that may wait for the learner."""
+    """Return the number of slabs: one that is filled, and those that may wait for the learner."""
     ahead = min(config.max_lag, SLABS_AHEAD)
     return ahead + (1 if config.over_lag == "wait" else 3)
 
 
 class AsyncRounds:
-    """Owns the sampler thread. Everything else is called by the one thread that drives the run."""
+    """The sampler thread and the slabs between it and the learner. One thread drives the run."""
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
+        """Start the sampler thread."""
         self.components, self.learner_threads, self.config = components, learner_threads, config
         self.waiting: tuple[Waiting, ...] = ()
         self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
@@ -64,36 +65,36 @@ class AsyncRounds:
 
     @property
     def actor(self) -> NetworkActor:
-        """See :attr:`Rounds.actor`."""
+        """The acting network (:attr:`Rounds.actor`)."""
         return self.components.actor
 
     @property
     def progress_marker(self) -> int:
-        """See :attr:`Rounds.progress_marker`."""
+        """A number that changes with every state worth a checkpoint."""
         return self.components.sampler.time_step
 
     def doing(self) -> str:
-        """See :meth:`Rounds.doing`."""
+        """Describe the sampler's work. Any thread may call this."""
         return playing_text([self.components.sampler])
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
-        """See :meth:`Rounds.checkpoint`. Nothing in flight is kept."""
+        """Make a checkpoint between two rounds. Slabs in flight are not part of it."""
         state.set_waiting(())
         return make_checkpoint(self.components, state, ())
 
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
-        """See :meth:`Rounds.restore`."""
+        """Restore a checkpoint of :meth:`checkpoint`. Raises ``CorruptFile``."""
         restore_components(self.components, checkpoint, state)
         self._publish()
 
     def set_handover(self, ticks: int) -> None:
-        """Of the learner's plan, from the next slab on."""
+        """Set the ticks after which the learner takes over, from the next slab on."""
         self._handover = ticks
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The sampler rests between two slabs, and the newest weights act."""
-        begin = time.perf_counter()
+        """Pause the sampler between two slabs, with the newest weights in the acting network."""
+        entered = time.perf_counter()
         with self._changed:
             self._paused = True
             self._changed.notify_all()
@@ -105,12 +106,12 @@ class AsyncRounds:
         finally:
             with self._changed:
                 self._paused = False
-                self._paused_s += time.perf_counter() - begin
+                self._paused_s += time.perf_counter() - entered
                 self._changed.notify_all()
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
-        """Learns from the oldest full slab, or drops it. ``meanwhile`` runs while the sampler rests."""
-        begin = time.perf_counter()
+        """Learn from the oldest full slab, or drop it. ``meanwhile`` runs while the sampler is paused."""
+        entered = time.perf_counter()
         if meanwhile is not None:
             with self.paused():
                 meanwhile()
@@ -122,7 +123,7 @@ class AsyncRounds:
         times = RoundTimes(
             collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
         )
-        waited = time.perf_counter() - begin
+        waited = time.perf_counter() - entered
         sampler = self.components.sampler
         summary = summarise_rollout(
             stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
@@ -136,27 +137,27 @@ class AsyncRounds:
             self._unlearned -= 1
             self._free.append(slab)
             self._changed.notify_all()
-        times.total_s = time.perf_counter() - begin
+        times.total_s = time.perf_counter() - entered
         times.learn_wait_s += waited
         times.learn_s += times.total_s  # of the calling thread, which only learns here
         return Round(updates, summary, stats.steps, times, stats.results, dropped)
 
     def close(self) -> None:
-        """Stops the sampler after its slab. Idempotent."""
+        """Stop the sampler after its slab. Idempotent."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`; called by the sampler thread."""
+        """Queue a full slab (:class:`ludus.rollouts.exchange.SlabSink`); called by the sampler thread."""
         with self._changed:
             self._full.append((slab, stats))
             self._unlearned += 1
             self._changed.notify_all()
 
     def _age(self, slab: Slab) -> int:
-        """Most versions between a learned policy's decision in ``slab`` and its learner."""
+        """Return the most versions between a learned policy's decision in ``slab`` and its learner."""
         ages = [0]
         for policy, learner in self.components.learners.items():
             decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == policy)
@@ -206,13 +207,13 @@ class AsyncRounds:
                 self._changed.notify_all()
 
     def _next_slab(self) -> Slab | None:
-        """A free slab as soon as the lag allows one; helps the learner until then. None at the end."""
-        begin = time.perf_counter() - self._paused_s
+        """Return a free slab as soon as the lag allows one, None at the end. Help the learner until then."""
+        entered = time.perf_counter() - self._paused_s
         helped_s = 0.0
         helped: tuple[UpdatePlan, ...] = ()
         while True:
             with self._changed:
-                while not self._closing and (self._paused or not self._may_begin()):
+                while not self._closing and (self._paused or not self._may_start()):
                     if self._plans and self._plans is not helped and not self._paused:
                         break
                     self._parked = self._paused
@@ -221,9 +222,9 @@ class AsyncRounds:
                 self._parked = False
                 if self._closing:
                     return None
-                if not self._paused and self._may_begin():
-                    waited = time.perf_counter() - self._paused_s - begin - helped_s
-                    self._sampler_wait_s += max(0.0, waited)  # a pause may begin while it still samples
+                if not self._paused and self._may_start():
+                    waited = time.perf_counter() - self._paused_s - entered - helped_s
+                    self._sampler_wait_s += max(0.0, waited)  # a pause may start while it still samples
                     return self._free.popleft()
                 helped = self._plans
             for plan in helped:
@@ -231,11 +232,11 @@ class AsyncRounds:
                 plan.help(SAMPLER)
                 helped_s += time.perf_counter() - started - plan.waited_s.get(SAMPLER, 0.0)
 
-    def _may_begin(self) -> bool:
+    def _may_start(self) -> bool:
         if not self._free:
             return False
         return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
 
     def _swap(self) -> None:
-        """The acting networks take the newest weights, if there are newer ones."""
+        """Copy the newest weights into the acting networks, if there are newer ones."""
         self.components.sampler.take(self._staged)

@@ -12,15 +12,14 @@ from ludus.algorithms.tasks import UpdatePlan
 
 
 class LearnerThreads:
-    """``size`` threads that help the plans that were started last, one after another.
-
-    Their worker numbers are ``first``, ``first + 1``, ...
+    """Threads that help the plans that were started last, one after another.
 
     Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An
     exception in a task is kept by the plan, which raises it in its ``wait``.
     """
 
     def __init__(self, size: int, first: int = 1) -> None:
+        """Start ``size`` threads with the worker numbers ``first``, ``first + 1``, ..."""
         self.size, self.first = size, first
         self.busy_s = [0.0] * size
         self._changed = threading.Condition()
@@ -36,7 +35,7 @@ class LearnerThreads:
             thread.start()
 
     def start(self, plans: Sequence[UpdatePlan]) -> None:
-        """The threads begin to help ``plans``. Returns at once."""
+        """Let the threads help ``plans``, without waiting."""
         with self._changed:
             self._plans = tuple(plans)
             self._number += 1
@@ -44,12 +43,12 @@ class LearnerThreads:
             self._changed.notify_all()
 
     def settle(self) -> None:
-        """Until every thread has left the plans that were started last. Ask after these are done."""
+        """Wait until every thread has left the last started plans. Call this after they are done."""
         with self._changed:
             self._changed.wait_for(lambda: self._inside == 0)
 
     def close(self) -> None:
-        """Threads leave after the plan they are in. Idempotent."""
+        """Stop every thread after its plan. Idempotent."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -67,13 +66,13 @@ class LearnerThreads:
                 if self._closing:
                     return
                 plans, seen = self._plans, self._number
-            begin = time.perf_counter()
+            start = time.perf_counter()
             try:
                 for plan in plans:
                     plan.help(self.first + index)
             except BaseException:  # the plan keeps it and raises it in the thread that waits
                 pass
-            self.busy_s[index] += time.perf_counter() - begin
+            self.busy_s[index] += time.perf_counter() - start
             with self._changed:
                 self._inside -= 1
                 self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""What the finished training matches say, opponent by opponent."""
+"""Results of finished training matches by opponent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DECAY_MATCHES = 200.0  # memory of the running averages
 
 
 class RolloutSummary(msgspec.Struct):
-    """Of one slab, as it is stored with a checkpoint while the slab waits for the learner."""
+    """Results of one slab, stored with a checkpoint while the slab waits for the learner."""
 
     steps: int = 0
     ticks: int = 0
@@ -28,7 +28,7 @@ class RolloutSummary(msgspec.Struct):
 def opponent_name(
     result: MatchResult, seat: int, labels: Mapping[str, str], teams: Sequence[int] = ()
 ) -> str:
-    """Who sat against ``seat``, each once: bots by name, policies by their labels (``policy:N`` -> name)."""
+    """Return the players against ``seat``, each once: bots by name, policies (``policy:N``) by label."""
     names = []
     for other, player in enumerate(result.players):
         if other == seat or (teams and teams[other] == teams[seat]):
@@ -44,7 +44,7 @@ def summarise_rollout(
     labels: Mapping[str, str],
     teams: Sequence[int] = (),
 ) -> RolloutSummary:
-    """Counts from plan 0's point of view; a game of one seat has returns and no outcomes."""
+    """Count from plan 0's point of view; a game of one seat has returns and no outcomes."""
     summary = RolloutSummary(steps=steps, ticks=ticks)
     outcomes: dict[str, list[int]] = {}
     for result in results:
@@ -67,14 +67,14 @@ def summarise_rollout(
 
 
 def error_text(result: MatchResult) -> str:
-    """Which match failed, where, and what was wrong."""
+    """Describe a failed match: its place and its error."""
     return (
         f"slot {result.slot}, match {result.match}, seed {result.seed}, tick {result.ticks}: {result.error}"
     )
 
 
 def running_return(mean: float | None, summary: RolloutSummary) -> float | None:
-    """``mean`` after the matches of one slab, over about ``DECAY_MATCHES`` matches."""
+    """Return ``mean`` after the matches of one slab, over about ``DECAY_MATCHES`` matches."""
     if summary.matches == 0:
         return mean
     fresh = summary.sum_returns / summary.matches
@@ -85,7 +85,7 @@ def running_return(mean: float | None, summary: RolloutSummary) -> float | None:
 
 
 def running_win_rate(rates: dict[str, float], outcomes: dict[str, tuple[int, int, int]]) -> dict[str, float]:
-    """``rates`` after the matches of one slab: exponential, over about ``DECAY_MATCHES`` matches."""
+    """Return ``rates`` after the matches of one slab: exponential, over about ``DECAY_MATCHES`` matches."""
     out = dict(rates)
     for name, (won, drawn, lost) in outcomes.items():
         count = won + drawn + lost

@@ -9,7 +9,7 @@ both lags are larger by exactly q (OpenAI Five, section 4.4: staleness).
 
 In both, everything that decides is fixed before the threads start, so that equal seeds give equal
 bits whatever the threads' timing. A :class:`~ludus.algorithms.learner.Learner` makes a plan: tasks that the
-learner threads begin and the sampler joins when its slab is full.
+learner threads start and the sampler joins when its slab is full.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class RoundTimes:
 
 @dataclass(slots=True)
 class Round:
-    """What one round brought: an update (not in the first pipelined round), and what was collected."""
+    """Results of one round: an update (none in the first pipelined round), and the decisions collected."""
 
-    updates: dict[int, UpdateStats]  # policy id -> what its learner did; empty without an update
+    updates: dict[int, UpdateStats]  # policy id -> statistics of its learner; empty without an update
     learned: RolloutSummary | None  # of the slab that was learned from
     received: int  # decisions collected in this round
     times: RoundTimes
@@ -73,14 +73,15 @@ class Waiting(NamedTuple):
 
 
 class Rounds:
-    """Owns which slabs are full, as the sampler's sink. Called by the one thread that drives the run.
+    """Full slabs in their order, and the rounds over them: the sampler's sink. One thread drives the run.
 
-    ``queue``: how many slabs stand between sampler and learner. The sampler has ``queue + 2`` slabs.
+    ``queue``: number of slabs between sampler and learner. The sampler has ``queue + 2`` slabs.
     """
 
     def __init__(
         self, components: Components, learner_threads: LearnerThreads, pipelined: bool, queue: int = 0
     ) -> None:
+        """Wait for the first :meth:`run`."""
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.queue = queue
         self.waiting: deque[Waiting] = deque()  # oldest first
@@ -88,49 +89,49 @@ class Rounds:
         self._handover: int | None = None
 
     def set_handover(self, ticks: int) -> None:
-        """Of the learner's plan, from the next slab on."""
+        """Set the ticks after which the learner takes over, from the next slab on."""
         self._handover = ticks
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Between two rounds nothing is under way here."""
+        """Do nothing: between two rounds nothing is in progress here."""
         yield
 
     def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: no thread has to stop."""
 
     def resume(self, summaries: Sequence[RolloutSummary]) -> None:
-        """The sampler's first slabs were restored from a checkpoint and wait for the learner."""
+        """Queue the sampler's first slabs, which were restored from a checkpoint."""
         slabs = self.components.sampler.slabs
         self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
         self._publish()
 
     @property
     def actor(self) -> NetworkActor:
-        """With the newest weights that act."""
+        """The acting network with the newest weights."""
         return self.components.actor
 
     @property
     def progress_marker(self) -> int:
-        """A number that changes as soon as a new checkpoint is worth while."""
+        """A number that changes with every state worth a checkpoint."""
         return self.components.sampler.time_step
 
     def doing(self) -> str:
-        """What the sampler does, in words. Any thread may ask."""
+        """Describe the sampler's work. Any thread may call this."""
         return playing_text([self.components.sampler])
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
-        """The run between two rounds. Slabs that wait are written into ``state`` too."""
+        """Make a checkpoint between two rounds. Waiting slabs are written into ``state`` too."""
         state.set_waiting([w.summary for w in self.waiting])
         return make_checkpoint(self.components, state, [w.slab for w in self.waiting])
 
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
-        """Puts back what :meth:`checkpoint` took. Raises ``CorruptFile``."""
+        """Restore a checkpoint of :meth:`checkpoint`. Raises ``CorruptFile``."""
         restore_components(self.components, checkpoint, state)
         self.resume(state.waiting)
 
     def drop(self) -> int:
-        """Nothing waits any more. Returns how many decisions waited."""
+        """Discard the waiting slabs and return the number of their decisions."""
         steps = sum(waiting.summary.steps for waiting in self.waiting)
         self.waiting.clear()
         return steps
@@ -149,7 +150,7 @@ class Rounds:
         return one_round(progress, meanwhile, value_only)
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
+        """Queue a full slab (:class:`ludus.rollouts.exchange.SlabSink`)."""
         self.waiting.append(Waiting(slab, self._summary(stats)))
 
     def _summary(self, stats: RolloutStats) -> RolloutSummary:
@@ -157,7 +158,7 @@ class Rounds:
         return summarise_rollout(stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams)
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
-        begin = time.perf_counter()
+        start = time.perf_counter()
         if meanwhile is not None:
             meanwhile()
         stats = self._collect(self._free())
@@ -168,10 +169,10 @@ class Rounds:
             busy = sum(self.learner_threads.busy_s)
             updates = self._finish(self._start(learning.slab, progress, value_only), times, busy)
         self._publish()
-        return self._round(updates, learning, stats, times, begin)
+        return self._round(updates, learning, stats, times, start)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
-        begin = time.perf_counter()
+        start = time.perf_counter()
         learning = self._next()
         target = self._free(learning)
         busy = sum(self.learner_threads.busy_s)
@@ -189,7 +190,7 @@ class Rounds:
         if plans:
             updates = self._finish(plans, times, busy)
         self._publish()
-        return self._round(updates, learning, stats, times, begin)
+        return self._round(updates, learning, stats, times, start)
 
     def _round(
         self,
@@ -197,18 +198,18 @@ class Rounds:
         learned: Waiting | None,
         stats: RolloutStats,
         times: RoundTimes,
-        begin: float,
+        start: float,
     ) -> Round:
-        times.total_s = time.perf_counter() - begin
+        times.total_s = time.perf_counter() - start
         summary = learned.summary if learned is not None else None
         return Round(updates, summary, stats.steps, times, stats.results)
 
     def _next(self) -> Waiting | None:
-        """The slab that is to be learned from, if enough others wait behind it."""
+        """Return the slab to learn from, if enough others wait behind it."""
         return self.waiting.popleft() if len(self.waiting) > self.queue else None
 
     def _free(self, learning: Waiting | None = None) -> Slab:
-        """A slab that neither waits nor is learned from."""
+        """Return a slab that neither waits nor is learned from."""
         used = [*self.waiting, *([learning] if learning is not None else [])]
         return next(s for s in self.components.sampler.slabs if all(s is not w.slab for w in used))
 
@@ -225,13 +226,13 @@ class Rounds:
     def _finish(
         self, plans: tuple[UpdatePlan, ...], times: RoundTimes, busy_before: float
     ) -> dict[int, UpdateStats]:
-        """Helps the plans that are under way to their end."""
-        begin = time.perf_counter()
+        """Help the plans in progress to their end, and finish the updates."""
+        start = time.perf_counter()
         for plan in plans:
             plan.help(0)
         updates = {policy: learner.finish() for policy, learner in self.components.learners.items()}
         self.learner_threads.settle()
-        times.help_s = time.perf_counter() - begin
+        times.help_s = time.perf_counter() - start
         times.threads = self.learner_threads.size
         for plan in plans:
             times.help_wait_s += plan.waited_s.get(0, 0.0)
@@ -240,12 +241,12 @@ class Rounds:
         return updates
 
     def _publish(self) -> None:
-        """The acting networks take the newest weights."""
+        """Copy the newest weights into the acting networks."""
         self.components.sampler.take(self._sources)
 
 
 def playing_text(samplers: Sequence[Sampler]) -> str:
-    """How far the matches are from which ``samplers`` collect, in words."""
+    """Describe the progress of the matches from which ``samplers`` collect."""
     steps = sum(sampler.time_step for sampler in samplers)
     slots = samplers[0].slots
     return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"

@@ -49,7 +49,7 @@ class MatchStore:
             )
         # All matches count that there ever were, or the buffer would be cut to its share of itself.
         total = self.state.matches - sum(len(matches) for _, matches in kept)
-        self.components.replay_buffer.total_games = total
+        self.components.replay_buffer.total_matches = total
         self.state.chunks = []
         for number, matches in kept:
             self._take_in(number, matches)
@@ -66,7 +66,7 @@ class MatchStore:
             self._take_in(number, matches)
             state.next_chunk = number + 1
         state.session = max(
-            [state.session, *(last_session(c.games) + 1 for c in self.components.replay_buffer.chunks)]
+            [state.session, *(last_session(c.matches) + 1 for c in self.components.replay_buffer.chunks)]
         )
 
     def keep(self, matches: Matches) -> None:
@@ -109,7 +109,7 @@ class MatchStore:
         state.received += full
         state.budget.steps += full
         state.budget.ticks += len(matches.action)
-        state.debt += config.reuse * full / config.batch
+        state.debt += config.sample_reuse * full / config.batch_size
         behind = np.maximum(self.components.learner.version - matches.version, 0)
         versions, counts = np.unique(behind, return_counts=True)
         self.lag = {int(v): int(n) for v, n in zip(versions, counts, strict=True)}

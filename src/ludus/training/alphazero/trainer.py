@@ -1,4 +1,4 @@
-"""A run of AlphaZero or AlphaGo Zero, from its first match to its report (paper 003, section 3).
+"""A run of AlphaZero or AlphaGo Zero, from its first match to its report (Tian et al. 2019, section 3).
 
 Rounds: self-play until enough new positions are there, the matches into the window (and onto disk), learning
 until every new position has been read often enough, new weights for self-play. Matches are not broken off
@@ -20,7 +20,8 @@ import msgspec
 import numpy as np
 
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.algorithms.alphazero.stats import finite_losses, join_stats
+from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
@@ -154,19 +155,19 @@ class AlphaZeroTrainer:
         collected = time.perf_counter()
         if len(matches):
             self.store.keep(matches)
-        learned, self._moves = LearnStats(), None
+        learned, self._moves = UpdateStats(self.version, 0), None
         if self.components.replay_buffer.ready:
             if self.preset.run.lag == "async":
                 self.workers.start()
             learned = self._learn()
             self.workers.pause()
-            if learned.minibatches:
+            if learned.gradient_steps:
                 self._publish()
             elif self.state.gate_due and not self.context.interrupted():
                 self._play_with(self.components.learner.playing)
         end = time.perf_counter()
         self.context.clock.lap(self.state.budget)
-        if len(matches) or learned.minibatches:
+        if len(matches) or learned.gradient_steps:
             lag = self.store.lag if len(matches) else {}
             done = Round(matches, lag, learned, times, collected - begin, end - collected)
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
@@ -206,10 +207,9 @@ class AlphaZeroTrainer:
         """See :class:`ludus.training.run_loop.Steps`."""
         if self.components.learner.steps > 0:
             return ""
-        buffer, wanted = self.components.replay_buffer, self.config.window_games_min
-        return (
-            f"{buffer.total_games:,} matches were played to their end, algorithm.window_games_min = {wanted}"
-        )
+        buffer, wanted = self.components.replay_buffer, self.config.window_matches_min
+        played = f"{buffer.total_matches:,} matches were played to their end"
+        return f"{played}, algorithm.window_matches_min = {wanted}"
 
     def _catches_up(self) -> bool:
         """Whether a round does what is owed and no more. Matches that a killed process has left are learned
@@ -222,24 +222,24 @@ class AlphaZeroTrainer:
         with fitting():
             return self.components.replay_buffer.draw(count, self._random, self.components.lead)
 
-    def _learn(self) -> LearnStats:
-        batch = self.config.batch
-        total = LearnStats()
+    def _learn(self) -> UpdateStats:
+        batch = self.config.batch_size
+        total = UpdateStats(self.version, 0)
         while self.state.debt >= 1.0 and not self.context.interrupted():
             now = min(int(self.state.debt), max(1, BLOCK // batch))
             share = progress(self.preset.run, self.state.budget)
             stats = self.components.learner.learn(self._draw(now * batch), share)
-            if not stats.finite():
+            if not finite_losses(stats):
                 raise RunFailed(
                     f"version {self.version}: the loss is not finite; "
                     "lower algorithm.learning_rate, then resume"
                 )
-            total = _merged(total, stats)
+            total = join_stats(total, stats)
             self.state.debt -= now
         return total
 
     def _publish(self) -> None:
-        positions = self._draw(self.config.statistics_batches * self.config.batch)
+        positions = self._draw(self.config.statistics_batches * self.config.batch_size)
         self._play_with(self.components.learner.publish(positions))
 
     def _play_with(self, network: Network) -> None:
@@ -295,30 +295,3 @@ class AlphaZeroTrainer:
         """Stops threads. Idempotent."""
         self.workers.close()
         self.components.close()
-
-
-def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
-    """Means over the samples of both."""
-    count = max(1, a.samples + b.samples)
-
-    def mean(name: str) -> float:
-        return float(getattr(a, name) * a.samples + getattr(b, name) * b.samples) / count
-
-    def ends_mean(name: str) -> float | None:
-        components = [(getattr(s, name), s.counted) for s in (a, b) if getattr(s, name) is not None]
-        return (
-            float(sum(x * n for x, n in components)) / sum(n for _, n in components) if components else None
-        )
-
-    return LearnStats(
-        minibatches=a.minibatches + b.minibatches,
-        samples=a.samples + b.samples,
-        policy_loss=mean("policy_loss"),
-        policy_excess=mean("policy_excess"),
-        value_loss=mean("value_loss"),
-        grad_norm=mean("grad_norm"),
-        learning_rate=b.learning_rate,
-        counted=a.counted + b.counted,
-        ownership_loss=ends_mean("ownership_loss"),
-        score_loss=ends_mean("score_loss"),
-    )

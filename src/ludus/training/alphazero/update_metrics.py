@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.algorithms.learner import UpdateStats
 from ludus.mcts import Matches
 from ludus.presets.config import Preset
 from ludus.training.alphazero.checkpoint import AlphaZeroState
@@ -20,7 +20,7 @@ class Round:
 
     matches: Matches
     lag: dict[int, int]
-    learned: LearnStats
+    learned: UpdateStats
     times: SelfPlayTimes
     collect_s: float
     learn_s: float
@@ -35,9 +35,7 @@ def update_metrics(
 ) -> UpdateMetrics:
     """``state``: with the round counted."""
     version = components.learner.version
-    numbers: dict[str, float] = {}
-    if done.learned.minibatches:  # none while the replay buffer is filled to its first size
-        numbers |= done.learned.update(version, done.lag).numbers
+    numbers = dict(done.learned.numbers)  # none while the replay buffer is filled to its first size
     numbers["learner/samples"] = float(done.learned.samples)
     numbers["learner/sample_reuse"] = components.learner.steps / max(1, state.received)
     numbers |= _self_play_numbers(components, state, done)
@@ -72,7 +70,7 @@ def _self_play_numbers(
         "self_play/resign_below": state.resign_below,
         "search/batch_fill": times.evaluations / max(1, times.batches * slots),
         "search/cache_hits": times.hits / max(1, times.lookups),
-        "replay_buffer/matches": float(buffer.games),
+        "replay_buffer/matches": float(buffer.matches),
         "replay_buffer/positions": float(buffer.positions),
     }
 

@@ -16,7 +16,7 @@ INITIAL_WEIGHTS = "initial weights"
 class Floors(msgspec.Struct, frozen=True):
     """In the setting of the final matches: opponents, frame skips, parameters.
 
-    ``initial_weights``: name of the initial weights, if they come from another run, else empty.
+    ``initial_weights``: the weights of another run that the initial weights are, empty for untrained ones.
     """
 
     initial: tuple[EvalResult, ...] = ()

@@ -61,9 +61,9 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
-    ``initial``: of the initial weights, before any training; ``initial_weights``: their name, if they come
-    from another run, else empty. ``uniform``: in the row of the final matches,
-    the result of uniform play over the legal choices in their setting.
+    ``initial``: of the initial weights, before any training; ``initial_weights``: their name if they come
+    from another run, else empty. ``uniform``: in the row of the final matches, the result of uniform legal
+    play in their setting.
     """
 
     version: int

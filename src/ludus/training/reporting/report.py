@@ -193,8 +193,8 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
             f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
-    if begun := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
-        lines += ["", f"The run started from the weights `{begun}`."]
+    if source := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
+        lines += ["", f"The run started from the weights `{source}`."]
     return lines
 
 

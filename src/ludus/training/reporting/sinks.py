@@ -62,7 +62,7 @@ class Sinks(Sink):
         self.members = tuple(members)
 
     @property
-    def wants_to_stop(self) -> str:
+    def stop_reason(self) -> str:
         """The first member's reason to end the run, empty for none."""
         return next((sink.stop for sink in self.members if sink.stop), "")
 

@@ -21,7 +21,7 @@ from ludus.ratings.compare import (
 )
 from ludus.ratings.interval import MeanInterval
 from ludus.training.sweep.config import FLOORS
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 
 Play = Literal["drawn", "greedy"]
 TOGETHER = "all opponents"  # the mean over them
@@ -68,7 +68,7 @@ class CellBudget(msgspec.Struct, frozen=True):
     cpu_minutes: float | None  # None where it was not measured
 
 
-def compare(runs: Sequence[RunRecord], baseline: str = "") -> list[CellResult]:
+def compare(runs: Sequence[RunSummary], baseline: str = "") -> list[CellResult]:
     """Return every cell against every opponent, in the order of the runs that have a result."""
     found = []
     for play in ("drawn", "greedy"):
@@ -99,7 +99,7 @@ def compare(runs: Sequence[RunRecord], baseline: str = "") -> list[CellResult]:
     return found
 
 
-def _results(run: RunRecord, play: Play) -> tuple[EvalResult, ...]:
+def _results(run: RunSummary, play: Play) -> tuple[EvalResult, ...]:
     return run.final if play == "drawn" else run.greedy
 
 
@@ -107,7 +107,7 @@ def _is_against(result: EvalResult, against: str) -> bool:
     return not result.alone if against == TOGETHER else result.against == against
 
 
-def _scores(runs: Sequence[RunRecord], play: Play, against: str) -> dict[int, float]:
+def _scores(runs: Sequence[RunSummary], play: Play, against: str) -> dict[int, float]:
     """Return seed -> result against one opponent, or the mean over all of them."""
     scores = {}
     for run in runs:
@@ -127,7 +127,7 @@ def _improvement(scores: dict[int, float], baseline: dict[int, float], name: str
     return Improvement(name, improvement(x, y), low, high, paired_difference(scores, baseline))
 
 
-def budgets(runs: Sequence[RunRecord]) -> list[CellBudget]:
+def budgets(runs: Sequence[RunSummary]) -> list[CellBudget]:
     """Return the resources that each cell's finished runs used."""
     found = []
     for cell in dict.fromkeys(r.cell for r in runs):
@@ -177,7 +177,7 @@ def setting_text(path: str, value: object) -> str:
     return f"{short_names([path])[path]}={value_text(value)}"
 
 
-def cell_names(runs: Sequence[RunRecord]) -> list[str]:
+def cell_names(runs: Sequence[RunSummary]) -> list[str]:
     """Return a short name for each run; runs that differ in the seed alone have the same.
 
     The name has the settings that differ where they are few, else the methods or games if these differ, else
@@ -203,19 +203,19 @@ def cell_names(runs: Sequence[RunRecord]) -> list[str]:
     return [numbered[key] for key in keys]
 
 
-def _labels(runs: Sequence[RunRecord], paths: Sequence[str]) -> list[str]:
+def _labels(runs: Sequence[RunSummary], paths: Sequence[str]) -> list[str]:
     names = short_names(paths)
     return [", ".join(f"{names[p]}={value_text(r.settings.get(p))}" for p in paths) for r in runs]
 
 
-def _tell(runs: Sequence[RunRecord], keys: Sequence[tuple[str, ...]], paths: Sequence[str]) -> bool:
+def _tell(runs: Sequence[RunSummary], keys: Sequence[tuple[str, ...]], paths: Sequence[str]) -> bool:
     """Whether the values of ``paths`` are short and tell all cells apart."""
     labels = _labels(runs, paths)
     apart = len(set(zip(keys, labels, strict=True))) == len(set(labels)) == len(set(keys))
     return apart and max(map(len, labels)) <= MAX_NAME
 
 
-def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
+def _folder(runs: Sequence[RunSummary], other: str = "") -> str:
     """Return the name of a run's folder; of several their common prefix, without a seed's number.
 
     ``other``: the name of runs whose folders have nothing in common (default: that of the first).
@@ -229,7 +229,7 @@ def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
-def differing_settings(runs: Sequence[RunRecord]) -> list[str]:
+def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
     """Return settings in which runs differ, the seed and those of floors left out."""
     left_out = ("run.seed", *FLOORS)
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))

@@ -14,7 +14,7 @@ from ludus.ratings import wilson_interval
 from ludus.ratings.compare import Summary, summarise_runs
 from ludus.ratings.interval import MeanInterval
 from ludus.training.reporting.floors import INITIAL_WEIGHTS
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 
 
 class UniformPlay(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class CellFloor(msgspec.Struct, frozen=True):
         return f"{value:,.1f}" if self.alone else f"{100 * value:.1f}%"
 
 
-def cell_floors(runs: Sequence[RunRecord]) -> list[CellFloor]:
+def cell_floors(runs: Sequence[RunSummary]) -> list[CellFloor]:
     """Return the floors of every cell against each opponent of its final matches, in the runs' order."""
     found = []
     for cell in dict.fromkeys(r.cell for r in runs):

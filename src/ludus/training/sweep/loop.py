@@ -24,7 +24,7 @@ from ludus.training.opponents import opponent_skip
 from ludus.training.sweep.config import SweepConfig
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import Command, Process, ProcessEnd, launch
+from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
 from ludus.training.sweep.results import final_results, score_of_run
 from ludus.training.sweep.search import Trial, ask
 
@@ -47,7 +47,7 @@ class Active(msgspec.Struct):
 
     run: PlannedRun
     process: Process | None
-    command: Command
+    command: ProcessCommand
 
 
 class SweepObserver(Protocol):
@@ -130,9 +130,9 @@ class SweepLoop:
             if not self.pending and not self._ask():
                 return
             run = self.pending.popleft()
-            self._go_on(run, before=None)
+            self._continue(run, before=None)
 
-    def _go_on(self, run: PlannedRun, before: Command | None) -> None:
+    def _continue(self, run: PlannedRun, before: ProcessCommand | None) -> None:
         """Start the next process of a run, or count it as finished."""
         try:
             command = next_command(run, self.directory, self.preset(run), self.config.greedy)
@@ -154,22 +154,22 @@ class SweepLoop:
             if self.stopping:
                 self._end(run, "interrupted")
             else:
-                self._go_on(run, before=None)
+                self._continue(run, before=None)
             return
         ended = active.process.poll()
         if ended is None:
             return
         self._note(run, active.command, ended)
         if ended.code == 0 and not self.stopping:
-            self._go_on(run, before=active.command)
+            self._continue(run, before=active.command)
         elif self.stopping and ended.code != 0:
             self._end(run, "interrupted")
         elif ended.code != 0:
             self._end(run, "failed", ended.message)
         else:
-            self._go_on_after_stop(run)
+            self._continue_after_stop(run)
 
-    def _go_on_after_stop(self, run: PlannedRun) -> None:
+    def _continue_after_stop(self, run: PlannedRun) -> None:
         rest = next_command(run, self.directory, self.preset(run), self.config.greedy)
         self._end(run, "interrupted" if rest else "finished")
 
@@ -178,7 +178,7 @@ class SweepLoop:
         outcome = self.outcomes[run.name] = Outcome(run, state, message)
         self.view.ended(self, outcome)
 
-    def _note(self, run: PlannedRun, command: Command, ended: ProcessEnd) -> None:
+    def _note(self, run: PlannedRun, command: ProcessCommand, ended: ProcessEnd) -> None:
         self.directory.add_process(
             {
                 "run": run.name,
@@ -231,17 +231,21 @@ class SweepLoop:
             yield
 
 
-def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool) -> Command | None:
+def next_command(
+    run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool
+) -> ProcessCommand | None:
     """Return the command that a run needs next, by its directory; None for none. Raises ``StorageError``."""
     path = directory.run(run.name).path
     state = directory.state(run.name)
     quiet = ("--quiet", "--json")
     if state == "started":
-        return Command("resume", ("resume", str(path), *game_words(preset), *method_words(preset), *quiet))
+        return ProcessCommand(
+            "resume", ("resume", str(path), *game_words(preset), *method_words(preset), *quiet)
+        )
     if state == "absent":
         settings = [f"{option_of(key)}={text}" for key, text in run.settings.items()]
         words = ("train", run.preset, "--run-dir", str(path), *method_words(preset), *quiet)
-        return Command("train", (*words, *settings, f"--run.seed={run.seed}"))
+        return ProcessCommand("train", (*words, *settings, f"--run.seed={run.seed}"))
     if not greedy:
         return None
     for result in final_results(directory.run(run.name)):
@@ -252,7 +256,7 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
             )
         target = directory.greedy_result(run.name, result.against)
         if not target.is_file():
-            return Command(
+            return ProcessCommand(
                 "greedy", greedy_words(str(path), preset, result.against, result.alone), str(target)
             )
     return None

@@ -49,7 +49,7 @@ def text_of(value: Value) -> str:
 
 
 def known_points(config: SweepConfig) -> list[dict[str, Value]]:
-    """Return the points of a random search; a search that asks knows none beforehand."""
+    """Return the points of a random search; a search that asks has none beforehand."""
     if config.search == "tpe":
         return []
     return [draw(config.random, config.search_seed, i) for i in range(config.count)]

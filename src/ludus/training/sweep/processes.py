@@ -26,7 +26,7 @@ MAX_READ = 1 << 16
 INTERNAL = "internal error"  # starts the line under a traceback
 
 
-class Command(msgspec.Struct, frozen=True):
+class ProcessCommand(msgspec.Struct, frozen=True):
     """A command line of ``ludus``. ``result``: the file that gets its stdout once it has succeeded."""
 
     what: What
@@ -49,10 +49,12 @@ class ProcessEnd(msgspec.Struct, frozen=True):
 class Process:
     """A process of one run. Made by :func:`launch`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], command: Command, log: Path, begin: int) -> None:
-        """Watch ``process``, whose output in ``log`` starts at byte ``begin``."""
+    def __init__(
+        self, process: subprocess.Popen[bytes], command: ProcessCommand, log: Path, offset: int
+    ) -> None:
+        """Watch ``process``, whose output in ``log`` starts at byte ``offset``."""
         self.command = command
-        self._process, self._log, self._begin = process, log, begin
+        self._process, self._log, self._offset = process, log, offset
         self._started = time.monotonic()
 
     def poll(self) -> ProcessEnd | None:
@@ -76,7 +78,7 @@ class Process:
             return ""
         with self._log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(self._begin, size - MAX_READ))
+            file.seek(max(self._offset, size - MAX_READ))
             lines = file.read().decode("utf-8", "replace").splitlines()
         lines = [line.strip() for line in lines if line.strip() and not line.startswith(INTERNAL)]
         if lines:
@@ -84,7 +86,7 @@ class Process:
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def launch(command: Command, lock: Path, log: Path) -> Process | None:
+def launch(command: ProcessCommand, lock: Path, log: Path) -> Process | None:
     """Start a command; return None while another process holds ``lock``.
 
     Its stderr goes to the end of ``log``. The process has a session of its own, so that Ctrl-C reaches the
@@ -95,7 +97,7 @@ def launch(command: Command, lock: Path, log: Path) -> Process | None:
         if not _try_lock(held):
             return None
         with os.fdopen(open_own(log, os.O_WRONLY | os.O_APPEND), "ab") as errors:
-            begin = errors.seek(0, os.SEEK_END)
+            offset = errors.seek(0, os.SEEK_END)
             if command.result:
                 aside = _aside(Path(command.result))
                 own_folder(aside.parent, make=True)
@@ -103,7 +105,7 @@ def launch(command: Command, lock: Path, log: Path) -> Process | None:
                     process = _start(command.words, held, out.fileno(), errors.fileno())
             else:
                 process = _start(command.words, held, subprocess.DEVNULL, errors.fileno())
-        return Process(process, command, log, begin)
+        return Process(process, command, log, offset)
     finally:
         os.close(held)
 

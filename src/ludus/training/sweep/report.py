@@ -29,7 +29,7 @@ from ludus.training.sweep.curves import Curve, cell_curve, counts_help, curves_p
 from ludus.training.sweep.directory import SweepDirectory, is_sweep, open_sweep
 from ludus.training.sweep.floors import CellFloor, cell_floors
 from ludus.training.sweep.plan import known_points, planned_cells, runs_of
-from ludus.training.sweep.results import RunRecord, greedy_results, read_run
+from ludus.training.sweep.results import RunSummary, greedy_results, read_run
 from ludus.training.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
 from ludus.version import __version__
 
@@ -64,7 +64,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     results: tuple[CellResult, ...]
     budgets: tuple[CellBudget, ...]
     curves: dict[str, Curve]
-    runs: tuple[RunRecord, ...]
+    runs: tuple[RunSummary, ...]
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
     missing: tuple[str, ...]  # runs of the sweep that never started
     floors: tuple[CellFloor, ...] = ()
@@ -73,7 +73,7 @@ class SweepReport(msgspec.Struct, frozen=True):
 
 class _Read(msgspec.Struct, frozen=True):
     title: str
-    runs: list[RunRecord]
+    runs: list[RunSummary]
     missing: list[str]
     baseline: str = ""
 
@@ -93,7 +93,7 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
     single = [RunDirectory.open(p) for p in paths if not is_sweep(p)]
     read = [*sweeps, *([_read_runs(single)] if single else [])]
     names = [{r.cell for r in part.runs} for part in read]
-    runs: list[RunRecord] = []
+    runs: list[RunSummary] = []
     for i, part in enumerate(read):
         others = set().union(*(n for j, n in enumerate(names) if j != i))
         for run in part.runs:
@@ -144,7 +144,7 @@ def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     return _Read("Comparison of runs", named, [])
 
 
-def _curves(runs: Sequence[RunRecord]) -> tuple[dict[str, Curve], list[str]]:
+def _curves(runs: Sequence[RunSummary]) -> tuple[dict[str, Curve], list[str]]:
     """Return a curve for each cell, of its finished runs, and the cells whose curves count a bot's help."""
     curves, helped = {}, []
     for cell in dict.fromkeys(r.cell for r in runs):
@@ -158,7 +158,7 @@ def _curves(runs: Sequence[RunRecord]) -> tuple[dict[str, Curve], list[str]]:
     return curves, helped
 
 
-def _settings(runs: Sequence[RunRecord]) -> dict[str, dict[str, object]]:
+def _settings(runs: Sequence[RunSummary]) -> dict[str, dict[str, object]]:
     paths = differing_settings(runs)
     first = {r.cell: r for r in reversed(runs)}
     return {

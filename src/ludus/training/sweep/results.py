@@ -19,7 +19,7 @@ from ludus.training.sweep.directory import SweepDirectory
 MAX_RESULT_BYTES = 1 << 20
 
 
-class RunRecord(msgspec.Struct, frozen=True):
+class RunSummary(msgspec.Struct, frozen=True):
     """Results and settings of one run. ``greedy``: results of its likeliest actions, if there are any."""
 
     name: str
@@ -52,14 +52,14 @@ def score_of_run(run: RunDirectory) -> float:
     return sum(r.measure for r in results) / len(results)
 
 
-def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) -> RunRecord:
+def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) -> RunSummary:
     """Return the record of a run. Raises ``StorageError`` and ``CorruptFile``."""
     updates, evaluations = read_metrics(run)
     settings = run_leaves(run)
     last = updates[-1] if updates else None
     final = _final(evaluations)
     order = [r.against for r in final]
-    return RunRecord(
+    return RunSummary(
         name=run.path.name,
         cell=cell,
         seed=run.info().seed,

@@ -70,7 +70,7 @@ def _distribution(r: Range) -> BaseDistribution:
 
 
 def _external(r: Range, value: Value) -> Value:
-    """Return a value as Optuna knows it: of a choice its number, which may be a list."""
+    """Return a value as Optuna represents it: of a choice its index, which may be a list."""
     return r.values.index(value) if r.kind == "choice" else value
 
 

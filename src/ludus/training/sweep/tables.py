@@ -8,7 +8,7 @@ from ludus.flow.shown import code, markdown
 from ludus.training.reporting.svg import short
 from ludus.training.sweep.comparison import CellBudget, CellResult, short_names, value_text
 from ludus.training.sweep.floors import CellFloor
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 
 PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
 MAX_VALUE = 60  # characters of a setting's value
@@ -107,7 +107,7 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
     return ["## Settings", "", lines[0], "|---" * len(head) + "|", *lines[1:], ""]
 
 
-def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[str]:
+def unfinished_table(runs: Sequence[RunSummary], missing: Sequence[str]) -> list[str]:
     """Return the runs that are not in the tables."""
     if not runs and not missing:
         return []

@@ -9,7 +9,7 @@ from ludus.web.rts.document import RtsView, UnitView
 ALARM_TICKS = 150  # a base under fire is one event until it was left alone for this long
 
 
-class Event(msgspec.Struct, frozen=True):
+class MapEvent(msgspec.Struct, frozen=True):
     """An event of a match.
 
     ``kind``: ``trained``, ``built``, ``died``, ``razed``, ``exhausted``, ``alarm``, ``wave``, ``flag``,
@@ -33,7 +33,7 @@ class EventLog:
 
     def __init__(self) -> None:
         """Start before the first view document."""
-        self.events: list[Event] = []
+        self.events: list[MapEvent] = []
         self._alive: dict[int, UnitView] = {}
         self._alarm: dict[int, int] = {}  # unit -> tick of the last loss that was seen
         self._settled = False  # the start position is no event
@@ -70,7 +70,7 @@ class EventLog:
             self._add(view.tick, "over", view.winner, -1, text)
 
     def _add(self, tick: int, kind: str, seat: int, unit: int, text: str) -> None:
-        self.events.append(Event(tick=tick, kind=kind, seat=seat, unit=unit, text=text))
+        self.events.append(MapEvent(tick=tick, kind=kind, seat=seat, unit=unit, text=text))
 
     def _appeared(self, view: RtsView, new: list[UnitView]) -> None:
         waves: dict[tuple[int, str], int] = {}  # what the rules send comes in many at once

@@ -46,7 +46,7 @@ _FINER = 2  # drawn this much larger, then made smaller: smooth edges
 
 
 class Painter:
-    """View documents to pictures ``uint8[H, W, 3]``, H and W even as the encoder wants them."""
+    """View documents to pictures ``uint8[H, W, 3]``, H and W even, as the encoder requires."""
 
     def __init__(self, recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int) -> None:
         """Prepare pictures of ``recording``.

@@ -148,7 +148,7 @@ class RtsTracks:
             column.add(amount)
         self._see_fog(view)
         self._see_units(view, frame)
-        self._remember(view, frame)
+        self._record_memory(view, frame)
         self._see_bullets(view, frame, step)
         self.events.see(view)
         self.orders.see(view)
@@ -225,7 +225,7 @@ class RtsTracks:
         x, y = int(u.x + 0.5), int(u.y + 0.5)
         return y * self._map.width + x if 0 <= x < self._map.width and 0 <= y < self._map.height else -1
 
-    def _remember(self, view: RtsView, frame: int) -> None:
+    def _record_memory(self, view: RtsView, frame: int) -> None:
         """Record where each seat last saw units of the others that it does not see now.
 
         A remembered unit does not move: it is an interval of frames, and another one once it changes.

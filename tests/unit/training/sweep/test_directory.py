@@ -1,4 +1,4 @@
-"""A sweep's directory: whose it is, what is left to do, what is remembered."""
+"""A sweep's directory: identity, remaining work, points and processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludus.training.sweep.config import SweepConfig, parse_sweep, preset_hashes
 from ludus.training.sweep.directory import SweepDirectory, open_sweep
 from ludus.training.sweep.loop import greedy_words, next_command
 from ludus.training.sweep.plan import known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import Command, Process, ProcessEnd, launch
+from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
 from ludus.training.sweep.ranges import Value
 
 DOCUMENT = {
@@ -229,7 +229,7 @@ def wait(process: Process) -> ProcessEnd:
 
 def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path, gate: Path) -> None:
     lock, log, result = tmp_path / "lock", tmp_path / "log", tmp_path / "r" / "result.json"
-    command = Command("greedy", ("games", "list", "--json"), str(result))
+    command = ProcessCommand("greedy", ("games", "list", "--json"), str(result))
     process = launch(command, lock, log)
     assert process is not None
     assert launch(command, lock, log) is None
@@ -239,14 +239,14 @@ def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path, gate
     assert ended.cpu_s > 0
     assert b"tic_tac_toe" in result.read_bytes()
     assert [p.name for p in result.parent.iterdir()] == ["result.json"]
-    bad = launch(Command("train", ("games", "shwo"), str(tmp_path / "none")), lock, log)
+    bad = launch(ProcessCommand("train", ("games", "shwo"), str(tmp_path / "none")), lock, log)
     assert bad is not None
     ended = wait(bad)
     assert ended.code == 2
     assert ended.message == "ludus games: unknown command shwo (did you mean show?)"
     assert not (tmp_path / "none").exists()
     gate.unlink()
-    killed = launch(Command("train", ("games", "list")), lock, log)
+    killed = launch(ProcessCommand("train", ("games", "list")), lock, log)
     assert killed is not None
     killed.stop(9)
     assert wait(killed).message == "killed by signal 9"

@@ -44,7 +44,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 1, done.stderr
     (folder / "shown.json").write_text(done.stdout)
-    (folder / "said.txt").write_text(done.stderr)
+    (folder / "stderr.txt").write_text(done.stderr)
     return folder
 
 
@@ -53,7 +53,7 @@ def test_a_failed_run_is_shown_and_the_others_are_finished(swept: Path) -> None:
     (failed,) = shown["failed"]
     assert failed["run"] == "bad,seed=1"
     assert 'run.device = "cuda": no GPU' in failed["message"]
-    assert failed["message"] in (swept / "said.txt").read_text()
+    assert failed["message"] in (swept / "stderr.txt").read_text()
     report = (swept / "out" / "report.md").read_text()
     assert "1 of 2 runs are finished." in report
     assert "| bad,seed=1 | did not start |" in report
@@ -115,9 +115,9 @@ def test_runs_and_sweeps_have_reports(
     assert cli.main(["report", out, "--baseline", "goood"]) == 2
     assert 'baseline = "goood": expected the name of a cell (did you mean good?)' in capsys.readouterr().err
     assert cli.main(["report", out + "/runs/good,seed=1", "--out", str(tmp_path / "r")]) == 0
-    shown, said = capsys.readouterr()
+    shown, messages = capsys.readouterr()
     assert "Win rate against random" in shown
-    assert str(tmp_path / "r" / "report.md") in said
+    assert str(tmp_path / "r" / "report.md") in messages
     assert (tmp_path / "r" / "curves.svg").read_text().startswith("<svg")
     assert cli.main(["report", str(tmp_path)]) == 2
     assert "not a run directory" in capsys.readouterr().err

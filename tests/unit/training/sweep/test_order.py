@@ -17,7 +17,7 @@ from ludus.training.sweep.config import SweepConfig, parse_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import Outcome, SweepLoop
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, ProcessEnd
+from ludus.training.sweep.processes import ProcessCommand, ProcessEnd
 
 
 class Still:
@@ -49,12 +49,12 @@ class Stage:
 
     def next_command(
         self, run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool
-    ) -> Command | None:
+    ) -> ProcessCommand | None:
         kinds = ["train", "greedy"] if greedy else ["train"]
         left = self.left.setdefault(run.name, kinds)
-        return Command(left[0], (run.name,)) if left else None  # type: ignore[arg-type]
+        return ProcessCommand(left[0], (run.name,)) if left else None  # type: ignore[arg-type]
 
-    def launch(self, command: Command, lock: Path, log: Path) -> object | None:
+    def launch(self, command: ProcessCommand, lock: Path, log: Path) -> object | None:
         name = command.words[0]
         if self.held.get(name, 0):
             self.held[name] -= 1
@@ -64,7 +64,7 @@ class Stage:
 
 
 class FakeProcess:
-    def __init__(self, stage: Stage, name: str, command: Command) -> None:
+    def __init__(self, stage: Stage, name: str, command: ProcessCommand) -> None:
         self.stage, self.name, self.command, self.polls = stage, name, command, 0
         self.code = stage.codes.get(name, 0)
 
@@ -174,10 +174,10 @@ def test_a_search_avoids_the_point_of_a_failed_run(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, failed: list[str]
 ) -> None:
     """Its result is NaN, whichever seed failed and whatever the others reached."""
-    told: list[list[float | None]] = []
+    asked_with: list[list[float | None]] = []
 
     def ask(space: object, tried: list[tuple[object, float | None]], seed: int) -> dict[str, float]:
-        told.append([result for _, result in tried])
+        asked_with.append([result for _, result in tried])
         return {"algorithm.discount": 0.9 + len(tried) / 100}
 
     monkeypatch.setattr(module, "ask", ask)
@@ -185,9 +185,9 @@ def test_a_search_avoids_the_point_of_a_failed_run(
     for seed in failed:
         stage.codes[f"point=0,seed={seed}"] = 1
     made(tmp_path, 1, **{**TPE, "count": 3})[0].run()
-    assert [len(results) for results in told] == [0, 1, 2]
-    assert all(results[0] is not None and math.isnan(results[0]) for results in told[1:])
-    assert told[2][1] == 0.8
+    assert [len(results) for results in asked_with] == [0, 1, 2]
+    assert all(results[0] is not None and math.isnan(results[0]) for results in asked_with[1:])
+    assert asked_with[2][1] == 0.8
 
 
 def test_a_search_gets_the_mean_of_the_seeds_and_survives_a_stop(

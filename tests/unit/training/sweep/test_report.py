@@ -19,7 +19,7 @@ from ludus.training.sweep.comparison import TOGETHER, budgets, compare, differin
 from ludus.training.sweep.curves import POINTS, Curve, cell_curve, counts_help, curves_plot, run_curve
 from ludus.training.sweep.floors import cell_floors
 from ludus.training.sweep.report import SweepReport, curve_figures, report_text, value_figure
-from ludus.training.sweep.results import RunRecord
+from ludus.training.sweep.results import RunSummary
 from ludus.training.sweep.tables import result_table
 
 
@@ -46,9 +46,11 @@ def result(against: str, rate: float, alone: bool = False) -> EvalResult:
     )
 
 
-def record(cell: str, seed: int, *rates: float, greedy: float | None = None, **settings: object) -> RunRecord:
+def record(
+    cell: str, seed: int, *rates: float, greedy: float | None = None, **settings: object
+) -> RunSummary:
     names = ["simple", "hit_and_run"][: len(rates)]
-    return RunRecord(
+    return RunSummary(
         name=f"{cell},seed={seed}",
         cell=cell,
         seed=seed,
@@ -238,7 +240,7 @@ def test_the_report_has_tables_of_results_and_settings() -> None:
 
 
 def test_floors_are_of_all_seeds_of_a_cell() -> None:
-    def floored(seed: int, initial: float, won: int, alone: bool = False) -> RunRecord:
+    def floored(seed: int, initial: float, won: int, alone: bool = False) -> RunSummary:
         uniform = msgspec.structs.replace(result("simple", won / 100, alone), wins=won)
         floors = Floors((result("simple", initial, alone),), (uniform,))
         return msgspec.structs.replace(record("a", seed, 0.9), floors=floors)

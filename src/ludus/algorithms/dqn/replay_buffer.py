@@ -1,4 +1,4 @@
-"""A ring of slabs: the replay buffer of DQN. What a learner reads of the last K slabs, and what followed.
+"""Replay buffer of DQN: the last K slabs as a learner reads them, with the n-step returns of their decisions.
 
 Shapes: ``K`` slabs, ``T`` steps, ``R`` rows. Decisions are numbered ``(k * T + t) * R + row``, observations
 ``(k * (T + 1) + t) * R + row``: the last observation of a slab has no decision. A successor is a number of an
@@ -24,8 +24,8 @@ ENDED = -1  # in place of a successor: the match ended by its rules
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
-    """What followed each decision of a slab. All ``[T, R]``; entries that are not ``valid`` mean nothing.
+class NStepReturns:
+    """Returns of each decision of a slab. All ``[T, R]``; entries that are not ``valid`` mean nothing.
 
     ``returns``: discounted rewards of up to n decisions. ``successor``: time step, 0..T, of the observation
     after them, or :data:`ENDED`. ``discount``: gamma to the number of these decisions; 0 at an end.
@@ -37,39 +37,40 @@ class Followed:
     valid: Bools
 
 
-def followed(moves: Transitions, successor: Ints, *, discount: float, n: int) -> Followed:
-    """n-step returns of a row's own decisions, and the observation that they bootstrap from.
+def n_step_returns(moves: Transitions, successor: Ints, *, discount: float, n_steps: int) -> NStepReturns:
+    """Return n-step returns of a row's own decisions, and the observation that they bootstrap from.
 
     Shorter where the match or the slab ends. The last observation of a match that was cut off is in no slab:
     returns stop at the decision before it, and that one has none.
 
     Args:
-        moves: rewards; ``valid`` only where the successor is known and in the slab, or the match ended.
+        moves: Rewards; ``valid`` only where the successor is known and in the slab, or the match ended.
         successor: ``int32[T, R]`` of single decisions.
-        discount: gamma.
-        n: most rewards of a return, >= 1.
+        discount: Gamma, in [0, 1].
+        n_steps: Largest number of rewards of a return, >= 1.
     """
     steps, rows = moves.reward.shape
     columns = np.broadcast_to(np.arange(rows), (steps, rows))
     gamma = np.float32(discount)
     returns, last = moves.reward.copy(), successor.copy()
     factor = np.full((steps, rows), gamma, np.float32)
-    for _ in range(n - 1):
+    for _ in range(n_steps - 1):
         inside = np.clip(last, 0, steps - 1)
         longer = moves.valid & (last >= 0) & (last < steps) & moves.valid[inside, columns]
         returns += np.where(longer, factor * moves.reward[inside, columns], np.float32(0.0))
         last = np.where(longer, successor[inside, columns], last)
         factor = np.where(longer, factor * gamma, factor)
     factor = np.where(last == ENDED, np.float32(0.0), factor)
-    return Followed(returns, last.astype(np.int32), factor.astype(np.float32), moves.valid)
+    return NStepReturns(returns, last.astype(np.int32), factor.astype(np.float32), moves.valid)
 
 
 def slab_transitions(slab: Slab, reward: Floats, decided: Bools) -> tuple[Transitions, Ints]:
-    """Single decisions and their successors ``int32[T, R]``.
+    """Return single decisions and their successors ``int32[T, R]``.
 
     Args:
-        reward: ``[T, R]``.
-        decided: ``[T+1, R]``, the time steps that the learned policy decides.
+        slab: Rollout.
+        reward: ``float32[T, R]``.
+        decided: ``bool[T+1, R]``, the time steps that the learned policy decides.
     """
     steps, rows = reward.shape
     # Where the "value" of a time step is its own number, what a decision bootstraps from names its successor.
@@ -81,28 +82,29 @@ def slab_transitions(slab: Slab, reward: Floats, decided: Bools) -> tuple[Transi
     return moves, successor
 
 
-class Batch(NamedTuple):
-    """``N`` decisions."""
+class TransitionBatch(NamedTuple):
+    """``N`` decisions with their returns and successors."""
 
     decisions: Index  # numbers
-    observations: Index  # numbers of what was seen
-    successors: Index  # numbers of what was seen after; that of the slab's first where the match ended
+    observations: Index  # numbers of the observations that were decided on
+    successors: Index  # numbers of the observations after the returns; the slab's first where the match ended
     actions: npt.NDArray[np.int32]  # [N, heads]
     returns: Floats
     discount: Floats
 
 
-class Ring:
-    """Allocates its memory with the first slab.
-
-    Args:
-        spec: the game's.
-        inputs: the observation tensors that are kept.
-        slabs: K.
-        buffer_mib: most memory that it may need.
-    """
+class SlabReplayBuffer:
+    """Ring of the last K slabs. Memory is allocated with the first slab."""
 
     def __init__(self, spec: GameSpec, inputs: tuple[TensorSpec, ...], slabs: int, buffer_mib: float) -> None:
+        """Start empty.
+
+        Args:
+            spec: Spec of the game.
+            inputs: Observation tensors that are kept.
+            slabs: Largest number of slabs, K.
+            buffer_mib: Bound of the memory, MiB.
+        """
         self.spec, self.inputs, self.slabs, self.buffer_mib = spec, inputs, slabs, buffer_mib
         self.added = 0  # slabs so far
         self.highest = np.float32(1.0)  # priority so far; new decisions have it
@@ -111,13 +113,14 @@ class Ring:
 
     @property
     def filled(self) -> int:
-        """Slabs that it holds."""
+        """Number of slabs in the buffer."""
         return min(self.added, self.slabs)
 
-    def add(self, slab: Slab, after: Followed) -> None:
-        """Puts a slab in the place of the oldest.
+    def add(self, slab: Slab, after: NStepReturns) -> None:
+        """Put a slab in the place of the oldest.
 
-        Raises ``ValueError`` for a slab of another size than the first, and for a ring that is too large.
+        Raises:
+            ValueError: The slab has another size than the first, or the buffer is too large.
         """
         self._allocate(slab.steps, slab.rows)
         at = self.added % self.slabs
@@ -130,29 +133,29 @@ class Ring:
         self.added += 1
 
     def decisions(self) -> Index:
-        """Numbers of the decisions that can be learned from, ascending."""
+        """Return the numbers of the decisions that can be learned from, ascending."""
         return np.flatnonzero(self.priorities() > 0.0)
 
     def priorities(self) -> Floats:
-        """``float32[filled * T * R]``: not negative, 0 for what cannot be learned from; not a copy."""
+        """Return a view ``float32[filled * T * R]``, >= 0; 0 for a decision that cannot be learned from."""
         if not self._arrays:
             return np.zeros(0, np.float32)
         flat: Floats = self._arrays["priority"][: self.filled].reshape(-1).view(np.float32)
         return flat
 
     def set_priorities(self, decisions: Index, priority: Floats) -> None:
-        """Of ``decisions``; above 0. Where one is given twice, the last counts."""
+        """Set the priorities of ``decisions``, > 0. Where one is given twice, the last counts."""
         self.priorities()[decisions] = priority
         self.highest = max(self.highest, np.float32(priority.max()))
 
-    def batch(self, decisions: Index) -> Batch:
-        """What followed ``decisions: [N]``."""
+    def batch(self, decisions: Index) -> TransitionBatch:
+        """Return ``decisions: [N]`` with their returns and successors."""
         steps, rows = self._steps, self._rows
         slab, within = np.divmod(decisions, steps * rows)
         first = slab * (steps + 1) * rows
         row = within % rows
         successor = self._flat("successor").take(decisions).astype(np.int64)
-        return Batch(
+        return TransitionBatch(
             decisions=decisions,
             observations=first + within,
             successors=first + np.maximum(successor, 0) * rows + row,
@@ -162,20 +165,20 @@ class Ring:
         )
 
     def observations(self, index: Index) -> dict[str, Array]:
-        """``name -> [N, *packed]`` of the observations ``index: [N]``."""
+        """Return ``name -> [N, *packed]`` of the observations ``index: [N]``."""
         return {t.name: self._flat(f"obs.{t.name}").take(index, axis=0) for t in self.inputs}
 
     def masks(self, index: Index) -> Array:
-        """``uint8[N, A]``."""
+        """Return the legal choices ``uint8[N, A]`` of the observations ``index: [N]``."""
         return self._flat("mask").take(index, axis=0)
 
     def state(self) -> dict[str, Array]:
-        """Copies of what it holds, and the highest priority."""
+        """Return copies of its arrays, and the highest priority."""
         held = {name: array[: self.filled].copy() for name, array in self._arrays.items()}
         return held | {"highest": np.array(self.highest), "added": np.array(self.added, np.int64)}
 
     def load_state(self, arrays: dict[str, Array], where: str) -> None:
-        """The inverse of :meth:`state`. ``ValueError`` naming ``where`` and what does not fit."""
+        """Restore what :meth:`state` returned. ``ValueError`` names ``where`` and a wrong array."""
 
         def fits(name: str, holds: Callable[[Array], bool], expected: str) -> Array:
             if name not in arrays or not holds(arrays[name]):
@@ -200,7 +203,7 @@ class Ring:
         self._check_numbers(where)
 
     def _check_numbers(self, where: str) -> None:
-        """What indexes other arrays lies inside them: a checkpoint may come from anywhere."""
+        """Check that indices lie inside the arrays: a checkpoint may come from anywhere."""
         sizes = np.array([h.size for h in self.spec.heads])
         successor, actions = self._arrays["successor"], self._arrays["actions"]
         if successor.min() < ENDED - 1 or successor.max() > self._steps:
@@ -212,11 +215,13 @@ class Ring:
         if self._arrays:
             if (steps, rows) != (self._steps, self._rows):
                 held = f"{self._steps} steps of {self._rows} rows"
-                raise ValueError(f"the ring holds slabs of {held}, found {steps} steps of {rows} rows")
+                raise ValueError(
+                    f"the replay buffer holds slabs of {held}, found {steps} steps of {rows} rows"
+                )
             return
         shapes = self._shapes(steps, rows)
         if large := too_large(shapes, self.slabs, self.buffer_mib):
-            raise ValueError(f"algorithm.ring = {self.slabs}: {large}")
+            raise ValueError(f"algorithm.buffer_slabs = {self.slabs}: {large}")
         self._steps, self._rows = steps, rows
         self._arrays = {n: np.zeros((self.slabs, *shape), dtype) for n, (shape, dtype) in shapes.items()}
 
@@ -224,6 +229,6 @@ class Ring:
         return slab_shapes(self.spec, self.inputs, steps, rows)
 
     def _flat(self, name: str) -> Array:
-        """``[K, T, R, ...]`` as a view ``[K * T * R, ...]``."""
+        """Return ``[K, T, R, ...]`` as a view ``[K * T * R, ...]``."""
         array = self._arrays[name]
         return array.reshape(-1, *array.shape[3:])

@@ -12,27 +12,27 @@ from contextlib import suppress
 
 from ludus.cli import console
 
-LEAVE_S = 2.0  # for threads and child processes to end by themselves
+GRACE_S = 2.0  # for threads and child processes to end by themselves
 
 Main = Callable[[Sequence[str] | None], int]
 
 
-def leaves(main: Main) -> Callable[..., int]:
+def exits_process(main: Main) -> Callable[..., int]:
     """Make the process of ``main()`` end with its exit code, whatever still runs in it."""
 
     @functools.wraps(main)
-    def leaving(argv: Sequence[str] | None = None) -> int:
+    def exiting(argv: Sequence[str] | None = None) -> int:
         code = main(argv)
         if argv is None and "ludus.games.contained" in sys.modules:  # code of a game has run here
-            threading.Thread(target=_leave, args=(code,), daemon=True).start()
+            threading.Thread(target=_exit_process, args=(code,), daemon=True).start()
         return code
 
-    return leaving
+    return exiting
 
 
-def _leave(code: int) -> None:
-    """End the process after ``LEAVE_S``: Python would wait for threads and child processes."""
-    time.sleep(LEAVE_S)
+def _exit_process(code: int) -> None:
+    """End the process after ``GRACE_S``: Python would wait for threads and child processes."""
+    time.sleep(GRACE_S)
     threads = [f"thread {t.name!r}" for t in threading.enumerate() if not t.daemon and t.is_alive()]
     names = [name for name in threads if name != "thread 'MainThread'"]
     multiprocessing = sys.modules.get("multiprocessing")
