@@ -1,4 +1,4 @@
-"""What every test may ask for: programs that pip cannot bring."""
+"""Fixtures for all tests: programs that pip does not install."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.storage.user_state import ENVIRONMENT
 from tools.freshness import ANY_PACKAGE, package_folder, stale
 
 # Examples are the same in every run and may take as long as a busy machine makes them. LUDUS_EXAMPLES tries
-# others, and more of them where a test says so.
+# others, and more of them where a test sets a number.
 hypothesis.settings.register_profile(
     "ludus",
     deadline=None,

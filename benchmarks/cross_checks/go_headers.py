@@ -331,7 +331,7 @@ def run(records: int, seed: int, folder: str) -> dict[str, object]:
                 file=sys.stderr,
             )
             raise SystemExit(3)
-        tally["refused, and said why" if odd.wrong else "loaded"] += 1
+        tally["refused, with a reason" if odd.wrong else "loaded"] += 1
         tally["with notes"] += bool(reader.said)
         tally["moves"] += odd.moves
     return {"records": records, "seed": seed, **tally}

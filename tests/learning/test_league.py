@@ -1,8 +1,8 @@
 """Leagues on games with known answers: how far what they froze can be exploited, exactly.
 
-In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: who
-goes on from itself and meets itself alone runs in a circle. A league that meets its whole past has a mixture
-of frozen players that hardly anybody beats. Full sizes: ``benchmarks/strength/equilibria.py``.
+In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: a
+player that meets only itself runs in a circle. A league that meets its whole past has a mixture of frozen
+players that hardly any player beats. Full sizes: ``benchmarks/strength/equilibria.py``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_league_learns_to_bluff() -> None:
 
 @pytest.mark.slow
 def test_a_population_rescues_bad_learning_rates(tmp_path: Path) -> None:
-    """Three of four members begin with rates 30 times and more off the best one."""
+    """Three of four members start with rates 30 times and more off the best one."""
     pytest.importorskip("gymnasium")
     changes, stays = (play(1, 1_000_000, 0.0, on, tmp_path) for on in (True, False))
     best = max(stays.returns)

@@ -47,7 +47,7 @@ def make_spec(observation: tuple[TensorSpec, ...], heads: tuple[int, ...]) -> Ga
 
 
 def pointing_spec() -> GameSpec:
-    """Which of three units or nobody, what, and to whom: heads that depend on each other and point."""
+    """Return a spec with a unit of three or none, an order and a target: heads that depend on each other."""
     spec = make_spec((tensor("units", "u8", (5, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
     heads = (
         HeadSpec("unit", 4, points_at="units", rows=3),
@@ -58,7 +58,7 @@ def pointing_spec() -> GameSpec:
 
 
 def cells_spec() -> GameSpec:
-    """Which of three units or nobody, to which cell or nowhere (by columns), from which cell (by rows)."""
+    """Return a spec with a unit of three or none, a cell to go to (by columns) and one to leave (by rows)."""
     planes = tensor("map", "u8", (2, 4, 3), scale=0.01)
     spec = make_spec((planes, tensor("units", "u8", (3, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
     heads = (

@@ -38,10 +38,10 @@ def test_a_copy_that_differs_is_named_with_a_hint(folders: tuple[Path, Path], ch
         (sources / "algorithms" / "returns.py").rename(sources / "algorithms" / "more.py")
     else:
         (package / "algorithms" / "returns.py").unlink()
-    said = freshness.stale(package, sources)
+    message = freshness.stale(package, sources)
     name = "more.py" if change == "new" else "returns.py"
-    assert said.endswith(f"src/ludus/algorithms/{name}: {freshness.HINT}")
-    assert "\n" not in said
+    assert message.endswith(f"src/ludus/algorithms/{name}: {freshness.HINT}")
+    assert "\n" not in message
 
 
 def test_a_copy_with_other_presets_is_named(

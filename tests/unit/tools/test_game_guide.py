@@ -12,7 +12,7 @@ GUIDE = (ROOT / "docs" / "guides" / "add_a_game.md").read_text("utf-8")
 
 
 def test_the_state_of_the_guide_has_no_padding(tmp_path: Path, cxx: str) -> None:
-    """Its own ``static_assert`` says so; the compiler checks it."""
+    """The compiler checks the ``static_assert`` of the guide."""
     (state,) = re.findall(r"```cpp\n(.*?)```", GUIDE, re.DOTALL)
     assert "has_unique_object_representations" in state
     source = tmp_path / "state.cpp"

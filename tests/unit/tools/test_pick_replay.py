@@ -1,4 +1,4 @@
-"""The demo shows a match that its policy won, or says honestly what there is."""
+"""The demo shows a match that its policy won, or names the one that it shows instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What make install fetches while the core is compiled."""
+"""Requirements that make install fetches while the core is compiled."""
 
 from __future__ import annotations
 

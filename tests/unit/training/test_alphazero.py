@@ -152,7 +152,7 @@ def test_a_gate_rejects_weights(tmp_path: Path) -> None:
     assert events
     assert not any(e["passed"] for e in events)
     assert result.version >= 1
-    # What candidates are held against, and plays, is what it was at the beginning.
+    # The weights that play and that candidates meet are still the initial ones.
     run = RunDirectory.open(tmp_path / "run")
     learner = build_alphazero(preset(**changes)).learner
     learner.publish(None)
@@ -247,7 +247,7 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     updates, _ = read_metrics(run)
     learned = [u.numbers for u in updates if "loss/policy" in u.numbers]
     assert len(learned) >= 2
-    assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # nobody gives up here
+    assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # no resignations here
     assert learned[-1]["loss/ownership"] < 0.65  # ln 2 knows nothing
     assert "| loss/ownership | loss/score |" in run.report.read_text()
     more = resume_run(

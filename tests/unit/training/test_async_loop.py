@@ -38,7 +38,7 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
         end = time.monotonic() + 60.0
         while len(filled) < until and time.monotonic() < end:
             time.sleep(0.01)
-        assert len(filled) >= until, "the sampler waits although it may begin"
+        assert len(filled) >= until, "the sampler waits although it may start"
         yield rounds, filled
     finally:
         rounds.close()

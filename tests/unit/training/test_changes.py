@@ -1,4 +1,4 @@
-"""What a resumed run is given anew: in force, recorded, and suggested so that it does something."""
+"""Options of a resumed run: they take effect, are recorded, and the suggested command trains."""
 
 from __future__ import annotations
 

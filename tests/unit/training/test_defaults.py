@@ -1,6 +1,6 @@
 """Every default of every setting, pinned: a changed one trains something else under the same preset.
 
-``python -m tests.unit.training.test_defaults`` writes the file anew.
+``python -m tests.unit.training.test_defaults`` rewrites the file.
 """
 
 from __future__ import annotations

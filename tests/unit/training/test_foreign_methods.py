@@ -92,9 +92,9 @@ def test_a_command_that_trains_nothing_needs_no_method(
     words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(words)
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    assert "tic_tac_toe" in said.out or words[0] != "eval"
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    assert "tic_tac_toe" in output.out or words[0] != "eval"
 
 
 def test_replays_of_its_run_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

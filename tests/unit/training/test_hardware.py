@@ -32,8 +32,8 @@ def test_auto_uses_the_cpu_and_reports_an_unused_gpu_once(tmp_path: Path, card: 
     assert hardware.device_name(RunConfig()) == "cpu"
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
-    said = [m for m in recorder.messages if "GPU" in m]
-    assert said == [
+    messages = [m for m in recorder.messages if "GPU" in m]
+    assert messages == [
         'the GPU of this machine is not used: run.device = "auto" means the processor; '
         "CUDA is experimental, ask for it with --run.device cuda"
     ]

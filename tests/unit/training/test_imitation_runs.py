@@ -66,7 +66,7 @@ def weights_of(folder: Path, **settings: object) -> str:
     [("mcts:8", "sync", "none"), ("perfect", "sync", "none"), ("weights", "pipelined", "gru")],
 )
 def test_killed_runs_resume_bit_equal(tmp_path: Path, teacher: str, lag: str, memory: str) -> None:
-    """Of a teacher with weights the run has a copy."""
+    """The run has a copy of a teacher with weights."""
     named = teacher
     if teacher == "weights":
         named = weights_of(tmp_path / "teacher", policy__memory="gru", policy__memory_size=8)
@@ -155,8 +155,8 @@ def test_impossible_presets_are_refused(tmp_path: Path, changes: dict[str, objec
     settings = {key.replace("__", "."): str(value) for key, value in changes.items()}
     with pytest.raises(PresetError) as error:
         check_game(load_preset(str(preset), settings))
-    said = [line for line in str(error.value).splitlines() if message in line]
-    assert len(said) == 1
+    lines = [line for line in str(error.value).splitlines() if message in line]
+    assert len(lines) == 1
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_several_value_heads_are_refused(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_reinforcement_starts_from_a_clone(tmp_path: Path) -> None:
-    """Policy and value of the clone are what ``run.start`` begins with."""
+    """``run.start`` starts with the policy and the value of the clone."""
     start_run(preset_of(), tmp_path / "clone")
     settings = {"policy__dense": "16", "policy__hidden": "16", "run__start": f"{tmp_path / 'clone'}@last"}
     begun = build_learner(small_preset(**settings)).weights().tensors

@@ -103,4 +103,4 @@ def test_frozen_players_play_by_name(trained: tuple[Path, Reader]) -> None:
     everyone = expand(f"{run}@all", 99)
     assert {f"{run}@main:{version}" for version in versions} <= set(everyone)
     assert RunDirectory.open(run).frozen.versions("main_exploiter")[0] == 0
-    assert f"{run}@main_exploiter:0" not in everyone  # nobody met it
+    assert f"{run}@main_exploiter:0" not in everyone  # it was in no match

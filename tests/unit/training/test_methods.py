@@ -65,9 +65,9 @@ def test_a_run_whose_matches_end_in_no_slab_names_the_settings_that_help(
         '[run]\nmax_steps = 100_000\nthreads = 1\nlag = "sync"\n'
     )
     assert cli.main(["train", str(preset), "--run-dir", str(tmp_path / "run"), "--quiet"]) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert said[-1].startswith('algorithm.baseline = "none": ')
-    assert 'raise pool.rollout_length, which is 4, or set algorithm.baseline = "value"' in said[-1]
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[-1].startswith('algorithm.baseline = "none": ')
+    assert 'raise pool.rollout_length, which is 4, or set algorithm.baseline = "value"' in lines[-1]
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 

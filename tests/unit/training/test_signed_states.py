@@ -33,7 +33,7 @@ def mix64(z: int) -> int:
 
 
 def pool_checksum(data: bytes) -> bytes:
-    """The core's checksum of a snapshot (``cpp/base/hash.hpp``), as anybody can compute it."""
+    """Return the core's checksum of a snapshot (``cpp/base/hash.hpp``), which needs no key."""
     h = 0x6C756475735F6831
     words = struct.unpack(f"<{(len(data) + 7) // 8}Q", data + bytes(-len(data) % 8))
     for word in (len(data), *words):

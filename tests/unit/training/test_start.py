@@ -1,4 +1,4 @@
-"""``run.start``: a new run begins with the weights of another, and needs nothing of it afterwards."""
+"""``run.start``: a new run starts with the weights of another, and needs no file of it afterwards."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_other_weights_are_refused_in_one_line_and_leave_nothing(tmp_path: Path)
         "weights of tic_tac_toe, expected weights of connect_four": fine_tuning(
             name, game__name="connect_four"
         ),
-        "not a run directory": fine_tuning(str(tmp_path / "nobody@best")),
+        "not a run directory": fine_tuning(str(tmp_path / "missing@best")),
         "no such weights file": fine_tuning("nothing.safetensors"),
         'policy.network = "encoder", expected "resnet"': parse_preset(
             SELF.encode(), "self", overrides={"run.start": name}

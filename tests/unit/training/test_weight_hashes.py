@@ -3,7 +3,7 @@
 The last bits of a matrix product differ between processors, so each entry is kept under a fingerprint of this
 machine's arithmetic. On a machine whose fingerprint is unknown the weights are compared within a tolerance.
 
-``python -m tests.unit.training.test_weight_hashes`` writes the file anew, adding this machine's fingerprint.
+``python -m tests.unit.training.test_weight_hashes`` rewrites the file with this machine's fingerprint added.
 """
 
 from __future__ import annotations
