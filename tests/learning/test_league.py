@@ -1,4 +1,4 @@
-"""Leagues on games with known answers: how far what they froze can be exploited, exactly.
+"""Leagues on games with known equilibria: the exact exploitability of their frozen players.
 
 In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: a
 player that meets only itself runs in a circle. A league that meets its whole past has a mixture of frozen
@@ -16,7 +16,7 @@ from benchmarks.strength.population import play
 
 
 def test_a_league_is_exploited_less_than_naive_self_play() -> None:
-    """Small enough for every run of the tests: ten periods of 12 updates."""
+    """Ten periods of 12 updates are short enough for every run of the tests."""
     small = {"algorithm.learning_rate": "0.1"}
     naive, league = (
         measured("disc", m, overrides=small, steps=60_000, period=6_000) for m in ("naive", "fsp")

@@ -25,7 +25,7 @@ METHODS = ["a2c", "impala", "policy_gradient"]
     [*((method, "lstm", 0.9, 1.0) for method in METHODS), ("a2c", "none", 0.35, 0.65)],
 )
 def test_methods_with_memory_remember_a_colour(method: str, memory: str, low: float, high: float) -> None:
-    """The colour is seen at a match's first decision alone: without memory none does better than guess."""
+    """The colour is visible at a match's first decision only: policies without memory can only guess."""
     known = find(method)
     assert known is not None
     policy = EncoderConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ threads = 1
     ("memory", "low", "high"), [("gru", 0.9, 1.0), ("lstm", 0.9, 1.0), ("none", 0.2, 0.45)]
 )
 def test_a_cue_is_named_when_it_is_gone(tmp_path: Path, memory: str, low: float, high: float) -> None:
-    """A whole run of a game in Python. One of three cues: a policy without memory names it by chance."""
+    """A whole run of a Python game with three cues: a policy without memory names them by chance."""
     game = Path(__file__).with_name("cue_game.py")
     preset = tmp_path / "cue.toml"
     preset.write_text(CUE.format(game=typed(str(game)), memory=memory))

@@ -1,4 +1,4 @@
-"""Policies learn MiniRTS, by strategic orders and by unit commands: clearly more than chance wins."""
+"""Policies learn MiniRTS by strategic orders and by unit commands, well above random play."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ludus.training.runs import start_run
 
 
 def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResult:
-    """The final 300 matches against the only opponent, after so many decisions."""
+    """Return the final 300 matches against the only opponent, after so many decisions."""
     short = {
         "run.max_minutes": "0",
         "run.max_steps": str(steps),

@@ -1,4 +1,4 @@
-"""The command line as a person meets it: processes, exit codes, what is on stdout and what on stderr."""
+"""The command line as a user meets it: processes, exit codes, stdout and stderr."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ COMMAND = [sys.executable, "-m", "ludus.cli"]
 
 
 def ludus(*words: str, cwd: Path, timeout_s: float = 250) -> subprocess.CompletedProcess[str]:
-    """One finished command. Nobody sees a traceback for a mistake of their own."""
+    """Return a finished command, which must not print a traceback."""
     done = subprocess.run(
         [*COMMAND, *words],
         cwd=cwd,
@@ -225,7 +225,7 @@ def test_resume_takes_a_new_budget_and_nothing_else(
 
 
 def read_until(stream: IO[str], text: str) -> str:
-    """Lines up to the first with ``text`` in it, however long they take."""
+    """Return the lines up to the first with ``text`` in it, without a time limit."""
     lines: list[str] = []
     while not lines or text not in lines[-1]:
         lines.append(stream.readline())
@@ -234,7 +234,7 @@ def read_until(stream: IO[str], text: str) -> str:
 
 
 def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
-    """Return a run without end that saves all the time; returns when its first checkpoint is there."""
+    """Return an endless run that saves all the time, once its first checkpoint exists."""
     words = ["train", "small.toml", "--run-dir", run, *LONG]
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -285,7 +285,7 @@ def test_kill_during_a_checkpoint_leaves_a_whole_one_to_resume_from(folder: Path
 
 
 def last_steps(run: Path) -> int:
-    """Decisions that the run has trained on."""
+    """Return the number of decisions that the run has trained on."""
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return max(int(row["steps"]) for row in rows)
 
@@ -465,7 +465,7 @@ def test_a_reader_that_exits_early_is_no_error(tmp_path: Path) -> None:
 
 
 def processor_time_s(*command: str) -> float:
-    """User and system time of one run."""
+    """Return the user and system time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -473,7 +473,7 @@ def processor_time_s(*command: str) -> float:
 
 
 def starts_within(times: float, *words: str) -> bool:
-    """Whether a command takes less than so many times a bare interpreter, the best of up to twelve each.
+    """Return whether a command takes less than so many times a bare interpreter, best of up to twelve each.
 
     Tried that often, since caches and cores are shared with whatever else runs.
     """

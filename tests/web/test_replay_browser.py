@@ -1,4 +1,4 @@
-"""The page in a real browser: what it draws, what keys and clicks do, that it loads nothing."""
+"""The page in a real browser: its drawing, its keys and clicks, and that it loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as text: what it embeds, what it refuses, how large it gets."""
+"""The page as text: its embedded parts, the documents that it refuses, its size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def short() -> Recording:
 
 
 def parts(html: str) -> tuple[str, str, str, str]:
-    """Policy, style, data, script."""
+    """Return policy, style, data and script."""
     found = [
         re.search(pattern, html, re.DOTALL)
         for pattern in (

@@ -1,4 +1,4 @@
-"""``report.html`` in a browser: it asks for nothing, and fits a screen and a phone."""
+"""``report.html`` in a browser: it loads no other file, and fits a screen and a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tools/api_page.py``: every public name is on the page, and nothing undescribed gets there."""
+"""``tools/api_page.py``: every public name is on the page with a description."""
 
 from __future__ import annotations
 

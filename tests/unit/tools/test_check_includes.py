@@ -1,4 +1,4 @@
-"""The include-direction check finds what it is there to find."""
+"""The check of include directions finds forbidden includes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests stop where the package under test is not what the sources say."""
+"""Tests stop where the package under test differs from the sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.sources_digest import sources_digest
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A package of two modules, and an installed copy of it."""
+    """Return a package of two modules, and an installed copy of it."""
     monkeypatch.setattr(freshness, "INSTALLED_DATA", {})
     sources, package = tmp_path / "src" / "ludus", tmp_path / "site" / "ludus"
     (sources / "algorithms").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Odd headers of Go records: each is read as it is meant, or named."""
+"""Odd headers of Go records: each is read with its meaning or named in an error."""
 
 from __future__ import annotations
 

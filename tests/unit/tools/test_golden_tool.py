@@ -1,4 +1,4 @@
-"""``tools/golden.py`` compares built-in games alone and shows where long lines part."""
+"""``tools/golden.py`` compares built-in games only and shows where long lines differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The import rules cover every package that there is, and the contract of ours finds violations."""
+"""The import rules cover every package, and the project's own contract finds violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutation run: what it draws, that mutants are what is tested, and the list of survivors."""
+"""The mutation run: its sample, the tested copy, and the list of survivors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_table_names_modules_that_exist() -> None:
 
 
 def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None:
-    """A wrong number of Wilson's interval is found, and afterwards the copy is whole again."""
+    """An error in Wilson's interval is found, and afterwards the copy is unchanged again."""
     bench = Bench(tmp_path)
     path = bench.package / "ratings" / "interval.py"
     code = path.read_text()
@@ -84,7 +84,7 @@ def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None
 
 
 class Sure:
-    """A bench on which every second mutant survives."""
+    """Bench on which every second mutant survives."""
 
     package = ROOT / "src" / "ludus"
 

@@ -59,7 +59,7 @@ WON_LINES = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Records ``good`` and ``won`` with their raw lines."""
+    """Write the records ``good`` and ``won`` with their raw lines."""
     write_record("good", GOOD, LINES, tmp_path)
     write_record("won", WON, WON_LINES, tmp_path)
     assert faults(load(tmp_path), tmp_path) == []
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, change: Mapping[str, object], name: str = "good") -> list[str]:
-    """The faults of a record after a change."""
+    """Return the faults of a record after a change."""
     return faults({name: msgspec.structs.replace(load(folder)[name], **change)}, folder)
 
 

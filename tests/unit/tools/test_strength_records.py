@@ -17,7 +17,7 @@ from tools.records import Record, load
 
 
 def kept(made: Record, lines: list[Line], folder: Path) -> tuple[Record, list[str]]:
-    """The record after it was written and read again, and its faults."""
+    """Return the record after it was written and read again, and its faults."""
     write_record("made", made, lines, folder)
     records = load(folder)
     return records["made"], faults(records, folder)

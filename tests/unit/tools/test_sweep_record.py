@@ -45,7 +45,7 @@ def result(player: str, against: str, won: int, alone: bool = False) -> EvalResu
 def run(
     cell: str, seed: int, drawn: int, greedy: int | None = None, alone: bool = False, **settings: object
 ) -> RunSummary:
-    """Against two opponents; the floors are 15 + seed and 20."""
+    """Return a run against two opponents; its floors are 15 + seed and 20."""
     names = ["alone"] if alone else ["simple", "hit_and_run"]
     who = f"{cell},seed={seed}"
     return RunSummary(

@@ -173,7 +173,7 @@ def test_a_gate_rejects_weights(tmp_path: Path) -> None:
 def test_a_gate_compares_candidates_with_the_current_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against those that play, never against themselves: at the beginning, after a pass, after a resume."""
+    """Candidates meet the weights that play, never themselves: at the start, after a pass, after a resume."""
     differ: list[bool] = []
     gate = Gate.gate
 

@@ -20,7 +20,7 @@ from .runs import small_preset
 
 @contextmanager
 def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds, list[int]]]:
-    """Rounds whose sampler has filled ``until`` slabs with the first weights, and how many it has filled."""
+    """Yield rounds whose sampler has filled ``until`` slabs with the first weights, and the count of them."""
     components = build(preset, slabs)
     filled: list[int] = []
     collector = local_sampler(components.sampler).collector
@@ -48,7 +48,7 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])
 def test_waiting_keeps_the_bound_and_uses_all_of_it(max_lag: int) -> None:
-    """More slabs than are needed: the rule holds the sampler back, not the memory."""
+    """There are more slabs than needed: the rule limits the sampler, not the memory."""
     preset = small_preset(run__lag="async", run__max_lag=max_lag, run__over_lag="wait")
     with ahead(preset, slabs=6, until=max_lag + 1) as (rounds, filled):
         time.sleep(0.3)
@@ -59,7 +59,7 @@ def test_waiting_keeps_the_bound_and_uses_all_of_it(max_lag: int) -> None:
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])
 def test_slabs_older_than_the_bound_are_dropped(max_lag: int) -> None:
-    """Five slabs of version 0: as many are learned from as the bound allows, the others are thrown away."""
+    """Of five slabs of version 0 as many are used as the bound allows; the others are dropped."""
     preset = small_preset(run__lag="async", run__max_lag=max_lag, run__over_lag="drop")
     with ahead(preset, slabs=5, until=5) as (rounds, filled):
         assert filled == [0] * 5

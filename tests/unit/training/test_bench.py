@@ -1,4 +1,4 @@
-"""The training benchmark: its figures belong together, whatever the machine does."""
+"""The training benchmark: its figures agree with each other, whatever the load of the machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_pools_in_turn_are_timed_too() -> None:
 
 
 def test_the_pool_alone_plays_what_the_policy_played() -> None:
-    """From the same states, move for move: what it costs is what training's simulation costs."""
+    """From the same states, move for move: its cost is the cost of simulation in training."""
     preset = small_preset()
     components = build(preset)
     alone = _PoolAlone(preset, components)

@@ -37,7 +37,7 @@ def cli(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def suggested(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The ``ludus resume`` that a finished run prints, word by word."""
+    """Return the words of the ``ludus resume`` command that a finished run prints."""
     (line,) = [text for text in done.stdout.splitlines() if text.startswith("  ludus resume ")]
     return shlex.split(line)[1:]
 

@@ -1,4 +1,4 @@
-"""Whole runs of DQN: killed and resumed, evaluated without exploration, and what is refused."""
+"""Whole runs of DQN: killed and resumed, evaluated without exploration; presets that are refused."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, opponent: str)
 
 @pytest.fixture
 def greedy_actors(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each actor that is made takes best choices."""
+    """Return a list that gets, for each actor made, whether it is greedy."""
     made: list[bool] = []
     before = NetworkActor.__init__
 
@@ -165,7 +165,7 @@ def test_other_methods_refuse_q_values(tmp_path: Path) -> None:
     ids=["dqn", "q-learning"],
 )
 def test_tic_tac_toe_is_learned(tmp_path: Path, settings: dict[str, object]) -> None:
-    """A player that draws evenly wins 44% of its matches against another one."""
+    """A uniform player wins 44% of its matches against another one."""
     base: dict[str, object] = {
         "algorithm__buffer_slabs": 100,
         "algorithm__updates": 4,

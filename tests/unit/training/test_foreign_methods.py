@@ -34,7 +34,7 @@ freeze = {rule = "beats", against = ["mains"], min_steps = 200, max_steps = 400}
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of a method from a file, one alone and one in a league. The file is gone, and so is its method."""
+    """Return runs of a method from a file, one alone and one in a league, whose file no longer exists."""
     folder = tmp_path_factory.mktemp("trained")
     shutil.copy(EXAMPLE, folder / "reinforce.py")
     alone = "\n".join(
@@ -60,7 +60,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the runs, as the current folder."""
+    """Return a copy of the runs, as the current folder."""
     shutil.copytree(trained, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     return tmp_path / "copy"

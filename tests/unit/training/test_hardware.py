@@ -1,4 +1,4 @@
-"""Which device and precision a run gets. Cards are simulated: ``auto`` has to leave a present one alone."""
+"""Device and precision of a run. GPUs are simulated: ``auto`` has to leave a present one alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.training.runs import Recorder, small_preset
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """A card that multiplies bfloat16 by emulation alone. Gets what ``is_bf16_supported`` was asked."""
+    """Simulate a GPU that emulates bfloat16; return the arguments that ``is_bf16_supported`` got."""
     asked: list[bool] = []
 
     def supported(including_emulation: bool = True) -> bool:

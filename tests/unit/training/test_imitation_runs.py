@@ -1,4 +1,4 @@
-"""Whole runs by imitation: every kind of teacher, killed runs, what is refused."""
+"""Whole runs by imitation: every kind of teacher, killed runs, presets that are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def preset_of(**overrides: object) -> Preset:
 
 
 def weights_of(folder: Path, **settings: object) -> str:
-    """A run whose weights may teach."""
+    """Return a run whose weights may teach."""
     start_run(small_preset(run__max_steps=200, evaluation__every_steps=0, **settings), folder)
     return f"{folder}@last"
 
@@ -116,7 +116,7 @@ def test_a_bot_in_python_teaches(tmp_path: Path) -> None:
 def test_a_bot_of_the_core_teaches(
     tmp_path: Path, teacher: str, low: float, high: float, outcomes: tuple[int, int, int] | None
 ) -> None:
-    """Scissors and rock are learned: against rock they lose and draw. One at random cannot be predicted."""
+    """The policy learns scissors and rock; a random bot cannot be predicted."""
     recorder = Recorder()
     changes = {"game__name": "matrix", "opponents__0__name": "first", "evaluation__final_matches": 50}
     preset = preset_of(**changes, algorithm__teacher=teacher, algorithm__learning_rate=0.03)

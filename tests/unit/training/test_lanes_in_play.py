@@ -38,7 +38,7 @@ class Nowhere:
 
 
 def frozen(version: int) -> Weights:
-    """Return weights of a version, other ones for each."""
+    """Return weights of a version, different for each."""
     weights = build_learner(PRESET).weights()
     random = np.random.default_rng(version)
     tensors = dict(weights.tensors)
@@ -57,7 +57,7 @@ def sampler() -> Iterator[LocalSampler]:
 
 
 def seat(sampler: LocalSampler, weights: dict[int, float]) -> bool:
-    """Seats frozen versions, by the weights with which they are drawn."""
+    """Seat frozen versions by the weights with which they are drawn."""
     mixture = {f"main:{version}": weight for version, weight in weights.items()}
     for player in sampler.missing(mixture):
         sampler.put(player, frozen(member_and_version(player)[1]), tuple(mixture))

@@ -1,4 +1,4 @@
-"""The guide's league, trained: read while it runs, reported, and its frozen players met by name."""
+"""The guide's league: its journal while it trains, its tables, its report, and its players by name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SMALL = {
 
 
 class Reader(Sink):
-    """Reads the journal after each update, as another process would."""
+    """Sink that reads the journal after each update, as another process would."""
 
     def start(self, run: RunStart) -> None:
         self.run = RunDirectory.open(run.path)

@@ -51,7 +51,7 @@ SHORT = r'rulebook = "extends=extended\nmatch.tick_limit=600"'
 
 
 def train(text: str, folder: Path) -> None:
-    """Twenty updates into ``folder/run``."""
+    """Train for twenty updates in ``folder/run``."""
     recorder = Recorder()
     result = start_run(parse_preset(text.encode(), "levels").preset, folder / "run", sinks=[recorder])
     assert result.version == 20 == len(recorder.updates)

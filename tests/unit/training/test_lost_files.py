@@ -58,11 +58,11 @@ def preset(**changes: str) -> Preset:
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing is saved on the way out."""
+    """SIGKILL in place of an exception: nothing is saved on the way out."""
 
 
 class At(Recorder):
-    """Does something at one update."""
+    """Sink that calls a function at one update."""
 
     def __init__(self, update: int, act: Callable[[], None]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def match_numbers(run: Path) -> list[int]:
 
 
 def interrupted_run(run: Path, wanted: Preset, updates: int = 3) -> None:
-    """A run with one checkpoint, made after ``updates`` rounds."""
+    """Return a run with one checkpoint, made after ``updates`` rounds."""
     with pytest.raises(Interrupted):
         start_run(wanted, run, sinks=[At(updates, interrupt)])
 
@@ -97,7 +97,7 @@ def interrupted_run(run: Path, wanted: Preset, updates: int = 3) -> None:
 
 
 def test_processes_that_are_killed_play_no_match_twice(tmp_path: Path) -> None:
-    """Two processes die after one checkpoint; what the first of them played is learned once."""
+    """Two processes die after one checkpoint; matches of the first are learned once."""
     run = tmp_path / "run"
     interrupted_run(run, preset(**{"run.max_steps": "1200"}))
     for _ in range(2):

@@ -72,7 +72,7 @@ def test_a_run_whose_matches_end_in_no_slab_names_the_settings_that_help(
 
 
 def test_a_killed_run_resumes_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
-    """The teacher's run is gone, and its memory of every row is not."""
+    """The teacher's run is removed, and its memory of every row is kept."""
     recurrent = {"policy__memory": "gru", "policy__memory_size": 8, "evaluation__every_steps": 0}
     start_run(
         small_preset(**recurrent, evaluation__final_matches=0, run__max_steps=300), tmp_path / "teacher"

@@ -81,7 +81,7 @@ def test_a_run_with_a_bad_row_ends_without_a_report(tmp_path: Path) -> None:
 
 
 class Broken(Sink):
-    """Fails at the second update."""
+    """Sink that fails at the second update."""
 
     def __init__(self) -> None:
         self.seen = 0

@@ -60,7 +60,7 @@ NO_RATES = dict.fromkeys(("win_rate", "ci_low", "ci_high", "wins", "draws", "los
 
 
 def test_a_game_without_winners_has_no_win_rate() -> None:
-    """In Python, in JSON and in text."""
+    """Results in Python, in JSON and in text have none."""
     rated = summarise([result(1.0), result(3.0)], player="me", against=ALONE, game="walk", seed=1)
     assert {name: getattr(rated, name) for name in NO_RATES} == NO_RATES
     assert (rated.win_rate_by_seat, rated.measure, rated.counts) == ((), 2.0, (0, 0, 0))
@@ -83,7 +83,7 @@ def test_a_game_of_one_seat_with_winners_has_win_rates() -> None:
 
 @pytest.mark.parametrize("against", [ALONE, "random"])
 def test_without_a_match_there_is_no_result(against: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every match ended by an error of the game."""
+    """An error of the game ends every match."""
     lost = [result(0.0, error="step: no")] * 3
     rated = summarise(lost, player="me", against=against, game="walk", seed=1)
     assert (rated.errors, rated.matches, rated.win_rate, rated.score) == (3, 0, None, None)

@@ -1,4 +1,4 @@
-"""The small pieces of a run: lineups, past opponents, curriculum, budgets, counts."""
+"""Small parts of a run: lineups, past opponents, curriculum, budgets, counts."""
 
 from __future__ import annotations
 

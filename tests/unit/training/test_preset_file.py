@@ -1,4 +1,4 @@
-"""Presets: every mistake with its path, overrides, origins, and the way back to TOML."""
+"""Presets: mistakes with their paths, overrides, origins, and conversion back to TOML."""
 
 from __future__ import annotations
 
@@ -270,6 +270,6 @@ def test_any_text_key_and_number_survive_toml(title: str, key: str, number: floa
 
 
 def test_a_preset_is_plain_data() -> None:
-    """A resumed run reads the settings that it was trained with, for all types."""
+    """A resumed run reads the settings of its training back, for all types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset

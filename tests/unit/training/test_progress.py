@@ -1,4 +1,4 @@
-"""Descriptions of a run's present work, for every method and before its first update."""
+"""Descriptions of a run's current work, for every method and before its first update."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ METHODS: dict[str, tuple[Callable[[], Preset], str]] = {
 
 
 class Asking(Recorder):
-    """Asks what the run does whenever it reports something."""
+    """Sink that reads the description of the run's work at every report."""
 
     def start(self, run: RunStart) -> None:
         self.doing = run.doing

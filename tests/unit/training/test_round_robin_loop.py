@@ -57,7 +57,7 @@ def close(rounds: TurnRounds) -> None:
 
 @pytest.mark.parametrize("name", ["appo", "a2c"])
 def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -> None:
-    """Against the same done by hand: a learner for each gradient, a sum of the gradients."""
+    """The run equals one written out here: a learner for each gradient, a sum of the gradients."""
     preset = small_preset(**TURNS, **PLAIN, algorithm__name=name)
     rounds = turn_rounds(preset)
     shared = cast("ActorCriticLearner[AppoConfig]", rounds.components.learner)
@@ -88,7 +88,7 @@ def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -
 
 
 def test_moments_of_returns_are_shared_and_change_no_prediction() -> None:
-    """At a learning rate of nothing the shared network predicts the same, whatever its units are."""
+    """At learning rate 0 the shared network predicts the same in every unit of returns."""
     preset = small_preset(**TURNS, algorithm__learning_rate=1e-12, algorithm__reward_scale=20)
     rounds = turn_rounds(preset)
     network = cast("ActorCriticLearner[AppoConfig]", rounds.components.learner).network

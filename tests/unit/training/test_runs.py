@@ -84,7 +84,7 @@ def test_threads_do_not_change_the_result(tmp_path: Path) -> None:
 
 
 class KillAt(Recorder):
-    """Ends the process as a power cut would, right after a checkpoint or in the middle of things."""
+    """Sink that kills the process, right after a checkpoint or between two."""
 
     def __init__(self, update: int) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ start_run(preset, Path({run!r}), sinks=[KillAt({update})])
 
 
 def start_and_kill(preset: Preset, run: Path, update: int) -> None:
-    """A process of its own that is killed (SIGKILL) at ``update``."""
+    """Start a run in a process that is killed (SIGKILL) at ``update``."""
     run.parent.mkdir()
     config = run.parent / "killed.toml"
     config.write_text(to_toml(preset))

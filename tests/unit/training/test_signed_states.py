@@ -42,7 +42,7 @@ def pool_checksum(data: bytes) -> bytes:
 
 
 def with_random_states(snapshot: bytes) -> bytes:
-    """A pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
+    """Return a pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
     assert snapshot[-8:] == pool_checksum(snapshot[:-8])
     (length,) = struct.unpack_from("<Q", snapshot, 16)
     described = dict(line.split("=", 1) for line in snapshot[24 : 24 + length].decode().splitlines())
@@ -61,7 +61,7 @@ def newest(run: Path) -> Path:
 
 
 def forge(folder: Path) -> None:
-    """Random states under checksums that are all right, as a hostile checkpoint has them."""
+    """Write random states under right checksums, as a hostile checkpoint has them."""
     path = folder / "rollout.safetensors"
     tensors = load_file(path)
     tensors["pool"] = np.frombuffer(with_random_states(tensors["pool"].tobytes()), np.uint8)

@@ -34,7 +34,7 @@ QUIET: dict[str, object] = {
 
 
 def trained(folder: Path, **overrides: object) -> Path:
-    """A finished run of 400 steps, with statistics of observations."""
+    """Return a finished run of 400 steps, with statistics of observations."""
     run = folder / "source"
     start_run(small_preset(**{**QUIET, **overrides}), run)
     return run
@@ -115,7 +115,7 @@ def test_alphazero_starts_with_the_weights_too(tmp_path: Path) -> None:
 
 
 def unlike(text: str) -> dict[str, np.ndarray]:
-    """Weights of the preset's own seed."""
+    """Return weights of the preset's own seed."""
     components = build_alphazero(parse_preset(text.encode(), "self").preset)
     components.learner.publish(None)
     return components.learner.weights().tensors
