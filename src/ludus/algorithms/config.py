@@ -19,8 +19,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 OpenShare = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 SomeShare = Annotated[float, msgspec.Meta(gt=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Minibatches = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
-Batch = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions that are held at once
+MinibatchCount = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
+BatchSize = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions that are held at once
 Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -77,7 +77,7 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     entropy_coefficient_final: NonNegative = 0.01  # reached linearly at the end of the budget
     epochs: Count = 1
     sample_reuse: Reuse = 0.0  # how often a decision is differentiated, on average; 0 = epochs
-    minibatches: Minibatches = 4
+    minibatches: MinibatchCount = 4
     normalise_advantages: bool = True
     upgo_coefficient: NonNegative = 0.0  # of AlphaStar's upgoing returns; 0 = off
     teacher: str = ""  # weights to stay near, RUN@best or a file; "" = none
@@ -194,7 +194,7 @@ class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag=
     buffer_slabs: Count = 64  # slabs in the replay buffer
     buffer_mib: Positive = 1024.0  # a replay buffer that needs more memory is refused
     learning_starts: Natural = 2000  # decisions in the replay buffer before the first gradient step
-    batch_size: Batch = 256  # decisions of a gradient step
+    batch_size: BatchSize = 256  # decisions of a gradient step
     updates: Count = 8  # gradient steps a slab
     n_steps: Count = 3  # rewards of a target, before it bootstraps
     double: bool = True  # the learner's network chooses the decision that the target network values
@@ -224,7 +224,7 @@ class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     value_coefficient: NonNegative = 0.5
     entropy_coefficient: NonNegative = 0.0
     epochs: Count = 1
-    minibatches: Minibatches = 4
+    minibatches: MinibatchCount = 4
 
 
 class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag="alphazero"):
@@ -258,7 +258,7 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
     warmup: Natural = 0  # minibatches over which the rate rises from 0
     momentum: Share = 0.9
     weight_decay: NonNegative = 1e-4
-    batch_size: Batch = 256  # positions
+    batch_size: BatchSize = 256  # positions
     value_coefficient: NonNegative = 1.0
     value_mix: Share = 0.0
     ownership_coefficient: NonNegative = 1.5

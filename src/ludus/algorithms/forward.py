@@ -1,4 +1,4 @@
-"""A learner's network over parts of a slab: the one place that knows where memory lives.
+"""Forward passes of a learner's network over parts of a slab, with and without memory.
 
 Without learned memory, time steps are independent and a part is any of them. With it a part is whole rows,
 whose memory at t = 0 the slab holds. ``T`` steps, ``R`` rows, ``N`` outputs.
@@ -22,7 +22,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Outputs(NamedTuple):
-    """What the network says about ``N`` time steps."""
+    """Outputs of the network at ``N`` time steps."""
 
     steps: Index  # int64[N], numbers of the time steps: t * R + row
     distribution: ActionDistribution  # over N
@@ -30,25 +30,28 @@ class Outputs(NamedTuple):
 
 
 def units_of(network: PolicyNetwork, wanted: Bools) -> Index:
-    """What parts are made of: numbers of rows where the policy has learned memory, else of time steps.
+    """Return the units of parts: numbers of rows where the policy has learned memory, else of time steps.
 
     Args:
+        network: Network that learns.
         wanted: ``bool[T or T+1, R]``, the time steps that outputs are needed for.
     """
     return np.flatnonzero(wanted if network.recurrent is None else wanted.any(axis=0))
 
 
 def part_size(network: PolicyNetwork, micro_batch: int, steps: int) -> int:
-    """How many units hold about ``micro_batch`` time steps of a slab of ``steps``."""
+    """Return how many units hold about ``micro_batch`` time steps of a slab of ``steps``."""
     return micro_batch if network.recurrent is None else max(1, micro_batch // steps)
 
 
 def forward(network: PolicyNetwork, samples: Samples, part: Index, wanted: Bools) -> Outputs:
-    """The network's outputs for one part of :func:`units_of`; carries gradients.
+    """Return the network's outputs for one part of :func:`units_of`, with gradients.
 
     Args:
-        network: the one that learns, or a replica of it.
-        part: units; of rows, the time steps that ``wanted: bool[T or T+1, R]`` marks.
+        network: Network that learns, or a replica of it.
+        samples: Slab of the part.
+        part: Units.
+        wanted: ``bool[T or T+1, R]``, the time steps of rows that outputs are returned for.
     """
     if network.recurrent is None:
         return forward_steps(network, samples, part)
@@ -56,7 +59,7 @@ def forward(network: PolicyNetwork, samples: Samples, part: Index, wanted: Bools
 
 
 def forward_steps(network: PolicyNetwork, samples: Samples, index: Index) -> Outputs:
-    """Outputs for the single time steps ``index: [N]``."""
+    """Return outputs for the single time steps ``index: [N]``."""
     distribution, value = network.flat(
         samples.observations(index), samples.recalled(index), samples.others(index)
     )
@@ -64,7 +67,7 @@ def forward_steps(network: PolicyNetwork, samples: Samples, index: Index) -> Out
 
 
 def forward_rows(network: PolicyNetwork, samples: Samples, rows: Index, wanted: Bools) -> Outputs:
-    """Outputs for the wanted time steps of ``rows``, run through memory from t = 0."""
+    """Return outputs for the wanted time steps of ``rows``, run through memory from t = 0."""
     steps = len(wanted)
     index = steps_of(rows, steps, samples.slab.rows)
     obs, first, active = samples.sequences(rows, steps)
@@ -76,10 +79,12 @@ def forward_rows(network: PolicyNetwork, samples: Samples, rows: Index, wanted: 
 
 @torch.no_grad()
 def evaluate(network: PolicyNetwork, samples: Samples, part: Index, value: Floats, log_prob: Floats) -> None:
-    """Overwrites what the slab says of one part by what ``network`` says of it.
+    """Write the network's values and probabilities of one part, without gradients.
 
     Args:
-        part: units of ``samples.learner_mask``.
+        network: Network that learns, or a replica of it.
+        samples: Slab of the part.
+        part: Units of ``samples.learner_mask``.
         value: ``float32[T+1, R]``, or ``[T+1, R, K]`` with K > 1 value heads, in the game's units.
         log_prob: ``float32[T, R]``, of the actions that were taken.
     """

@@ -55,7 +55,7 @@ class UpdateStats:
     """Result of one update.
 
     ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
-    samples unless the method's documentation says otherwise. A method reports the numbers that it has.
+    samples unless the method's documentation names others. A method reports the numbers that it has.
     """
 
     version: int  # of the weights that the update made

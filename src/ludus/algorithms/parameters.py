@@ -1,4 +1,4 @@
-"""All parameters of a network in one flat vector: replicas and their gradients.
+"""Parameters of a network in one flat vector: replicas and their gradients.
 
 A replica reads the same numbers as the network it was made from and has gradients of its own, so
 several threads differentiate at once; their gradients are added in a fixed order.
@@ -20,9 +20,10 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class FlatParameters:
-    """Moves the parameters of ``network`` into one vector, which they go on viewing."""
+    """Parameters of a network in one vector, of which they stay views."""
 
     def __init__(self, network: nn.Module) -> None:
+        """Move the parameters of ``network`` into one vector."""
         self.network = network
         self.names = [name for name, _ in network.named_parameters()]
         parameters = list(network.parameters())
@@ -32,7 +33,7 @@ class FlatParameters:
             p.data = part.view_as(p)
 
     def cut(self, vector: Tensor) -> list[Tensor]:
-        """Views of a flat vector, one a parameter, still flat."""
+        """Return views of a flat vector, one a parameter, still flat."""
         ends = np.cumsum(self.sizes).tolist()
         return [vector[end - size : end] for size, end in zip(self.sizes, ends, strict=True)]
 
@@ -42,12 +43,12 @@ class FlatParameters:
         return self.vector.numel()
 
     def matrices(self) -> Tensor:
-        """``float32[P]``: 1 at parameters of two or more dimensions, 0 at biases and scales."""
+        """Return ``float32[P]``: 1 at parameters of two or more dimensions, 0 at biases and scales."""
         parts = [torch.full((p.numel(),), float(p.dim() > 1)) for p in self.network.parameters()]
         return torch.cat(parts).to(self.vector.device)
 
     def gradient(self, loss: Tensor, network: nn.Module, out: Tensor) -> None:
-        """Writes d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
+        """Write d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
         parameters = list(network.parameters())
         grads: tuple[Tensor | None, ...] = torch.autograd.grad(loss, parameters, allow_unused=True)
         for grad, part in zip(grads, self.cut(out), strict=True):
@@ -57,13 +58,17 @@ class FlatParameters:
                 part.copy_(grad.reshape(-1))
 
     def named(self, vector: Tensor) -> dict[str, Array]:
-        """A vector of ``size`` cut into copies by parameter name, in the parameters' shapes."""
+        """Cut a vector of ``size`` into copies by parameter name, in the parameters' shapes."""
         shapes = [p.shape for p in self.network.parameters()]
         parts = self.cut(vector.detach().cpu())
         return {n: p.reshape(s).numpy().copy() for n, p, s in zip(self.names, parts, shapes, strict=True)}
 
     def fill(self, vector: Tensor, arrays: dict[str, Array], what: str) -> None:
-        """The inverse of :meth:`named`. ``ValueError`` naming a missing array or a wrong shape."""
+        """Fill ``vector`` from arrays of :meth:`named`.
+
+        Raises:
+            ValueError: An array is missing or has the wrong shape; ``what`` stands before its name.
+        """
         shapes = [tuple(p.shape) for p in self.network.parameters()]
         for name, part, shape in zip(self.names, self.cut(vector), shapes, strict=True):
             if name not in arrays:
@@ -75,7 +80,7 @@ class FlatParameters:
 
 
 def replica_of(network: Network) -> Network:
-    """A module with its own graph that shares the storage of parameters and buffers with ``network``."""
+    """Return a module with its own graph that shares storage of parameters and buffers with ``network``."""
     memo: dict[int, object] = {}
     for parameter in network.parameters():
         memo[id(parameter)] = nn.Parameter(parameter.data)
@@ -85,7 +90,7 @@ def replica_of(network: Network) -> Network:
 
 
 def summed(gradients: Sequence[Tensor]) -> Tensor:
-    """Adds all into the first, in their order, so that the bits do not depend on who computed them."""
+    """Add all into the first, in their order, so that the bits do not depend on the threads."""
     total = gradients[0]
     for gradient in gradients[1:]:
         total.add_(gradient)
@@ -93,16 +98,17 @@ def summed(gradients: Sequence[Tensor]) -> Tensor:
 
 
 def tensors_of(network: nn.Module) -> dict[str, Array]:
-    """Copies of parameters and buffers by name."""
+    """Return copies of parameters and buffers by name."""
     tensors = {n: t.detach().cpu().numpy().copy() for n, t in network.state_dict().items()}
     return cast("dict[str, Array]", tensors)
 
 
 @torch.no_grad()
 def load_tensors(network: nn.Module, arrays: dict[str, Array], prefix: str, where: str) -> None:
-    """Parameters and buffers from the arrays ``prefix + name``.
+    """Set parameters and buffers from the arrays ``prefix + name``.
 
-    Raises ``ValueError`` naming ``where`` and an array that is missing or of the wrong shape.
+    Raises:
+        ValueError: An array is missing or has the wrong shape; ``where`` stands before its name.
     """
     for name, tensor in network.state_dict().items():
         array = arrays.get(prefix + name)

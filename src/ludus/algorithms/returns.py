@@ -20,12 +20,12 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """What followed each decision. All ``[T, R]``; entries without a decision mean nothing.
+    """Rewards and successors of each decision. All ``[T, R]``; entries without a decision mean nothing.
 
     ``reward``: sum until the row's next decision or the end of its match. ``bootstrap``: value of the
-    moment that followed. ``next_index``: time of the next decision inside the slab and the same match, or
-    -1. ``valid``: a decision whose successor is known. The last decision of a row that is not active
-    at T and whose match goes on has none: it is not trained on, its value bootstraps the decisions before it.
+    observation that followed. ``next_index``: time of the next decision inside the slab and the same match,
+    or -1. ``valid``: a decision whose successor is known. The last decision of a row that is not active at T
+    and whose match continues has none: it is not trained on, its value bootstraps the decisions before it.
     ``ended``: the match ended before the row's next decision.
     """
 
@@ -53,7 +53,7 @@ def transitions(
     value: Floats,
     active: Bools,
 ) -> Transitions:
-    """Sums rewards and finds successors.
+    """Sum rewards and find successors.
 
     ``reward, terminated, truncated, final_value: [T, R]``; ``value, active: [T+1, R]``. Rewards after the
     end of a match and before the row's next decision (a bot plays) belong to no decision.
@@ -108,7 +108,7 @@ def vtrace(
     rho_clip: float = 1.0,
     c_clip: float = 1.0,
 ) -> Returns:
-    """V-trace targets (Espeholt et al. 2018, equation 1) with lambda; GAE where ``ratio`` is None.
+    """Return V-trace targets (Espeholt et al. 2018, equation 1) with lambda; GAE where ``ratio`` is None.
 
     ``ratio: [T, R]`` is pi(a|s) / mu(a|s) of the learner over the behaviour policy, ``value: [T+1, R]`` the
     learner's values. With c = lambda min(c_clip, ratio), rho = min(rho_clip, ratio) and
@@ -142,12 +142,12 @@ def vtrace(
 
 
 def gae(moves: Transitions, value: Floats, *, discount: float, gae_lambda: float) -> Returns:
-    """Generalised advantage estimation (Schulman et al. 2016) over own decisions."""
+    """Return generalised advantage estimates (Schulman et al. 2016) over own decisions."""
     return vtrace(moves, value, discount=discount, gae_lambda=gae_lambda)
 
 
 def n_step(moves: Transitions, value: Floats, *, discount: float, n_steps: int) -> Returns:
-    """n-step returns: n rewards of own decisions, then the value of the moment after them.
+    """Return n-step returns: n rewards of own decisions, then the value of the observation after them.
 
     Shorter where the match or the slab ends. ``n_steps >= 1``.
     """
@@ -170,7 +170,7 @@ def n_step(moves: Transitions, value: Floats, *, discount: float, n_steps: int) 
 
 
 def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
-    """Discounted sums of rewards to the end of the match, without a value (Williams 1992).
+    """Return discounted sums of rewards to the end of the match, without a value (Williams 1992).
 
     Only decisions of matches that end inside the slab have one; the others are not ``valid``. A truncation
     counts as an end: nothing follows it. ``advantage`` is the return itself, that is baseline 0.
@@ -191,9 +191,11 @@ def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
 
 
 def upgo(moves: Transitions, value: Floats, *, discount: float) -> Floats:
-    """Advantages of upgoing returns ``[T, R]``, zero outside ``moves.valid`` (Vinyals et al. 2019, methods).
+    """Return advantages of upgoing returns ``[T, R]``, zero outside ``moves.valid``.
 
-    G(s) = r + gamma G(s') where the next decision turned out at least as well as its value said,
+    Vinyals et al. 2019, methods.
+
+    G(s) = r + gamma G(s') where the next decision turned out at least as well as its value predicted,
     r' + gamma V(s'') >= V(s'), else r + gamma V(s'): what went better than expected is followed further. The
     advantage is G(s) - V(s).
     """

@@ -1,7 +1,7 @@
-"""One update as tasks that any of several threads may run, with a result that does not depend on who did.
+"""One update as tasks of several threads, with a result that does not depend on which thread ran which.
 
 The update itself is a generator: between two ``yield``s it runs alone, and what it yields is a list
-of tasks that may run at the same time. Whoever finishes the last task of a list advances it.
+of tasks that may run at the same time. The thread that finishes the last task of a list advances it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Task = Callable[[int], None]  # called with the number of the worker that runs i
 
 
 class UpdatePlan:
-    """Thread-safe. Each worker number is used by one thread at a time.
+    """Plan of one update. Thread-safe; each worker number is used by one thread at a time.
 
     The learner's thread calls ``help(0)``; a sampler that has finished its slab may call ``help(1)``;
     ``wait()`` runs nothing. An exception in a task ends the plan and is raised in every thread that helps or
@@ -22,6 +22,7 @@ class UpdatePlan:
     """
 
     def __init__(self, stages: Iterator[Sequence[Task]]) -> None:
+        """Keep the stages; nothing runs until a thread helps."""
         self._stages = stages
         self._changed = threading.Condition()
         self._tasks: Sequence[Task] = ()
@@ -30,14 +31,14 @@ class UpdatePlan:
         self._advancing = False
         self._done = False
         self._error: BaseException | None = None
-        #: tasks run by each worker number, to see how the work was shared
+        #: Number of tasks that each worker number ran.
         self.tasks_run: dict[int, int] = {}
-        #: seconds that each worker number spent in ``help`` without a task to run
+        #: Seconds that each worker number spent in ``help`` without a task to run.
         self.waited_s: dict[int, float] = {}
 
     @property
     def done(self) -> bool:
-        """True when the update has ended, well or not."""
+        """Whether the update has ended, in success or failure."""
         return self._done
 
     def help(self, worker: int, *, block: bool = True) -> bool:
@@ -63,9 +64,9 @@ class UpdatePlan:
                         break
                     if not block:
                         return False
-                    begin = time.perf_counter()
+                    start = time.perf_counter()
                     self._changed.wait()
-                    self.waited_s[worker] = self.waited_s.get(worker, 0.0) + time.perf_counter() - begin
+                    self.waited_s[worker] = self.waited_s.get(worker, 0.0) + time.perf_counter() - start
             try:
                 if task is None:
                     self._advance()
@@ -84,14 +85,14 @@ class UpdatePlan:
                 raise
 
     def wait(self) -> None:
-        """Until the update is complete, without helping."""
+        """Wait until the update is complete, without running tasks."""
         with self._changed:
             self._changed.wait_for(lambda: self._done)
             if self._error is not None:
                 raise self._error
 
     def _advance(self) -> None:
-        """The serial part up to the next list of tasks. Only one thread is ever here."""
+        """Run the serial part up to the next list of tasks, in one thread at a time."""
         tasks = next(self._stages, None)
         with self._changed:
             self._advancing = False

@@ -56,7 +56,7 @@ def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]
     return {"board": board}, mask
 
 
-def test_the_loss_is_the_papers() -> None:
+def test_the_loss_equals_equation_1_in_a_float64_loop() -> None:
     random = np.random.default_rng(1)
     logits, mask = random.normal(size=(5, 4)), np.array([[1, 1, 0, 1]] * 5, np.uint8)
     target = random.random((5, 4)) * mask
@@ -82,7 +82,7 @@ def test_the_loss_is_the_papers() -> None:
     assert float(loss.numbers["target/entropy"]) <= float(loss.numbers["loss/policy"])
 
 
-def test_the_window_draws_what_was_recorded() -> None:
+def test_positions_drawn_are_recorded_ones_with_their_targets() -> None:
     """Every drawn position is one of a full search, with its own policy and the match's outcome."""
     config = AlphaZeroConfig(window_matches_min=10, window_matches=1000, window_share=1.0)
     window = ReplayBuffer(config, 9)
@@ -127,7 +127,7 @@ def test_the_window_is_first_in_first_out_and_bounded() -> None:
     assert window.matches <= 45 + 2 * 35
 
 
-def test_even_outcomes_evens_wins_out() -> None:
+def test_even_outcomes_draw_wins_of_both_seats_about_equally() -> None:
     games = played(60)
     config = AlphaZeroConfig(even_outcomes=True, window_matches_min=1, window_share=1.0)
     window = ReplayBuffer(config, 9)
@@ -147,7 +147,7 @@ def positions(count: int) -> Positions:
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
-def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> None:
+def test_a_learner_overfits_a_batch_and_continues_from_its_state(optimizer: str) -> None:
     config = AlphaZeroConfig(
         optimizer="sgd" if optimizer == "sgd" else "adamw",
         learning_rate=0.05 if optimizer == "sgd" else 0.005,
@@ -182,8 +182,8 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
     other.close()
 
 
-def test_published_statistics_are_those_of_the_data_and_of_no_version_before() -> None:
-    """Acting on the very batch that was measured gives what training on it computes (paper, appendix C)."""
+def test_published_statistics_are_measured_on_the_data_alone() -> None:
+    """Acting on the measured batch computes the same as training on it (Tian et al. 2019, appendix C)."""
     spec = game_spec(GAME)
     config = AlphaZeroConfig(batch_size=64, statistics_batches=1, symmetries=False)
     learner = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1))
@@ -217,7 +217,7 @@ def test_a_minibatch_is_cut_for_as_many_threads_as_are_given() -> None:
     assert not np.allclose(weights[0], weights[1], atol=1e-5)
 
 
-def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
+def test_sprt_errs_no_more_often_than_its_bounds() -> None:
     assert sprt(0, 0, 0.5, 0.6) == ("", 0.0)
     random = np.random.default_rng(1)
     for share, wanted in ((0.5, "reject"), (0.6, "accept")):
@@ -236,7 +236,7 @@ def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
 
 
 def test_weights_that_play_are_the_running_average() -> None:
-    """Of the learner's vectors after each minibatch, its memory growing with their number."""
+    """The average is that of the vectors after each minibatch; its memory grows with their number."""
     config = AlphaZeroConfig(
         batch_size=32, learning_rate_schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75
     )
@@ -281,13 +281,13 @@ def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.
         seen["mask"] = mask
         return log_probs(logits, mask)
 
-    def taught(logs: torch.Tensor, value: torch.Tensor, policy: torch.Tensor, *more: object) -> Loss:
+    def noted(logs: torch.Tensor, value: torch.Tensor, policy: torch.Tensor, *more: object) -> Loss:
         seen["policy"] = policy
         return loss(logs, value, policy, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(network, "learned", looking)
     monkeypatch.setattr(learner_module, "masked_log_probs", legal)
-    monkeypatch.setattr(learner_module, "alphazero_loss", taught)
+    monkeypatch.setattr(learner_module, "alphazero_loss", noted)
     learner._part(0, data, [turn, (turn + 3) % 8], 1.0)
     # The plane of own stones is the one that holds a stone a position.
     (own,) = (p for p in seen["planes"].flatten(2).unbind(1) if p.sum() == 18)

@@ -125,7 +125,7 @@ def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: Gam
     assert np.abs(np.exp(unmasked - slab.log_prob)[learner_mask] - 1.0).max() > 0.1
 
 
-def test_a_mask_left_out_would_show() -> None:
+def test_log_probabilities_without_the_mask_differ() -> None:
     learner = make_learner()
     slab = played(learner, 1)
     slab.mask[:] = 1
@@ -134,7 +134,7 @@ def test_a_mask_left_out_would_show() -> None:
 
 
 @pytest.mark.parametrize("memory", ["recall", "gru", "lstm"])
-def test_memory_left_at_an_end_would_show(memory: str) -> None:
+def test_log_probabilities_without_memory_resets_differ(memory: str) -> None:
     learner = make_learner(memory)
     with torch.no_grad():
         next(learner.network.policy_head.parameters()).mul_(40.0)
@@ -183,7 +183,7 @@ def test_micro_batches_add_up_to_the_full_batch(memory: str) -> None:
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-def test_same_bits_whatever_threads_worked(memory: str) -> None:
+def test_bits_do_not_depend_on_the_number_of_threads(memory: str) -> None:
     states = []
     for workers in (1, 2, 3):
         learner = make_learner(memory, workers)
@@ -225,7 +225,7 @@ def test_a_state_of_another_network_is_refused() -> None:
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-def test_what_was_not_decided_by_the_learner_changes_nothing(memory: str) -> None:
+def test_time_steps_that_the_learner_did_not_decide_change_nothing(memory: str) -> None:
     """Idle moments and moments of other policies may hold any bytes."""
     outcomes = []
     for noise in (0, 1):
@@ -315,7 +315,7 @@ def test_weights_carry_version_and_act_alike() -> None:
         np.testing.assert_array_equal(value.numpy(), weights.tensors[name])
 
 
-def test_updates_are_begun_and_finished_in_turn() -> None:
+def test_updates_are_started_and_finished_in_turn() -> None:
     learner = make_learner()
     with pytest.raises(RuntimeError, match="no update was started"):
         learner.finish()
@@ -328,7 +328,7 @@ def test_updates_are_begun_and_finished_in_turn() -> None:
     assert learner.finish().version == 1
 
 
-def test_clipped_surrogate_by_hand() -> None:
+def test_the_clipped_surrogate_equals_values_computed_by_hand() -> None:
     """Ratio 1.5 with advantage +1 is worth 1.2 and has no gradient; with advantage -1 it counts in full."""
     config = AppoConfig(clip_ratio=0.2, value_coefficient=0.5, clip_value=0.0)
     log_prob = torch.log(torch.tensor([1.5, 1.5, 0.5])).requires_grad_()
@@ -376,7 +376,7 @@ def test_value_clipping_keeps_predictions_near_the_old_ones() -> None:
     assert float(torch.autograd.grad(terms.numbers["loss/value"], value)[0]) == 0.0
 
 
-def test_an_error_in_a_task_reaches_everyone() -> None:
+def test_an_error_in_a_task_is_raised_in_every_thread() -> None:
     def fail(_: int) -> None:
         raise ArithmeticError("broken task")
 
@@ -488,7 +488,7 @@ def play_corridor(
 @pytest.mark.parametrize(
     ("memory", "low", "high"), [("gru", 0.9, 1.0), ("recall", 0.9, 1.0), ("none", 0.35, 0.65)]
 )
-def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: float) -> None:
+def test_policies_with_memory_learn_to_recall_a_colour(memory: str, low: float, high: float) -> None:
     """With memory nearly every match ends well; without it none can do better than guess."""
     policy = EncoderConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
     config = AppoConfig(learning_rate=1e-2, entropy_coefficient=0.01, minibatches=2, micro_batch=4096)
@@ -548,8 +548,8 @@ def play_pointing(learner: AppoLearner, steps: int, rows: int, seed: int) -> tup
     return slab, float(slab.reward.mean())
 
 
-def test_pointers_learn_whom_to_point_at() -> None:
-    """The second pointer must look at whom the first one chose: chance gives 0.25, blindness 0.7."""
+def test_a_pointer_learns_to_point_at_the_choice_of_the_first_one() -> None:
+    """The second pointer must point at the choice of the first one: chance gives 0.25, blindness 0.7."""
     policy = EncoderConfig(dense=(32,), hidden=(32,), context=32)
     config = AppoConfig(learning_rate=3e-3, entropy_coefficient=0.003, minibatches=4, epochs=2)
     learner = appo_learner(config, policy, pointing_spec(), seed=1)

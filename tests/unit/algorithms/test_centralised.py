@@ -49,7 +49,7 @@ def together(slab: Slab, seats: int) -> Slab:
     return slab
 
 
-def test_which_seats_are_seen() -> None:
+def test_a_critic_sees_the_seats_of_its_setting() -> None:
     assert seen_seats(seeing("own"), FOUR, 1) == []
     assert seen_seats(seeing("all"), FOUR, 1) == [2, 3, 0]
     assert seen_seats(seeing("team"), FOUR, 1) == [3]
@@ -61,7 +61,7 @@ def test_which_seats_are_seen() -> None:
     assert rows_of_seats(some, seeing("all"), FOUR).tolist() == [[-1, -1, -1], [-1, -1, 2], [1, -1, -1]]
 
 
-def test_the_latest_observation_of_the_match() -> None:
+def test_the_latest_observation_is_that_of_the_current_match() -> None:
     """Against a loop: rows that idle, matches that end, rows that have not acted."""
     slab = together(seated(random_slab(TWO, 12, 16, 3, idle=0.5, end=0.15), 2), 2)
     got = latest_observations(slab)
@@ -136,7 +136,7 @@ def hidden(seed: int, steps: int = 8, slots: int = 128) -> Slab:
     return slab
 
 
-def test_it_predicts_what_an_own_critic_cannot() -> None:
+def test_a_centralised_critic_predicts_what_an_own_critic_cannot() -> None:
     explained = {}
     for sees in ("own", "all"):
         config = AppoConfig(learning_rate=0.01, epochs=4, minibatches=4)
@@ -235,7 +235,9 @@ memory = "{memory}"
         ),
     ],
 )
-def test_what_cannot_be_is_refused(game: str, critic: str, sees: str, memory: str, line: str) -> None:
+def test_settings_without_a_centralised_critic_are_refused(
+    game: str, critic: str, sees: str, memory: str, line: str
+) -> None:
     text = PRESET.format(game=game, critic=critic, sees=sees, memory=memory)
     with pytest.raises(PresetError) as error:
         check_game(parse_preset(text.encode(), "mine.toml"))

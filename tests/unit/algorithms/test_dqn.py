@@ -41,7 +41,7 @@ def learner_of(workers: int = 1, policy: EncoderConfig = POLICY, **changes: obje
 
 
 def played(learner: DqnLearner, seed: int, steps: int = 10, rows: int = 12) -> Slab:
-    """With time steps of nobody, of another policy, and matches that end or are cut off."""
+    """Return a slab with idle time steps, those of another policy, and matches that end or are cut off."""
     slab = random_slab(SPEC, steps, rows, seed, idle=0.3)
     other = np.random.default_rng(seed).random(slab.policy.shape) < 0.2
     slab.policy[other & (slab.active != 0)] = 1
@@ -192,7 +192,7 @@ def test_the_loss_is_that_of_plain_loops(delta: float) -> None:
     np.testing.assert_allclose(gradient.numpy(), weight * clipped, atol=1e-6)
 
 
-def test_the_ring_gives_back_what_it_was_given() -> None:
+def test_the_replay_buffer_returns_the_slabs_that_were_added() -> None:
     learner = learner_of(updates=1, n_steps=2, discount=0.8)
     slabs = [played(learner, seed) for seed in range(5)]
     for slab in slabs:
@@ -275,7 +275,7 @@ def test_errors_become_priorities() -> None:
     )
 
 
-def test_schedules() -> None:
+def test_schedules_reach_their_final_values() -> None:
     config = DqnConfig(epsilon=0.8, epsilon_final=0.2, epsilon_share=0.5)
     assert [epsilon_at(config, p) for p in (0.0, 0.25, 0.5, 1.0)] == pytest.approx([0.8, 0.5, 0.2, 0.2])
     assert epsilon_at(DqnConfig(epsilon_share=0.0), 0.0) == pytest.approx(0.05)
@@ -307,7 +307,7 @@ def test_the_target_network_is_copied_every_so_many_steps() -> None:
     assert equal == [False, False, False, True]
 
 
-def test_the_target_network_follows_slowly() -> None:
+def test_a_polyak_target_moves_by_tau() -> None:
     learner = learner_of(target="polyak", target_tau=0.25, updates=1, learning_rate=0.01)
     start = vectors(learner)[1].clone()
     learner.update(played(learner, 1))
@@ -317,7 +317,7 @@ def test_the_target_network_follows_slowly() -> None:
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.25])
-def test_a_target_that_follows_slowly_normalises_as_the_learner_does(tau: float) -> None:
+def test_a_polyak_target_normalises_like_the_learner(tau: float) -> None:
     """Statistics are not weights: they come over whole with every gradient step."""
     learner = learner_of(target="polyak", target_tau=tau, updates=1)
     for seed in range(3):
@@ -331,7 +331,7 @@ def test_a_target_that_follows_slowly_normalises_as_the_learner_does(tau: float)
     assert not torch.equal(target["normaliser.mean"], learner.network.normaliser.mean)  # type: ignore[union-attr]
 
 
-def test_normalised_returns_keep_what_both_networks_say() -> None:
+def test_normalised_returns_keep_the_predictions_of_both_networks() -> None:
     learner = learner_of(normalise_returns=True, target_every=7, learning_rate=1e-3, reward_scale=20.0)
     for seed in range(3):
         learner.update(played(learner, seed))
@@ -366,7 +366,7 @@ def test_three_threads_give_the_bits_of_one(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("changes", CASES)
-def test_a_learner_goes_on_from_its_state(changes: dict[str, Any]) -> None:
+def test_a_learner_continues_from_its_state(changes: dict[str, Any]) -> None:
     first = learner_of(**changes)
     list(updates(first, range(5)))
     arrays, counters = first.state()
@@ -419,7 +419,7 @@ def test_a_state_that_does_not_fit_is_refused(name: str, change: object, message
         learner_of().load_state(learner.state()[0], {k: n for k, n in counters.items() if k[0] != "g"})
 
 
-def test_what_is_learned_is_counted() -> None:
+def test_learned_decisions_are_counted() -> None:
     learner = learner_of(learning_starts=100, updates=2, batch_size=30)
     slabs = [played(learner, seed, steps=8, rows=12) for seed in range(3)]
     valid = [int(after(s, 0.99, 3).valid.sum()) for s in slabs]

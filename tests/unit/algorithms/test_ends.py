@@ -48,7 +48,7 @@ PASS = 25
 PLAIN = ResnetConfig(blocks=1, filters=8, value_hidden=8)
 HEADS = msgspec.structs.replace(PLAIN, ownership=True, score=True)
 
-# Black c1 to c5, White d1 to d4 and e5: d5 touches both and is nobody's.
+# Black c1 to c5, White d1 to d4 and e5: d5 touches both and has no owner.
 MATCH = [22, 23, 17, 18, 12, 13, 7, 8, 2, 4, PASS, PASS]
 OWNERS = [
     [1, 1, 1, 0, -1],
@@ -98,7 +98,7 @@ def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]
     return {"planes": planes}, mask
 
 
-def test_a_finished_match_says_who_owns_what_and_others_do_not() -> None:
+def test_finished_matches_have_owners_and_others_have_none() -> None:
     ends = ends_of(recorded(MATCH, MATCH[:-1], MATCH))
     np.testing.assert_array_equal(ends.counted, [1, 0, 1])
     for i in (0, 2):
@@ -124,7 +124,7 @@ def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Match
     return games
 
 
-def test_matches_that_were_given_up_teach_no_end() -> None:
+def test_resigned_matches_have_no_end_targets() -> None:
     games = played(60, resign=-0.3)
     ends = ends_of(games)
     assert 5 < games.resigned.sum() < len(games) - 5
@@ -136,7 +136,7 @@ def test_matches_that_were_given_up_teach_no_end() -> None:
     assert len(np.unique(ends.score[whole])) > 5
 
 
-def test_what_cannot_be_counted_is_refused() -> None:
+def test_games_that_count_no_owners_are_refused() -> None:
     with pytest.raises(SearchError, match="ply 1"):
         ends_of(recorded([0, 0]))
     with pytest.raises(SearchError, match="the match is over"):
@@ -177,7 +177,7 @@ def test_targets_are_of_the_seat_that_decides() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_a_share_of_the_value_is_the_margin(share: float) -> None:
+def test_score_share_mixes_the_margin_into_the_value(share: float) -> None:
     """In the targets of matches that were counted, and in a search that comes to the end of one."""
     worth = (1 - share) * 1.0 + share * POINTS / 25
     window = ReplayBuffer(AlphaZeroConfig(window_matches_min=1, value_mix=0.5), SPEC.mask_size, share)
@@ -226,7 +226,7 @@ def test_a_search_for_the_margin_is_refused_where_it_means_nothing() -> None:
             Trees(game, {}, config, evaluator="rollout")
 
 
-def test_turned_matches_end_as_turned_boards() -> None:
+def test_rotated_matches_have_rotated_ends() -> None:
     symmetries = Symmetries(SPEC)
     plain = torch.from_numpy(ends_of(recorded(MATCH)).ownership)
     different = set()
@@ -302,7 +302,7 @@ def test_heads_learn_and_targets_turn_with_the_board() -> None:
     assert last.numbers["loss/score"] < 0.5 * first.numbers["loss/score"]
 
 
-def test_how_matches_end_is_learned_from_some_and_known_of_others() -> None:
+def test_ends_learned_from_some_matches_predict_those_of_others() -> None:
     window, own = ReplayBuffer(AlphaZeroConfig(window_matches_min=1), SPEC.mask_size), learner(HEADS)
     games, others = played(300), played(200, first=1 << 40)
     window.add(0, games, ends_of(games))
@@ -369,7 +369,7 @@ def test_the_gradient_is_the_mean_over_counted_samples() -> None:
 
 
 def test_without_counted_samples_the_other_heads_learn_what_they_learned_before() -> None:
-    """Nothing that is drawn at random moves, and the heads are no part of what others begin with."""
+    """Random draws do not move, and the heads change no initial weights of others."""
     plain, heads, unasked = learner(PLAIN, 2), learner(HEADS, 2), learner(PLAIN, 2)
     data = positions(128, counted=False)
     of_ends = {"learner/counted", "loss/ownership", "loss/score"}
@@ -386,7 +386,7 @@ def test_without_counted_samples_the_other_heads_learn_what_they_learned_before(
         each.close()
 
 
-def test_a_learner_with_heads_goes_on_where_it_was_bit_for_bit() -> None:
+def test_a_learner_with_heads_continues_bit_equal() -> None:
     own, other = (learner(HEADS, 2) for _ in range(2))
     data = positions(128)
     own.learn(data, 0.0)
@@ -424,7 +424,7 @@ def test_an_empty_batch_has_empty_answers(precision: str, rows: int) -> None:
     assert value.shape == (0,)
 
 
-def test_weights_with_heads_load_and_those_from_before_there_were_heads_too(tmp_path: Path) -> None:
+def test_weights_with_and_without_heads_load(tmp_path: Path) -> None:
     own = learner(HEADS)
     save_weights(own.weights(), tmp_path / "heads.safetensors")
     network = build_policy(load_weights(tmp_path / "heads.safetensors"))
@@ -447,6 +447,6 @@ def test_weights_with_heads_load_and_those_from_before_there_were_heads_too(tmp_
         assert torch.equal(a, b)
 
 
-def test_a_network_refuses_heads_for_cells_that_nobody_counts() -> None:
+def test_a_network_refuses_heads_for_cells_without_owners() -> None:
     with pytest.raises(ValueError, match=r"policy\.score = true: tic_tac_toe counts the owners of 0 cells"):
         build_network(msgspec.structs.replace(PLAIN, score=True), game_spec("tic_tac_toe"))

@@ -89,7 +89,7 @@ def test_parts_hold_about_a_micro_batch() -> None:
 
 @pytest.mark.parametrize("memory", ["none", "recall", "gru"])
 def test_a_learner_trains_the_rows_of_its_policy_id(memory: str) -> None:
-    """What the rows of id 0 hold changes nothing for the learner of id 5, and the other way round."""
+    """Rows of id 0 change nothing for the learner of id 5, and the other way round."""
     config = AppoConfig(micro_batch=48, minibatches=2)
     policy = msgspec.structs.replace(POLICY, memory=memory)
     states = []

@@ -30,7 +30,7 @@ def make_learner(memory: str = "none", workers: int = 1, **changes: object) -> I
     )
 
 
-def lesson(seed: int, teacher: int = TEACHER, version: int = 900) -> Slab:
+def demonstrated(seed: int, teacher: int = TEACHER, version: int = 900) -> Slab:
     """A slab of another network's decisions."""
     slab = random_slab(SPEC, 10, 24, seed, idle=0.3, end=0.1)
     network = PolicyNetwork(msgspec.structs.replace(POLICY, hidden=(8,)), SPEC, 7)
@@ -71,9 +71,9 @@ def test_the_loss_equals_a_float64_loop() -> None:
 
 @pytest.mark.parametrize("memory", ["none", "recall", "gru", "lstm"])
 def test_the_reported_loss_is_that_of_the_decisions(memory: str) -> None:
-    """-log pi of every decision of the teacher, its returns known or not; of nobody else's."""
+    """-log pi of every decision of the teacher, its returns known or not; of no other decision."""
     learner = make_learner(memory)
-    slab = lesson(4)
+    slab = demonstrated(4)
     other = np.zeros_like(slab.policy, bool)
     other[:, ::3] = slab.policy[:, ::3] >= 0
     slab.policy[other] = 0
@@ -89,16 +89,16 @@ def test_the_reported_loss_is_that_of_the_decisions(memory: str) -> None:
 
 
 @pytest.mark.parametrize("memory", ["none", "recall", "gru"])
-def test_a_learner_comes_to_agree(memory: str) -> None:
+def test_a_learner_comes_to_agree_with_the_teacher(memory: str) -> None:
     learner = make_learner(memory, learning_rate=1e-2, minibatches=4, epochs=3)
-    numbers = [learner.update(lesson(0)).numbers for _ in range(8)]
+    numbers = [learner.update(demonstrated(0)).numbers for _ in range(8)]
     assert numbers[-1]["imitation/accuracy"] > numbers[0]["imitation/accuracy"] + 0.2
     assert numbers[-1]["loss/imitation"] < 0.6 * numbers[0]["loss/imitation"]
 
 
-def test_decisions_that_the_mask_rules_out_teach_nothing() -> None:
+def test_decisions_that_the_mask_rules_out_are_not_trained_on() -> None:
     """Lenient heads let bots choose what does nothing."""
-    slab = lesson(5)
+    slab = demonstrated(5)
     decided = np.argwhere((slab.active[:-1] != 0) & (slab.policy[:-1] == TEACHER))
     t, row = decided[0]
     illegal = slab.actions[t, row, 0]
@@ -113,7 +113,7 @@ def test_decisions_that_the_mask_rules_out_teach_nothing() -> None:
 def test_a_slab_without_the_teacher_changes_nothing() -> None:
     learner = make_learner()
     before = tensors(learner)
-    stats = learner.update(lesson(6, teacher=0))
+    stats = learner.update(demonstrated(6, teacher=0))
     assert stats.samples == stats.learned == 0
     after = tensors(learner)
     assert all(np.array_equal(before[n], after[n]) for n in before)
@@ -123,21 +123,21 @@ def test_the_value_learns_what_the_teacher_earns() -> None:
     """With lambda 1 the targets are sums of rewards; the value predicts their mean at least."""
     learner = make_learner(learning_rate=1e-2, value_coefficient=1.0, discount=0.5)
     for _ in range(20):
-        slab = lesson(1)
+        slab = demonstrated(1)
         slab.reward[...] = 0.0
         slab.reward[(slab.active[:-1] != 0)] = 3.0
         stats = learner.update(slab)
     assert stats.numbers["loss/value"] < 0.5
     without = make_learner(value_coefficient=0.0)
     head = next(without.network.value_head.parameters()).detach().clone()
-    without.update(lesson(1))
+    without.update(demonstrated(1))
     assert torch.equal(next(without.network.value_head.parameters()), head)
 
 
 def test_the_value_learns_from_known_returns_alone() -> None:
-    """Decisions whose match goes on after the slab, and of a row that does not act again, have no return."""
+    """Without a return: decisions whose match continues after the slab in a row that does not act again."""
     learner = make_learner(normalise_returns=False, discount=0.9, gae_lambda=0.8)
-    slab = lesson(8)
+    slab = demonstrated(8)
     samples = Samples(slab, learner.network, TEACHER, learner.network.initial_memory(24))
     value = np.zeros_like(slab.value)
     for task in learner._evaluations(samples, value, np.zeros_like(slab.log_prob)):
@@ -157,7 +157,7 @@ def test_the_value_learns_from_known_returns_alone() -> None:
 
 def test_the_normaliser_learns_from_the_teachers_rows() -> None:
     learner = make_learner()
-    slab = lesson(9)
+    slab = demonstrated(9)
     slab.policy[:, ::4][slab.policy[:, ::4] >= 0] = 0  # decisions of another
     taught = (slab.active[:-1] != 0) & (slab.policy[:-1] == TEACHER)
     learner.update(slab)
@@ -174,33 +174,33 @@ def test_the_normaliser_learns_from_the_teachers_rows() -> None:
 
 
 @pytest.mark.parametrize("memory", ["gru", "recall"])
-def test_memory_of_the_teachers_rows_goes_on(memory: str) -> None:
-    """The second slab begins with what the learner remembers of the first one."""
+def test_memory_of_the_teachers_rows_continues_in_the_next_slab(memory: str) -> None:
+    """The second slab starts with the learner's memory of the first one."""
     learner = make_learner(memory, learning_rate=1e-9)
-    learner.update(lesson(1))
+    learner.update(demonstrated(1))
     network = learner.network
-    first = Samples(lesson(1), network, TEACHER, network.initial_memory(24))
+    first = Samples(demonstrated(1), network, TEACHER, network.initial_memory(24))
     rows = np.arange(24)
     obs, begins, active = first.sequences(rows, 10)
     with torch.no_grad():
         remembered = network.sequence(obs, first.memory(rows), begins, active).memory
     assert remembered is not None
-    slab = lesson(2)
+    slab = demonstrated(2)
     learner.update(slab)
     assert np.abs(slab.memory[TEACHER]).max() > 0
     assert np.allclose(slab.memory[TEACHER], remembered.numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("memory", ["none", "gru"])
-def test_a_learner_goes_on_bit_equal(memory: str) -> None:
-    whole, begun, resumed = (make_learner(memory) for _ in range(3))
+def test_a_learner_continues_bit_equal(memory: str) -> None:
+    whole, started, resumed = (make_learner(memory) for _ in range(3))
     for seed in range(4):
-        whole.update(lesson(seed))
+        whole.update(demonstrated(seed))
         if seed < 2:
-            begun.update(lesson(seed))
-    resumed.load_state(*begun.state())
+            started.update(demonstrated(seed))
+    resumed.load_state(*started.state())
     for seed in (2, 3):
-        resumed.update(lesson(seed))
+        resumed.update(demonstrated(seed))
     assert same(whole, resumed)
 
 

@@ -141,7 +141,7 @@ def test_returns_without_a_value_need_none_of_a_truncated_match() -> None:
     check(out, sums(m, 0.9), np.zeros(m.reward.shape))
 
 
-def test_no_match_that_ends_teaches_nothing() -> None:
+def test_without_a_match_that_ends_nothing_is_trained_on() -> None:
     m = moments(1, 0.3)
     m.terminated[:] = m.truncated[:] = False
     out = monte_carlo(m.transitions(), discount=0.9)

@@ -71,7 +71,7 @@ def gradients(size: int, count: int) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_steps_are_torchs(kind: str) -> None:
+def test_steps_equal_those_of_torch_optim(kind: str) -> None:
     """Over steps with gradients of different sizes and a learning rate that falls."""
     make_own, make_torch = KINDS[kind]
     parameters = FlatParameters(make_network())
@@ -91,7 +91,7 @@ def test_steps_are_torchs(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_state_that_is_put_back_goes_on_bit_equal(kind: str) -> None:
+def test_a_restored_state_continues_bit_equal(kind: str) -> None:
     make_own, _ = KINDS[kind]
     parameters = FlatParameters(make_network())
     own = make_own(parameters)
@@ -138,8 +138,10 @@ def test_clipping_shortens_and_returns_the_length_before(limit: float, length: f
         ("steps", 0.1, 2, [0.01, 0.01, 0.01]),
     ],
 )
-def test_schedules(schedule: Schedule, final: float, drops: int, expected: list[float]) -> None:
-    """At the beginning, after a quarter and at the end of the budget."""
+def test_schedules_reach_their_final_values(
+    schedule: Schedule, final: float, drops: int, expected: list[float]
+) -> None:
+    """At the start, after a quarter and at the end of the budget."""
     found = [rate_factor(schedule, progress, final, drops) for progress in (0.0, 0.25, 1.0)]
     assert found == pytest.approx(expected)
 
@@ -196,7 +198,9 @@ def test_the_learning_rate_ends_at_its_final_value(schedule: str, expected: list
 
 
 @pytest.mark.parametrize("kind", [Adam, SGD])
-def test_a_part_moves_and_what_is_kept_of_all_goes_on(kind: Callable[[FlatParameters], Optimiser]) -> None:
+def test_a_partial_optimiser_moves_some_parameters_and_the_moments_of_all(
+    kind: Callable[[FlatParameters], Optimiser],
+) -> None:
     both = [FlatParameters(make_network()) for _ in range(2)]
     whole, inner = kind(both[0]), kind(both[1])
     part = Partial(inner, both[1], {"2.weight", "2.bias"})

@@ -129,7 +129,7 @@ def test_n_step_equals_the_reference(n: int) -> None:
             total, weight, j, left = 0.0, 1.0, i, n
             while True:
                 here = chain[j]
-                if here.bootstrap is None:  # nobody knows what follows: its value stands for it
+                if here.bootstrap is None:  # the successor is not known: its value stands for it
                     total += weight * float(m.value[here.t, row])
                     break
                 total += weight * here.reward

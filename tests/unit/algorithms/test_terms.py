@@ -271,7 +271,7 @@ def test_the_teachers_term_is_its_divergence_from_the_learner(tmp_path: Path, me
     assert learner.update(slab).numbers["loss/teacher_kl"] == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_teacher_is_followed_while_its_coefficient_lasts(tmp_path: Path) -> None:
+def test_a_policy_nears_its_teacher_while_the_coefficient_is_above_zero(tmp_path: Path) -> None:
     settings: Settings = {
         "teacher": teach(tmp_path),
         "teacher_coefficient": 3.0,
@@ -296,7 +296,7 @@ def test_a_teacher_is_followed_while_its_coefficient_lasts(tmp_path: Path) -> No
 def gone_on(
     network: PolicyNetwork, seed: int, memory: torch.Tensor | None
 ) -> tuple[Slab, torch.Tensor | None]:
-    """A slab whose matches go on from the one before, and the memory at its end."""
+    """Return a slab whose matches continue those of the one before, and the memory at its end."""
     slab = random_slab(SPEC, 10, 24, seed, idle=0.3)
     if memory is not None:
         fresh = np.zeros(24, bool)
@@ -346,7 +346,7 @@ def test_a_teacher_with_memory_keeps_it_from_slab_to_slab(tmp_path: Path, memory
     assert (abs(numbers["loss/teacher_kl"]) > 1e-4) == (forgets and memory != "none")
 
 
-def test_a_teacher_with_memory_goes_on_bit_equal(tmp_path: Path) -> None:
+def test_a_teacher_with_memory_continues_bit_equal(tmp_path: Path) -> None:
     policy = msgspec.structs.replace(POLICY, memory="gru")
     learner, again = (make_learner("a2c", policy, teacher=teach(tmp_path, "lstm")) for _ in range(2))
     kept: torch.Tensor | None = None
@@ -389,7 +389,7 @@ def test_several_threads_give_the_bits_of_one(tmp_path: Path) -> None:
         ("gru", r"has policy\.memory = \"gru\", expected none or recall, or a learner with gru or lstm"),
     ],
 )
-def test_what_cannot_teach_is_refused(tmp_path: Path, kind: str, message: str) -> None:
+def test_unfit_teachers_are_refused(tmp_path: Path, kind: str, message: str) -> None:
     path = tmp_path / ("gru.safetensors" if kind == "gru" else "none.safetensors")
     if kind == "text":
         path.write_text("no weights")

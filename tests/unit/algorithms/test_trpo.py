@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.forward import forward
 from ludus.algorithms.learner import LearnerContext
@@ -47,10 +47,10 @@ def played(learner: TrpoLearner, seed: int = 5, spec: GameSpec = SPEC) -> Slab:
     return slab
 
 
-def batch_of(learner: TrpoLearner, slab: Slab) -> Batch:
+def batch_of(learner: TrpoLearner, slab: Slab) -> AdvantageBatch:
     samples = Samples(slab, learner.network)
     zeros = np.zeros(slab.reward.shape, np.float32)
-    return Batch(samples, zeros, zeros, zeros, samples.learner_mask[:-1], ())
+    return AdvantageBatch(samples, zeros, zeros, zeros, samples.learner_mask[:-1], ())
 
 
 def driven(stages: Generator[Sequence[Task], None, Result]) -> Result:
@@ -138,7 +138,7 @@ def test_layers_without_second_derivatives_have_products(memory: str) -> None:
         assert float(vector @ found) == pytest.approx(sum(divergences) / length**2, rel=0.05)
 
 
-def test_conjugate_gradients_solve() -> None:
+def test_conjugate_gradients_solve_a_linear_system() -> None:
     generator = torch.Generator().manual_seed(1)
     root = torch.randn(12, 12, generator=generator, dtype=torch.float64)
     matrix = root @ root.T + 0.5 * torch.eye(12, dtype=torch.float64)
@@ -251,7 +251,7 @@ def test_updates_of_the_value_alone_leave_the_policy() -> None:
     assert not moved[~value].any()
 
 
-def test_counts_say_what_was_differentiated() -> None:
+def test_differentiated_decisions_are_counted() -> None:
     learner = make_learner(msgspec.structs.replace(EXACT, conjugate_steps=3, epochs=2, minibatches=2))
     stats = learner.update(played(learner))
     assert stats.learned == stats.samples * (1 + 2 * 3 + 2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import A2cConfig, AppoConfig
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.samples import Index
@@ -108,9 +108,9 @@ def test_gradients_longer_than_the_bound_are_cut_to_it(bound: float, share: floa
 
 @pytest.mark.parametrize(("progress", "constant"), [(0.0, 0.1), (0.25, 0.3), (1.0, 0.9)])
 def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant: float) -> None:
-    def gradient(begin: float, end: float) -> np.ndarray:
-        """Of the first minibatch, times 1 - beta1."""
-        learner = make_learner(entropy_coefficient=begin, entropy_coefficient_final=end, max_grad_norm=0.0)
+    def gradient(start: float, end: float) -> np.ndarray:
+        """Return the gradient of the first minibatch, times 1 - beta1."""
+        learner = make_learner(entropy_coefficient=start, entropy_coefficient_final=end, max_grad_norm=0.0)
         with torch.no_grad():  # a uniform policy's entropy has no slope
             next(learner.network.policy_head.parameters()).mul_(40.0)
         learner.update(played(learner, 1), progress)
@@ -122,14 +122,14 @@ def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant:
 
 
 @pytest.mark.parametrize("memory", ["none", "gru"])
-def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
+def test_every_epoch_of_every_version_has_its_own_shuffle(memory: str) -> None:
     """An epoch's minibatches share out all decisions (rows, with memory), in an order of its own."""
     learner = make_learner(memory, epochs=2, minibatches=3)
     original = learner._loss
     parts: list[list[int]] = []
 
     def note(
-        batch: Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+        batch: AdvantageBatch, network: PolicyNetwork, part: Index, entropy_coefficient: float
     ) -> tuple[Loss, int]:
         parts.append(part.tolist())
         return original(batch, network, part, entropy_coefficient)
@@ -148,7 +148,7 @@ def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
 
 
 def test_parameters_without_a_part_in_the_loss_have_no_gradient() -> None:
-    """What an earlier gradient left there is not learned again."""
+    """An earlier gradient in the same place is not learned again."""
     learner = make_learner()
     parameters, network = learner.parameters, learner.network
     out = torch.full_like(parameters.vector, 7.0)

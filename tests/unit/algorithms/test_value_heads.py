@@ -53,7 +53,7 @@ def test_each_head_has_the_returns_of_its_discount_and_advantages_are_summed() -
     np.testing.assert_allclose(even.advantage, mean, rtol=1e-5, atol=1e-6)
 
 
-def test_one_head_may_say_its_discount_either_way() -> None:
+def test_a_single_head_takes_its_discount_from_either_setting() -> None:
     states = []
     for config in (AppoConfig(discount=0.7), AppoConfig(value_discounts=(0.7,))):
         learner = appo_learner(config, ONE, SPEC, seed=1)
@@ -157,7 +157,7 @@ def test_values_of_acting_are_kept_for_one_head_alone() -> None:
         ("upgo_coefficient = 1.0", "upgo_coefficient = 1 with policy.value_heads = 2: expected 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(settings: str, line: str) -> None:
+def test_settings_that_do_not_fit_the_heads_are_refused(settings: str, line: str) -> None:
     text = f"[game]\nname = 'tic_tac_toe'\n[policy]\nvalue_heads = 2\n[algorithm]\n{settings}\n"
     with pytest.raises(PresetError) as error:
         parse_preset(text.encode(), "mine.toml")

@@ -90,7 +90,7 @@ def test_names_of_methods_that_come_with_ludus_are_taken() -> None:
         registry.register(appo)
 
 
-def test_an_installed_method_is_found_and_a_broken_one_concerns_nobody_else(folder: Path) -> None:
+def test_an_installed_method_is_found_and_a_broken_one_affects_no_other(folder: Path) -> None:
     about = folder / "reinforce-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: reinforce\nVersion: 1.0\n")

@@ -1,4 +1,4 @@
-"""What a resumed run is given anew: in force, recorded, and suggested so that it does something."""
+"""Settings that a resume changes: in force, recorded, and suggested so that they have an effect."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_run_shows_how_far_it_is_and_resumes_bit_by_bit(tmp_path: Path) -> Non
     first = ticks.index(4.0)
     before, there = recorder.updates[first - 1], recorder.updates[first]
     assert before.matches < there.matches >= 80
-    assert there.numbers["rollout/handover_win_rate"] == 0.0  # measured anew
+    assert there.numbers["rollout/handover_win_rate"] == 0.0  # measured again
 
     with pytest.raises(Interrupted):
         start_run(small_preset(**SETTINGS), tmp_path / "run", sinks=[InterruptAt(first + 2)])
@@ -88,7 +88,7 @@ def test_advancing_without_a_bot_is_refused() -> None:
 
 
 def test_win_rates_with_help_have_another_name_and_never_mix(tmp_path: Path) -> None:
-    """At the update where the bot's ticks are over, the average starts anew under its own name."""
+    """At the update where the bot's ticks are over, the average restarts under its own name."""
     recorder = Recorder()
     shares: dict[str, object] = {"curriculum__advance": 0.0, "curriculum__share": 0.5}
     start_run(small_preset(**{**SETTINGS, **shares}), tmp_path / "run", sinks=[recorder])

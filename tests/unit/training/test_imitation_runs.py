@@ -66,7 +66,7 @@ def weights_of(folder: Path, **settings: object) -> str:
     [("mcts:8", "sync", "none"), ("perfect", "sync", "none"), ("weights", "pipelined", "gru")],
 )
 def test_killed_runs_resume_bit_equal(tmp_path: Path, teacher: str, lag: str, memory: str) -> None:
-    """Of a teacher with weights the run has a copy."""
+    """The run has a copy of a teacher with weights."""
     named = teacher
     if teacher == "weights":
         named = weights_of(tmp_path / "teacher", policy__memory="gru", policy__memory_size=8)
@@ -184,8 +184,8 @@ def test_several_heads_of_the_value_are_refused(tmp_path: Path, capsys: pytest.C
     assert 'algorithm.name = "imitation" trains one; expected 1' in capsys.readouterr().err
 
 
-def test_reinforcement_goes_on_from_a_clone(tmp_path: Path) -> None:
-    """Policy and value of the clone are what ``run.start`` begins with."""
+def test_reinforcement_continues_from_a_clone(tmp_path: Path) -> None:
+    """``run.start`` takes policy and value of the clone."""
     start_run(preset_of(), tmp_path / "clone")
     settings = {"policy__dense": "16", "policy__hidden": "16", "run__start": f"{tmp_path / 'clone'}@last"}
     begun = build_learner(small_preset(**settings)).weights().tensors

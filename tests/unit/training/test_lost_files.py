@@ -207,7 +207,9 @@ def test_lost_matches_are_left_out_of_a_resumed_run(tmp_path: Path) -> None:
     recorder = Recorder()
     result = resume_run(run, sinks=[recorder])
     assert result.steps >= 600
-    assert any(f"{lost.name} missing; the run goes on without these matches" in m for m in recorder.messages)
+    assert any(
+        f"{lost.name} missing; the run continues without these matches" in m for m in recorder.messages
+    )
     kept = {int(f.stem) for f in (run / "self_play").iterdir()}
     state = msgspec.json.decode(RunDirectory.open(run).checkpoints.load_last()[0].state, type=AlphaZeroState)
     assert set(state.chunks) == kept

@@ -1,4 +1,4 @@
-"""Whole runs by each method: killed ones resume bit-equal, and settings that teach nothing end a run."""
+"""Whole runs by each method: killed ones resume bit-equal, and settings that train nothing end a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_killed_runs_resume_bit_equal(tmp_path: Path, method: str, lag: str, mem
     assert same_weights(last_weights(killed), last_weights(whole))
 
 
-def test_a_run_whose_matches_end_in_no_slab_says_which_settings_help(
+def test_a_run_whose_matches_end_in_no_slab_names_settings_that_help(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """MiniRTS matches have about a hundred decisions, slabs four: exit code 2, and the run stays whole."""
@@ -71,7 +71,7 @@ def test_a_run_whose_matches_end_in_no_slab_says_which_settings_help(
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-def test_a_killed_run_goes_on_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
     """The teacher's run is gone, and its memory of every row is not."""
     recurrent = {"policy__memory": "gru", "policy__memory_size": 8, "evaluation__every_steps": 0}
     start_run(

@@ -33,7 +33,7 @@ from ludus.policies.network import PolicyNetwork
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class AdvantageBatch:
     """Inputs of the gradients of one update. ``[T, R]`` each, values and targets normalised."""
 
     samples: Samples
@@ -114,7 +114,7 @@ class AdvantageLearner(SlabLearner[Config]):
         stats.numbers["value/explained_variance"] = explained_variance(targets, flat(predicted[:-1])[trained])
         stats.numbers["value/target_mean"] = float(targets.mean())
         stats.numbers["rollout/reward_mean"] = float(moves[0].reward.reshape(-1)[trained].mean())
-        batch = Batch(
+        batch = AdvantageBatch(
             samples,
             self._standardised(returns.advantage, trained),
             self._normalised(returns.target),
@@ -143,14 +143,14 @@ class AdvantageLearner(SlabLearner[Config]):
             stats.refusal = self._coverage.refusal(minimum, stats.version, rollout_length)
 
     @abstractmethod
-    def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+    def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         """Make the method's steps.
 
         Sets ``stats.learned`` and ``stats.gradient_steps``, and adds to ``stats.numbers``. ``stats.samples``
         is the number of decisions that are ``batch.valid``.
         """
 
-    def _minibatches(self, batch: Batch, epoch: int, share: float) -> Iterator[list[Index]]:
+    def _minibatches(self, batch: AdvantageBatch, epoch: int, share: float) -> Iterator[list[Index]]:
         """Yield the parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
         key = shuffle_key(self.seed, self.version, epoch)
         return shuffled_minibatches(self.network, batch.valid, self.config, key, share)
@@ -161,7 +161,7 @@ class AdvantageLearner(SlabLearner[Config]):
         return first + progress * (final - first)
 
     def _loss(
-        self, batch: Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+        self, batch: AdvantageBatch, network: PolicyNetwork, part: Index, entropy_coefficient: float
     ) -> tuple[Loss, int]:
         """Return the objective's loss over one part, and the number of decisions in it."""
         samples = batch.samples

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch, AdvantageLearner
 from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.config import ActorCriticConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
@@ -45,7 +45,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
         super().load_state(arrays, counters)
         self._rate_steps = counters.get("rate_steps", 0)
 
-    def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+    def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
         rate = learning_rate_at(config, progress) * RATE_STEP**self._rate_steps
         loss = functools.partial(self._loss, batch, entropy_coefficient=self._entropy_coefficient(progress))

@@ -58,6 +58,7 @@ class Positions:
     ends: Ends | None = None  # for the seat that decides; None where they are not learned
 
     def __len__(self) -> int:
+        """Return the number of positions, N."""
         return len(self.value)
 
     def take(self, index: npt.NDArray[np.int64] | slice) -> Positions:

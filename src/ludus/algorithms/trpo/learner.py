@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageBatch, AdvantageLearner
 from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.actor_critic.returns import flat, vtrace_returns
 from ludus.algorithms.config import TrpoConfig
@@ -68,13 +68,13 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         self._anchor = anchor  # the policy at the start of an update
         self._anchors = [replica_of(anchor) for _ in self.minibatches.replicas]
 
-    def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+    def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         if not self._value_only:
             yield from self._policy(batch, progress, stats)
             self.minibatches.norm_sums.clear()  # of other weights
         yield from self._value(batch, progress, stats)
 
-    def _value(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
+    def _value(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Stages:
         """Make epochs of minibatches; no parameter of the policy has a gradient."""
         config = self.config
         rate = learning_rate_at(config, progress)
@@ -94,7 +94,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         stats.numbers["loss/value"] = mean_of("loss/value", results)
         stats.numbers["learner/learning_rate"] = rate
 
-    def _policy(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
+    def _policy(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Stages:
         """Move the policy."""
         config, parameters = self.config, self.parameters
         self.copy_to(self._anchor)
@@ -131,7 +131,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         stats.gradient_steps += int(share > 0.0)
 
     def _direction(
-        self, batch: Batch, parts: Sequence[Index], gradient: Tensor, start: Tensor
+        self, batch: AdvantageBatch, parts: Sequence[Index], gradient: Tensor, start: Tensor
     ) -> Generator[Sequence[Task], None, tuple[Solution, int]]:
         """Return ``(F + damping I)^-1 gradient`` and the number of decisions differentiated for it."""
         solver = solve(gradient, self.config.conjugate_steps)
@@ -147,7 +147,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
             return solution, inspected
 
     def fisher_product(
-        self, batch: Batch, parts: Sequence[Index], vector: Tensor, start: Tensor
+        self, batch: AdvantageBatch, parts: Sequence[Index], vector: Tensor, start: Tensor
     ) -> Generator[Sequence[Task], None, tuple[Tensor, int]]:
         """Return ``F vector: [P]`` over the decisions of ``parts`` at ``start``, by central difference.
 
@@ -168,7 +168,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
 
     def _search(
         self,
-        batch: Batch,
+        batch: AdvantageBatch,
         parts: Sequence[Index],
         start: Tensor,
         step: Tensor,
@@ -190,7 +190,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         return 0.0, before
 
     def _measure(
-        self, batch: Batch, parts: Sequence[Index], coefficient: float
+        self, batch: AdvantageBatch, parts: Sequence[Index], coefficient: float
     ) -> Generator[Sequence[Task], None, _Measurement]:
         """Return loss and divergence at the current parameters."""
         done: list[tuple[float, float, int]] = [(0.0, 0.0, 0)] * len(parts)
@@ -208,7 +208,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
             sum(loss for loss, _, _ in done) / samples, sum(kl for _, kl, _ in done) / samples
         )
 
-    def _divergence(self, batch: Batch, network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+    def _divergence(self, batch: AdvantageBatch, network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
         """Return KL(policy at the start of the update || policy of ``network``), a sum over decisions."""
         samples = batch.samples
         anchor = self._anchors[self.minibatches.replicas.index(network)]

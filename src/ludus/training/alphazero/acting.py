@@ -1,4 +1,4 @@
-"""The weights that play: the newest, or with AlphaGo Zero's gate the newest that have passed it."""
+"""Weights that play: the newest, or with AlphaGo Zero's gate the newest that have passed it."""
 
 from __future__ import annotations
 
@@ -21,27 +21,29 @@ from ludus.training.run_context import RunContext
 
 
 class ActingWeights:
-    """Owns the network that plays, and its snapshot where it is not the learner's newest."""
+    """Owner of the network that plays, and of its snapshot where it is not the learner's newest."""
 
     def __init__(
         self, context: RunContext, components: AlphaZeroComponents, state: AlphaZeroState, gate: Gate
     ) -> None:
+        """Load the network that plays in ``state``."""
         self.context, self.components, self.state, self.gate = context, components, state, gate
         self.gated = components.config.gate
         self.network = self._first_network()
 
     @property
     def version(self) -> int:
+        """Version of the weights that play."""
         return self.state.playing if self.gated else self.components.learner.version
 
     def evaluator(self) -> NetworkEvaluator:
-        """A new one, over the network that plays."""
+        """Return a new evaluator over the network that plays."""
         seen: Seen = "random" if self.components.config.symmetries else "one"
         slots = self.components.config.self_play.slots
         return NetworkEvaluator(self.network, self.components.precision, symmetries=seen, rows=slots)
 
     def take(self, newest: Network) -> bool:
-        """Whether the learner's newest weights play from now on."""
+        """Judge the learner's newest weights; return whether they play from now on."""
         if not self.gated:
             self.network = newest
             return True
@@ -55,16 +57,16 @@ class ActingWeights:
         return False
 
     def referred_to(self) -> set[Path]:
-        """Files without which the present state cannot be resumed."""
+        """Return the files without which the current state cannot be resumed."""
         return {self.context.directory.snapshot_path(self.state.playing)} if self.gated else set()
 
     def drop_snapshots(self, playing: set[int]) -> None:
-        """Removes the snapshots of all other versions."""
+        """Remove the snapshots of all other versions."""
         if self.gated:
             self.context.directory.drop_snapshots(playing)
 
     def _first_network(self) -> Network:
-        """With a gate a network of its own: the learner writes the candidates into its one."""
+        """Return the first network that plays; with a gate a copy: the learner's holds the candidates."""
         learner, state = self.components.learner, self.state
         if not self.gated:
             return learner.playing
@@ -83,7 +85,7 @@ class ActingWeights:
         )
 
     def _passes_gate(self, candidate: Network) -> bool:
-        """Interrupted, nothing is decided: the gate remains due."""
+        """Return whether the candidate passes. Interrupted, nothing is decided: the gate remains due."""
         state, report, version = self.state, self.context.report, self.components.learner.version
         state.gate_due = True
         result = self.gate.gate(

@@ -1,4 +1,4 @@
-"""What a checkpoint of AlphaZero holds apart from tensors."""
+"""State of AlphaZero's checkpoints apart from tensors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SCHEMA = 1
 
 
 class AlphaZeroState(msgspec.Struct):
-    """Counters of a run: what decides what happens next, apart from tensors and matches."""
+    """Counters of a run that decide how it continues, apart from tensors and matches."""
 
     schema: int = SCHEMA
     budget: Budget = msgspec.field(default_factory=Budget)
-    matches: int = msgspec.field(default=0, name="games")  # checkpoints keep the name that they always had
+    matches: int = 0
     session: int = 0  # of processes that have worked at this run
     chunks: list[int] = []  # files of the replay buffer
     next_chunk: int = 1
@@ -40,7 +40,7 @@ class AlphaZeroState(msgspec.Struct):
 
 
 def decode_state(data: bytes, where: str) -> AlphaZeroState:
-    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
+    """Decode the counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
         state = from_json(data, AlphaZeroState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What a run of AlphaZero is made of, and what of it decides what happens next."""
+"""Components of a run of AlphaZero: learner, replay buffer, game, self-play."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RESIGN_HIGHEST = -0.5
 
 @dataclass(slots=True)
 class AlphaZeroComponents:
-    """Everything that such a run is made of."""
+    """Components of one run."""
 
     spec: GameSpec
     params: dict[str, str]
@@ -79,7 +79,7 @@ class AlphaZeroComponents:
         return obs, mask
 
     def ends(self, matches: Matches) -> Ends:
-        """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
+        """Replay the matches; return their ends for seat 0. Raises ``RunFailed``."""
         ends = Ends.empty(len(matches), self.spec.counted_cells)
         offset = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
         with fitting():
@@ -88,17 +88,17 @@ class AlphaZeroComponents:
         return ends
 
     def matches_meta(self) -> MatchesMeta:
-        """What the files of its matches say that they belong to."""
+        """Return the game and seed that the files of its matches name."""
         return MatchesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
 
     def close(self) -> None:
-        """Stops threads."""
+        """Stop threads."""
         self.learner.close()
 
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """Turns what the core says of recorded matches that the game does not allow into ``RunFailed``."""
+    """Raise ``RunFailed`` where the core refuses recorded matches that the game does not allow."""
     try:
         yield
     except SearchError as error:
@@ -106,7 +106,7 @@ def fitting() -> Iterator[None]:
 
 
 def read_matches(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
-    """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
+    """Read the matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
     try:
         matches = Matches.check(files.read(number), spec.mask_size)
     except ValueError as error:
@@ -117,17 +117,18 @@ def read_matches(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
 
 
 def last_session(matches: Matches) -> int:
-    """The newest process that played one of the matches, -1 without any."""
+    """Return the number of the newest process that played one of the matches, -1 without matches."""
     return int(matches.match.max()) >> SESSION_SHIFT if len(matches) else -1
 
 
 def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) -> float:
-    """The value below which seats give up, moved from ``now`` towards the one that at most ``errors`` of
-    the winners ever saw, a step at a time.
+    """Return the value below which seats resign, moved one step towards the calibrated one.
 
     Args:
-        lowest: ``[M]``, the lowest value that the winner's searches gave in each of the matches in which
-            nobody may give up. ``now`` stands while there are fewer than ``RESIGN_ENOUGH``.
+        now: Current threshold.
+        lowest: ``[M]``, the lowest value of the winner's searches in each match without resignation. The
+            threshold stays while there are fewer than ``RESIGN_ENOUGH``.
+        errors: Largest share of winners that would have resigned.
     """
     if len(lowest) < RESIGN_ENOUGH:
         return now
@@ -136,7 +137,7 @@ def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) 
 
 
 def build_alphazero(preset: Preset) -> AlphaZeroComponents:
-    """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+    """Build the components of a new run. Raises ``ConfigError`` where settings do not fit together."""
     config = cast(AlphaZeroConfig, preset.algorithm)  # the registry's line of this trainer
     if not isinstance(preset.policy, ResnetConfig):
         raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
@@ -176,7 +177,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
 def make_plays(
     preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
 ) -> list[SelfPlay]:
-    """One a thread; their matches are numbered apart from each other's and from other sessions'."""
+    """Build one self-play a thread; their matches have numbers of their own in every session."""
     threads = components.threads
     return [
         SelfPlay(

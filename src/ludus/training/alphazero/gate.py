@@ -1,4 +1,4 @@
-"""Weights judged by matches in which they search: as evaluations want them, and at AlphaGo Zero's gate."""
+"""Weights judged by matches in which they search: in evaluations, and at AlphaGo Zero's gate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ludus.ratings.sprt import sprt
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.alphazero.components import AlphaZeroComponents
 
-CHUNK = 50  # matches between two looks at the score; a chunk is always played to its end
+CHUNK = 50  # matches between two checks of the score; a chunk is always played to its end
 
 Named = tuple[Network, int]  # weights and their version
 
@@ -32,16 +32,16 @@ class GateResult(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """For one run: its game, its search, and what its evaluations ask for."""
+    """Gate of one run: its game, its search, the settings of its evaluations."""
 
     def __init__(
         self, preset: Preset, components: AlphaZeroComponents, name_of: Callable[[int], str]
     ) -> None:
-        """``name_of``: what weights of a version are called."""
+        """Keep the run's settings; ``name_of``: the name of a version's weights."""
         self._preset, self._components, self._name_of = preset, components, name_of
 
     def player(self, network: Network, seed: int, version: int) -> MatchPlayer:
-        """A player with these weights as evaluations want it: so many visits, no noise."""
+        """Return a player with these weights for evaluations: ``evaluation.visits``, no noise."""
         evaluation, search = self._preset.evaluation, self._components.config.search
         visits = evaluation.visits or search.visits
         name = self._name_of(version)
@@ -59,8 +59,13 @@ class Gate:
     def gate(
         self, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
     ) -> GateResult:
-        """``gate_matches`` between the two, in chunks that are always played to their end; a sequential
-        test may settle it early. ``number``: of this gate in the run. Interrupted, nobody passes.
+        """Play ``gate_matches`` between two networks; a sequential test may end them early.
+
+        Args:
+            candidate: Network that is judged, and its version.
+            playing: Network that plays, and its version.
+            number: Number of this gate in the run.
+            interrupted: Whether the run is interrupted; then the candidate does not pass.
         """
         config, components = self._components.config, self._components
         low, high = 0.5, 2.0 * config.gate_score - 0.5

@@ -23,16 +23,17 @@ RESIGN_MEMORY = 2500  # never-resign matches that decide the threshold (ELF Open
 
 
 class MatchStore:
-    """Takes matches in, counts them in the run's state, and keeps the files that checkpoints refer to."""
+    """Store of recorded matches: counts them in the run's state, keeps the files of checkpoints."""
 
     def __init__(self, context: RunContext, components: AlphaZeroComponents, state: AlphaZeroState) -> None:
+        """Open the folder of the run's matches."""
         self.context, self.components, self.state = context, components, state
         self.files = MatchFiles(context.directory.self_play, components.matches_meta())
         self.lag: dict[int, int] = {}  # of the newest matches: versions behind -> plies
         self.lowest_winner: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Puts back the matches that the state names; files that are missing are reported."""
+        """Restore the matches that the state names; files that are missing are reported."""
         lowest = checkpoint.rollout.get("lowest_winner")
         if lowest is not None:
             self.lowest_winner = np.asarray(lowest, np.float32)
@@ -45,7 +46,7 @@ class MatchStore:
                 missing.append(self.files.path(number).name)
         if missing:
             self.context.report.problem(
-                f"{self.files.folder}: {', '.join(missing)} missing; the run goes on without these matches"
+                f"{self.files.folder}: {', '.join(missing)} missing; the run continues without these matches"
             )
         # All matches count that there ever were, or the buffer would be cut to its share of itself.
         total = self.state.matches - sum(len(matches) for _, matches in kept)
@@ -55,7 +56,7 @@ class MatchStore:
             self._take_in(number, matches)
 
     def take_unsaved(self) -> None:
-        """Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
+        """Read the matches that were finished after the checkpoint: none of them is lost.
 
         Matches of a session are numbered apart from those of every session that left matches on disk.
         """
@@ -70,7 +71,7 @@ class MatchStore:
         )
 
     def keep(self, matches: Matches) -> None:
-        """New matches onto disk and into the replay buffer."""
+        """Write new matches to disk and add them to the replay buffer."""
         state = self.state
         number = state.next_chunk
         state.next_chunk += 1
@@ -81,14 +82,14 @@ class MatchStore:
         self._take_in(number, matches)
 
     def referred_to(self) -> set[Path]:
-        """Files without which the present state cannot be resumed."""
+        """Return the files without which the current state cannot be resumed."""
         return {self.files.path(n) for n in self.state.chunks}
 
     def drop_unneeded(self) -> set[int]:
-        """Removes files of matches that no checkpoint refers to which the run could be resumed from.
+        """Remove files of matches that no checkpoint needs that the run could be resumed from.
 
         Other checkpoints are kept for their weights alone. Returns the versions of the weights that play, in
-        the checkpoints whose matches stay and now.
+        the kept checkpoints and in the current state.
         """
         store = self.context.directory.checkpoints
         needed, playing = set(self.state.chunks), {self.state.playing}

@@ -2,11 +2,11 @@
 
 Rounds: self-play until enough new positions are there, the matches into the window (and onto disk), learning
 until every new position has been read often enough, new weights for self-play. Matches are not broken off
-when weights change: they go on with the newest, and every ply records which weights decided. What Ctrl-C
+when weights change: they continue with the newest, and every ply records which weights decided. What Ctrl-C
 leaves undone of a round's learning is owed: a resumed run does it first, even if its budget is used up.
 
-``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play goes
-on while the learner's thread works, which is right where learning has a device of its own.
+``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play
+continues while the learner's thread works, which is right where learning has a device of its own.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class AlphaZeroTrainer:
     def __init__(
         self, context: RunContext, components: AlphaZeroComponents, checkpoint: Checkpoint | None = None
     ) -> None:
+        """Start a run, or resume it from ``checkpoint``. Raises ``CorruptFile``."""
         preset = context.preset
         self.preset, self.context, self.report = preset, context, context.report
         self.components, self.config = components, components.config
@@ -80,7 +81,7 @@ class AlphaZeroTrainer:
         self._moves: int | None = 0  # of the session's self-play; None while the learner works
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
-            self._begin()
+            self._start()
         else:
             self._resume(checkpoint)
         self._random = np.random.Generator(
@@ -94,20 +95,21 @@ class AlphaZeroTrainer:
 
     @property
     def version(self) -> int:
+        """Version of the learner's weights."""
         return self.components.learner.version
 
     def _against(self) -> tuple[str, ...]:
         named = self.preset.evaluation.against or tuple(b.name for b in self.components.spec.bots)
         return named or (RANDOM,)
 
-    # ---- beginning and going on ------------------------------------------------------------------
+    # ---- start and resume ------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self.report.event("started", seed=self.preset.run.seed)
         self.store.take_unsaved()
 
     def _restored_state(self, checkpoint: Checkpoint) -> AlphaZeroState:
-        """Of the run; the learner goes back to the checkpoint too. Raises ``CorruptFile``."""
+        """Decode the run's state and restore the learner. Raises ``CorruptFile``."""
         where = f"checkpoint of version {checkpoint.version}"
         state = decode_state(checkpoint.state, where)
         try:
@@ -126,7 +128,7 @@ class AlphaZeroTrainer:
         )
 
     def _hand_over(self, evaluator: NetworkEvaluator) -> None:
-        """The weights that play, to the threads that play."""
+        """Give the weights that play to the threads that play."""
         version = self.acting.version
         seed = derive_seed(self.preset.run.seed, SEED_SYMMETRIES, version) >> 8
         self.workers.set_weights(evaluator, version, seed)
@@ -135,21 +137,23 @@ class AlphaZeroTrainer:
     # ---- a round ---------------------------------------------------------------------------------
 
     def doing(self) -> str:
+        """See :class:`ludus.training.run_loop.Steps`."""
         moves = self._moves
         if moves is None:
             return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
         return f"self-play: {moves:,} moves in this session, {self.state.matches:,} matches are over"
 
     def prepare_round(self) -> None:
-        """Weights are handed over when they are published."""
+        """Do nothing: weights are handed over when they are published."""
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
         if evaluate is not None:
             self.workers.pause()
             evaluate()
             self.context.clock.lap()  # no part of the minutes that training has
         self._moves = self._moves or 0
-        begin = time.perf_counter()
+        start = time.perf_counter()
         matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
         collected = time.perf_counter()
@@ -169,7 +173,7 @@ class AlphaZeroTrainer:
         self.context.clock.lap(self.state.budget)
         if len(matches) or learned.gradient_steps:
             lag = self.store.lag if len(matches) else {}
-            done = Round(matches, lag, learned, times, collected - begin, end - collected)
+            done = Round(matches, lag, learned, times, collected - start, end - collected)
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
 
     def _collect(self) -> Matches:
@@ -212,8 +216,9 @@ class AlphaZeroTrainer:
         return f"{played}, algorithm.window_matches_min = {wanted}"
 
     def _catches_up(self) -> bool:
-        """Whether a round does what is owed and no more. Matches that a killed process has left are learned
-        from together with the next ones, if there are to be any.
+        """Return whether a round does what is owed and no more.
+
+        Matches that a killed process has left are learned from together with the next ones, if any.
         """
         over = bool(reason_to_stop(self.preset.run, self.state.budget))
         return self.owes() and (self._interrupted or over)
@@ -249,6 +254,7 @@ class AlphaZeroTrainer:
     # ---- evaluation ------------------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
+        """See :class:`ludus.training.run_loop.Steps`."""
         network: Network = self.components.learner.playing
         store = self.context.directory.checkpoints
         if version is None or version == self.version or version not in store.versions():
@@ -264,11 +270,12 @@ class AlphaZeroTrainer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The next round starts the workers again."""
+        """Pause the workers; the next round starts them again."""
         self.workers.pause()
         yield
 
     def saved_already(self) -> bool:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self._moment() == self._saved
 
     def _moment(self) -> tuple[int, ...]:
@@ -276,6 +283,7 @@ class AlphaZeroTrainer:
         return state.matches, learner.steps, learner.version, state.gates
 
     def write_checkpoint(self) -> Path:
+        """See :class:`ludus.training.run_loop.Steps`."""
         state, learner = self.state, self.components.learner
         arrays, state.learner = learner.state()
         state.log_sizes = self.context.log.sync()
@@ -286,12 +294,14 @@ class AlphaZeroTrainer:
         return path
 
     def referred_to(self) -> set[Path]:
+        """Return the files without which the current state cannot be resumed."""
         return self.store.referred_to() | self.acting.referred_to()
 
     def after_checkpoint(self) -> None:
+        """Remove files that no checkpoint needs any more."""
         self.acting.drop_snapshots(self.store.drop_unneeded())
 
     def close(self) -> None:
-        """Stops threads. Idempotent."""
+        """Stop threads. Idempotent."""
         self.workers.close()
         self.components.close()

@@ -1,4 +1,4 @@
-"""What a round reports: the learner's numbers, self-play's, lag, times and throughput."""
+"""Metrics of a round: the learner's numbers, self-play's, lag, times and throughput."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ class Round:
 
     @property
     def total_s(self) -> float:
+        """Seconds of the round, > 0."""
         return max(self.collect_s + self.learn_s, 1e-9)
 
 
 def update_metrics(
     preset: Preset, components: AlphaZeroComponents, state: AlphaZeroState, done: Round
 ) -> UpdateMetrics:
-    """``state``: with the round counted."""
+    """Return the metrics of a round; ``state``: with the round counted."""
     version = components.learner.version
     numbers = dict(done.learned.numbers)  # none while the replay buffer is filled to its first size
     numbers["learner/samples"] = float(done.learned.samples)

@@ -1,4 +1,4 @@
-"""Threads that let a search play against itself, and the matches that they bring."""
+"""Threads in which a search plays against itself, and the matches that they finish."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import torch
 from ludus.mcts import Matches, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 
-LOOK_S = 0.25  # between two looks of the thread that waits: for Ctrl-C, and for the end of its minutes
+LOOK_S = 0.25  # seconds between two checks of the thread that waits, for Ctrl-C and the end of its minutes
 
 
 @dataclass(slots=True)
 class SelfPlayTimes:
-    """Of all threads together, since the last look."""
+    """Times and counts of all threads together, since the last call."""
 
     busy_s: float = 0.0
     evaluate_s: float = 0.0  # of it, inside the network
@@ -32,34 +32,35 @@ class SelfPlayTimes:
 
 
 class Worker:
-    """One thread's matches."""
+    """Matches of one thread."""
 
     def __init__(self, play: SelfPlay) -> None:
+        """Start without times."""
         self.play = play
         self.moves = play.moves  # after the last batch
         self.times = SelfPlayTimes()
         self._seen = SelfPlayTimes()
 
     def run(self, stop: threading.Event, look: Callable[[], None] = lambda: None) -> None:
-        """Plays batch after batch until ``stop``, and calls ``look`` after each.
+        """Play batch after batch until ``stop``, and calls ``look`` after each.
 
         The batch that was collected last is always answered.
         """
         torch.set_num_threads(1)
         play, times = self.play, self.times
         assert isinstance(play.evaluator, NetworkEvaluator)
-        began = time.perf_counter()
+        started = time.perf_counter()
         while not stop.is_set():
             count = play.collect()
-            begin = time.perf_counter()
+            evaluated = time.perf_counter()
             answers = play.evaluator.evaluate(play.batch, count)
-            times.evaluate_s += time.perf_counter() - begin
+            times.evaluate_s += time.perf_counter() - evaluated
             play.deliver(*answers)
             times.batches += 1
             times.evaluations += count
             self.moves = play.moves
             look()
-        times.busy_s += time.perf_counter() - began
+        times.busy_s += time.perf_counter() - started
 
 
 class Workers:
@@ -67,12 +68,13 @@ class Workers:
 
     Every thread's matches continue where they were when it starts again; weights change between two batches.
 
-    The thread that waits sleeps until the last move wakes it. Did it look every few milliseconds, a thread
-    that plays would hand the interpreter over to it each time, and on a busy machine wait each time until the
+    The thread that waits sleeps until the last move wakes it. If it polled every few milliseconds, a thread
+    that plays would release the interpreter lock each time, and on a busy machine wait each time until the
     operating system runs it.
     """
 
     def __init__(self, plays: list[SelfPlay]) -> None:
+        """Make a thread for each of ``plays``."""
         self.workers = [Worker(play) for play in plays]
         self._stop = threading.Event()
         self._awaited = sys.maxsize  # moves of all threads
@@ -81,7 +83,7 @@ class Workers:
         self._running: list[Future[None]] = []
 
     def start(self) -> None:
-        """Idempotent."""
+        """Start the threads. Idempotent."""
         if self._running:
             return
         self._stop.clear()
@@ -90,9 +92,9 @@ class Workers:
             future.add_done_callback(lambda _: self._reached.set())
 
     def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
-        """Plays until all threads together have made ``moves`` since ever, or ``stopping``.
+        """Play until all threads together have made ``moves`` in this session, or ``stopping``.
 
-        A thread that fails ends the wait too. Threads play on when this returns.
+        A thread that fails ends the wait too. Threads keep playing when this returns.
         """
         self._awaited = moves
         self._reached.clear()
@@ -107,37 +109,37 @@ class Workers:
             self._reached.set()
 
     def pause(self) -> None:
-        """Returns when nothing is under way. Raises what a thread raised. Idempotent."""
+        """Stop the threads and wait for them. Raises what a thread raised. Idempotent."""
         self._stop.set()
         running, self._running = self._running, []
         for future in running:
             future.result()
 
     def failed(self) -> bool:
-        """Whether a thread has ended by an error; :meth:`pause` raises it."""
+        """Return whether a thread has ended by an error; :meth:`pause` raises it."""
         return any(f.done() for f in self._running)
 
     def take_matches(self) -> Matches:
-        """Matches that ended since the last call. Only while paused."""
+        """Return the matches that ended since the last call. Only while paused."""
         return Matches.join([w.play.take_matches() for w in self.workers])
 
     def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
-        """Everyone evaluates with these from now on. Only while paused."""
+        """Replace the weights of all threads. Only while paused."""
         for index, worker in enumerate(self.workers):
             worker.play.evaluator = evaluator.sibling(seed + index)
             worker.play.set_version(version)
 
     def set_resign(self, below: float) -> None:
-        """Only while paused."""
+        """Set the value below which seats resign. Only while paused."""
         for worker in self.workers:
             worker.play.set_resign(below)
 
     def moves(self) -> int:
-        """Played so far, by all threads, in the batches that are done."""
+        """Return the number of moves of all threads in the batches that are done."""
         return sum(w.moves for w in self.workers)
 
     def times(self) -> SelfPlayTimes:
-        """Since the last call. Only while paused."""
+        """Return times and counts since the last call. Only while paused."""
         total = SelfPlayTimes()
         for worker in self.workers:
             t, play = worker.times, worker.play
@@ -150,7 +152,7 @@ class Workers:
         return total
 
     def close(self) -> None:
-        """Stops the threads. Idempotent."""
+        """Stop the threads. Idempotent."""
         self._stop.set()
         self._executor.shutdown()
         self._running = []
