@@ -28,8 +28,7 @@ import torch
 
 from ludus.codecs.registry import codec_of
 from ludus.evaluation.players import resolve_player
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.native import core
 from ludus.pool.native import NativePool
 from ludus.rollouts.actor import ActInput

@@ -23,8 +23,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-from ludus.flow import Controller, Lineup, SeatPlan
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan
 from ludus.pool.process import ProcessPool
 
 GAME = "CartPole-v1"

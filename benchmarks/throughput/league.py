@@ -34,8 +34,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
 from ludus.league.events import Frozen, Ordered, Reset, ResetTo
 from ludus.league.league import League

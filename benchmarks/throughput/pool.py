@@ -23,8 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.native import core
 from ludus.pool.native import NativePool
 

@@ -19,9 +19,8 @@ import msgspec
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import decode_spec
+from ludus.flow import PoolOptions, decode_spec
 from ludus.flow.hosted_replay import HostedReplay
-from ludus.flow.pool_options import PoolOptions
 from ludus.games import names
 from ludus.games.typed_import import import_typed
 from ludus.native import core

@@ -10,8 +10,7 @@ import pytest
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import Learner, LearnerContext
-from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, RolloutStats, SeatPlan, Slab, Weights
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
