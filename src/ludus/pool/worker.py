@@ -152,7 +152,6 @@ class Worker:
 
     def _next(self) -> int | None:
         """Return the group with the oldest pending command."""
-
         best, number = None, 0
         mine = self.control.command[self.start.worker]
         for group, seen in enumerate(self.seen):
