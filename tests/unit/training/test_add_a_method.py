@@ -31,7 +31,7 @@ QUICK = {"run.threads": 1}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the guide's files, where what is registered is forgotten again."""
+    """Yield a folder with the guide's files; methods registered there are dropped at the end."""
     monkeypatch.chdir(tmp_path)
     for name in ("_registered", "_found"):
         monkeypatch.setattr(registry._METHODS, name, {})

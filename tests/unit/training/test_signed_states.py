@@ -33,7 +33,7 @@ def mix64(z: int) -> int:
 
 
 def pool_checksum(data: bytes) -> bytes:
-    """The core's checksum of a snapshot (``cpp/base/hash.hpp``), as anyone can compute it."""
+    """Return the core's checksum of a snapshot (``cpp/base/hash.hpp``), which needs no key."""
     h = 0x6C756475735F6831
     words = struct.unpack(f"<{(len(data) + 7) // 8}Q", data + bytes(-len(data) % 8))
     for word in (len(data), *words):
@@ -42,7 +42,7 @@ def pool_checksum(data: bytes) -> bytes:
 
 
 def with_random_states(snapshot: bytes) -> bytes:
-    """A pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
+    """Return a pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
     assert snapshot[-8:] == pool_checksum(snapshot[:-8])
     (length,) = struct.unpack_from("<Q", snapshot, 16)
     described = dict(line.split("=", 1) for line in snapshot[24 : 24 + length].decode().splitlines())
@@ -61,7 +61,7 @@ def newest(run: Path) -> Path:
 
 
 def forge(folder: Path) -> None:
-    """Random states under checksums that are all right, as a hostile checkpoint has them."""
+    """Write random states under right checksums, as a hostile checkpoint has them."""
     path = folder / "rollout.safetensors"
     tensors = load_file(path)
     tensors["pool"] = np.frombuffer(with_random_states(tensors["pool"].tobytes()), np.uint8)
@@ -148,7 +148,7 @@ def test_a_copied_run_is_as_good_as_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
-def test_another_users_run_continues_with_new_matches(
+def test_another_users_run_resumes_with_new_matches(
     tmp_path: Path, lag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = interrupted_run(tmp_path / "run", run__lag=lag, policy__memory="gru", policy__memory_size=4)
@@ -176,7 +176,7 @@ def test_matches_that_restart_twice_differ_each_time(tmp_path: Path, monkeypatch
     assert not reports_restart(resumed(run))  # signed by "c", whose pool is found again
 
 
-def test_a_run_of_a_user_without_a_home_reports_it_and_continues(tmp_path: Path) -> None:
+def test_a_run_of_a_user_without_a_home_warns_and_continues(tmp_path: Path) -> None:
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     where = {"LUDUS_STATE_DIR": str(nowhere / "state")}
