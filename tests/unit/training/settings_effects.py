@@ -9,11 +9,11 @@ from pathlib import Path
 from ludus.presets.file import load_preset
 
 from .settings_probes import Probe
-from .settings_table import BOTS, METHODS, PREFIXES, SELF, SELF_PLAYED, TABLE
+from .settings_table import BOTS, METHODS, PREFIXES, SELF, SELF_PLAY_STRUCTS, TABLE
 
 
 @cache
-def looked_at(probe: Probe, text: str, settings: tuple[tuple[str, str], ...]) -> object:
+def probed(probe: Probe, text: str, settings: tuple[tuple[str, str], ...]) -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "preset.toml"
         path.write_text(text)
@@ -27,10 +27,10 @@ def cases(of_methods: bool) -> list[tuple[str, str]]:
 
 
 def has_an_effect(struct: str, name: str) -> bool:
-    seen, path = TABLE[struct][name], PREFIXES[struct] + name
-    base = seen.base or (SELF if struct in SELF_PLAYED else BOTS)
-    under = seen.under | ({"algorithm.name": METHODS[struct]} if struct in METHODS else {})
-    changed = dict(under) if seen.text else under | {seen.path or path: seen.value}
-    before = looked_at(seen.probe, base, tuple(sorted(under.items())))
-    after = looked_at(seen.probe, base + seen.text, tuple(sorted(changed.items())))
+    variant, path = TABLE[struct][name], PREFIXES[struct] + name
+    base = variant.base or (SELF if struct in SELF_PLAY_STRUCTS else BOTS)
+    under = variant.under | ({"algorithm.name": METHODS[struct]} if struct in METHODS else {})
+    changed = dict(under) if variant.text else under | {variant.path or path: variant.value}
+    before = probed(variant.probe, base, tuple(sorted(under.items())))
+    after = probed(variant.probe, base + variant.text, tuple(sorted(changed.items())))
     return before != after

@@ -100,7 +100,7 @@ def run(preset: Preset) -> object:
         }
 
 
-def resigning(preset: Preset) -> object:
+def resignations(preset: Preset) -> object:
     """Return the results of a run whose resignation threshold moves after few matches, and above 0."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("ENOUGH", 5), ("STEP", 2.0), ("HIGHEST", 1.0)):
@@ -108,7 +108,7 @@ def resigning(preset: Preset) -> object:
         return run(preset)
 
 
-def ending(preset: Preset) -> object:
+def outcome(preset: Preset) -> object:
     """Return the results of a whole run, or the error of its matches that ended it."""
     try:
         return run(preset)
@@ -188,7 +188,7 @@ def network(preset: Preset) -> object:
     return shapes, answer
 
 
-def spent(preset: Preset) -> object:
+def budgets(preset: Preset) -> object:
     """Return the progress of two partly used budgets, and whether they are used up."""
     used = [Budget(steps=s, minutes=m, best_lower_bound=b) for s, m, b in ((150, 0, 0.3), (10, 2, 0.6))]
     return [(reason_to_stop(preset.run, u), progress(preset.run, u)) for u in used]
@@ -204,7 +204,7 @@ def components(preset: Preset) -> object:
     return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
 
 
-def beginning(preset: Preset) -> object:
+def initial_weights(preset: Preset) -> object:
     """Return a digest of a run's initial weights; ``run.start`` may name those of another seed."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -215,12 +215,12 @@ def beginning(preset: Preset) -> object:
     return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
 
 
-def refused(preset: Preset) -> object:
+def problems(preset: Preset) -> object:
     """Return the problems that a method reports about a preset."""
     return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
 
 
-def taught(preset: Preset) -> object:
+def with_teacher(preset: Preset) -> object:
     """Return results of a learner in a folder where ``teacher.safetensors`` has weights of another seed."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -249,7 +249,7 @@ def updates(preset: Preset) -> object:
     return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
 
 
-def searched(preset: Preset) -> object:
+def search(preset: Preset) -> object:
     """Return the root of one search in mid-match with several leaves at a time, which a run does not use."""
     params = params_text(preset.game.params)
     assert isinstance(preset.algorithm, AlphaZeroConfig)

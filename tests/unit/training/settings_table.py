@@ -112,7 +112,7 @@ TABLES.add("league")
 
 
 @dataclass(frozen=True)
-class Seen:
+class Variant:
     """How a setting shows its effect.
 
     ``value``: differs from the base's. ``under``: other settings of both presets that are compared.
@@ -158,118 +158,118 @@ CONTINUOUS = {"game.name": "gymnasium/Pendulum-v1"}
 PLANES = {"game.name": "minirts", "policy.inputs": "cells", "opponents.0.name": "simple"}
 
 SEARCH = {
-    "visits": Seen("12"),
-    "c_puct": Seen("4.0"),
-    "c_base": Seen("10.0"),
-    "fpu": Seen("loss"),
-    "fpu_reduction": Seen("0.5"),
-    "virtual_loss": Seen("0.0", probes.searched, LEAVES),
-    "leaves": Seen("4", probes.searched, WIDE),
-    "reuse_tree": Seen("false"),
-    "noise_share": Seen("0.9"),
-    "noise_alpha": Seen("0.03"),
-    "gumbel_moves": Seen("4"),
-    "gumbel_scale": Seen("0.0", under=GUMBEL),
-    "gumbel_visit": Seen("500.0", under=GUMBEL),
-    "gumbel_value": Seen("5.0", under=GUMBEL),
-    "forced_playouts": Seen("8.0"),
-    "solver": Seen("true"),
-    "endgame_plies": Seen("6", under=SOLVED),
-    "endgame_nodes": Seen("1", under=ENDGAME),
-    "endgame_root_nodes": Seen("1", under=ENDGAME),
-    "score_share": Seen("0.9", under=SHORT_GO),
-    "cache": Seen("1000"),
+    "visits": Variant("12"),
+    "c_puct": Variant("4.0"),
+    "c_base": Variant("10.0"),
+    "fpu": Variant("loss"),
+    "fpu_reduction": Variant("0.5"),
+    "virtual_loss": Variant("0.0", probes.search, LEAVES),
+    "leaves": Variant("4", probes.search, WIDE),
+    "reuse_tree": Variant("false"),
+    "noise_share": Variant("0.9"),
+    "noise_alpha": Variant("0.03"),
+    "gumbel_moves": Variant("4"),
+    "gumbel_scale": Variant("0.0", under=GUMBEL),
+    "gumbel_visit": Variant("500.0", under=GUMBEL),
+    "gumbel_value": Variant("5.0", under=GUMBEL),
+    "forced_playouts": Variant("8.0"),
+    "solver": Variant("true"),
+    "endgame_plies": Variant("6", under=SOLVED),
+    "endgame_nodes": Variant("1", under=ENDGAME),
+    "endgame_root_nodes": Variant("1", under=ENDGAME),
+    "score_share": Variant("0.9", under=SHORT_GO),
+    "cache": Variant("1000"),
 }
 
 SELF_PLAY = {
-    "slots": Seen("8"),
-    "temperature": Seen("0.1"),
-    "temperature_plies": Seen("1"),
-    "temperature_end": Seen("2.0", under={"algorithm.self_play.temperature_plies": "1"}),
-    "full_share": Seen("0.5", under={"algorithm.self_play.cheap_visits": "3"}),
-    "cheap_visits": Seen(
+    "slots": Variant("8"),
+    "temperature": Variant("0.1"),
+    "temperature_plies": Variant("1"),
+    "temperature_end": Variant("2.0", under={"algorithm.self_play.temperature_plies": "1"}),
+    "full_share": Variant("0.5", under={"algorithm.self_play.cheap_visits": "3"}),
+    "cheap_visits": Variant(
         "2", under={"algorithm.self_play.full_share": "0.5", "algorithm.self_play.cheap_visits": "5"}
     ),
-    "resign": Seen("false", probes.resigning, RESIGN),
-    "resign_errors": Seen("0.9", probes.resigning, RESIGN),
-    "resign_plies": Seen("9", probes.resigning, RESIGN),
-    "never_resign_share": Seen("1.0", probes.resigning, RESIGN),
-    "random_share": Seen("1.0", under={"algorithm.self_play.random_plies": "3"}),
-    "random_plies": Seen(
+    "resign": Variant("false", probes.resignations, RESIGN),
+    "resign_errors": Variant("0.9", probes.resignations, RESIGN),
+    "resign_plies": Variant("9", probes.resignations, RESIGN),
+    "never_resign_share": Variant("1.0", probes.resignations, RESIGN),
+    "random_share": Variant("1.0", under={"algorithm.self_play.random_plies": "3"}),
+    "random_plies": Variant(
         "3", under={"algorithm.self_play.random_share": "1.0", "algorithm.self_play.random_plies": "1"}
     ),
-    "proven_share": Seen("1.0", under=SOLVED),
+    "proven_share": Variant("1.0", under=SOLVED),
 }
 
 ALPHAZERO = {
-    "optimizer": Seen("adamw"),
-    "learning_rate": Seen("0.2"),
-    "learning_rate_schedule": Seen("linear"),
-    "rate_steps": Seen("2", under={"algorithm.learning_rate_schedule": "steps"}),
-    "rate_factor": Seen("0.5"),
-    "warmup": Seen("10"),
-    "momentum": Seen("0.1"),
-    "weight_decay": Seen("0.1"),
-    "batch_size": Seen("8"),
-    "value_coefficient": Seen("0.1"),
-    "value_mix": Seen("1.0"),
-    "ownership_coefficient": Seen("0.0", under=SHORT_GO),
-    "score_coefficient": Seen("1.0", under=SHORT_GO),
-    "max_grad_norm": Seen("0.01"),
-    "ema": Seen("0.9"),
-    "round_positions": Seen("120"),
-    "sample_reuse": Seen("2.0"),
-    "window_matches": Seen("10", under=LONG),
-    "window_matches_min": Seen("20"),
-    "window_share": Seen("1.0", under=LONG),
-    "even_outcomes": Seen("true"),
-    "symmetries": Seen("false"),
-    "statistics_batches": Seen("5"),
-    "gate": Seen("true"),
-    "gate_matches": Seen("4", under=GATE),
-    "gate_score": Seen("0.05", under=GATE | {"algorithm.gate_score": "1.0"}),
+    "optimizer": Variant("adamw"),
+    "learning_rate": Variant("0.2"),
+    "learning_rate_schedule": Variant("linear"),
+    "rate_steps": Variant("2", under={"algorithm.learning_rate_schedule": "steps"}),
+    "rate_factor": Variant("0.5"),
+    "warmup": Variant("10"),
+    "momentum": Variant("0.1"),
+    "weight_decay": Variant("0.1"),
+    "batch_size": Variant("8"),
+    "value_coefficient": Variant("0.1"),
+    "value_mix": Variant("1.0"),
+    "ownership_coefficient": Variant("0.0", under=SHORT_GO),
+    "score_coefficient": Variant("1.0", under=SHORT_GO),
+    "max_grad_norm": Variant("0.01"),
+    "ema": Variant("0.9"),
+    "round_positions": Variant("120"),
+    "sample_reuse": Variant("2.0"),
+    "window_matches": Variant("10", under=LONG),
+    "window_matches_min": Variant("20"),
+    "window_share": Variant("1.0", under=LONG),
+    "even_outcomes": Variant("true"),
+    "symmetries": Variant("false"),
+    "statistics_batches": Variant("5"),
+    "gate": Variant("true"),
+    "gate_matches": Variant("4", under=GATE),
+    "gate_score": Variant("0.05", under=GATE | {"algorithm.gate_score": "1.0"}),
 }
 
 PIPELINED = {"run.lag": "pipelined"}
-TAUGHT = {"algorithm.teacher": "teacher.safetensors"}
+TEACHER = {"algorithm.teacher": "teacher.safetensors"}
 #: Settings of every actor-critic method.
 ACTOR_CRITIC = {
-    "learning_rate": Seen("0.01"),
-    "learning_rate_schedule": Seen("cosine"),
-    "learning_rate_final": Seen("0.01", under={"algorithm.learning_rate_schedule": "linear"}),
-    "learning_rate_kl": Seen("1.0"),
-    "optimizer": Seen("sgd"),
-    "momentum": Seen("0.1", under={"algorithm.optimizer": "sgd"}),
-    "adam_betas": Seen("0.5,0.9"),
-    "adam_eps": Seen("0.1"),
-    "discount": Seen("0.5"),
-    "horizon": Seen("5"),
-    "horizon_final": Seen("50", under={"algorithm.horizon": "5"}),
-    "value_coefficient": Seen("3.0"),
-    "value_discounts": Seen("0.9,0.5", under=TWO_HEADS),
-    "value_weights": Seen("1.0,0.0", under=TWO_HEADS | {"algorithm.value_discounts": "0.9,0.5"}),
-    "entropy_coefficient": Seen("0.5"),
-    "entropy_coefficient_final": Seen("0.5"),
-    "max_grad_norm": Seen("0.01"),
-    "max_grad_rms": Seen("0.5"),
-    "epochs": Seen("2"),
-    "sample_reuse": Seen("1.5"),
-    "target_kl": Seen("1e-9", under={"algorithm.epochs": "3"}),
-    "minibatches": Seen("1"),
-    "micro_batch": Seen("4"),
-    "normalise_advantages": Seen("false"),
-    "normalise_returns": Seen("false"),
-    "reward_scale": Seen("3.0", under={"algorithm.normalise_returns": "false"}),
-    "reward_clip": Seen("0.1", under={"algorithm.normalise_returns": "false"}),
-    "upgo_coefficient": Seen("1.0"),
-    "kl_coefficient": Seen("1.0", under={"algorithm.epochs": "2"}),
-    "teacher": Seen("teacher.safetensors", probes.taught),
-    "teacher_coefficient": Seen("9.0", probes.taught, TAUGHT),
-    "teacher_coefficient_final": Seen("9.0", probes.taught, TAUGHT),
+    "learning_rate": Variant("0.01"),
+    "learning_rate_schedule": Variant("cosine"),
+    "learning_rate_final": Variant("0.01", under={"algorithm.learning_rate_schedule": "linear"}),
+    "learning_rate_kl": Variant("1.0"),
+    "optimizer": Variant("sgd"),
+    "momentum": Variant("0.1", under={"algorithm.optimizer": "sgd"}),
+    "adam_betas": Variant("0.5,0.9"),
+    "adam_eps": Variant("0.1"),
+    "discount": Variant("0.5"),
+    "horizon": Variant("5"),
+    "horizon_final": Variant("50", under={"algorithm.horizon": "5"}),
+    "value_coefficient": Variant("3.0"),
+    "value_discounts": Variant("0.9,0.5", under=TWO_HEADS),
+    "value_weights": Variant("1.0,0.0", under=TWO_HEADS | {"algorithm.value_discounts": "0.9,0.5"}),
+    "entropy_coefficient": Variant("0.5"),
+    "entropy_coefficient_final": Variant("0.5"),
+    "max_grad_norm": Variant("0.01"),
+    "max_grad_rms": Variant("0.5"),
+    "epochs": Variant("2"),
+    "sample_reuse": Variant("1.5"),
+    "target_kl": Variant("1e-9", under={"algorithm.epochs": "3"}),
+    "minibatches": Variant("1"),
+    "micro_batch": Variant("4"),
+    "normalise_advantages": Variant("false"),
+    "normalise_returns": Variant("false"),
+    "reward_scale": Variant("3.0", under={"algorithm.normalise_returns": "false"}),
+    "reward_clip": Variant("0.1", under={"algorithm.normalise_returns": "false"}),
+    "upgo_coefficient": Variant("1.0"),
+    "kl_coefficient": Variant("1.0", under={"algorithm.epochs": "2"}),
+    "teacher": Variant("teacher.safetensors", probes.with_teacher),
+    "teacher_coefficient": Variant("9.0", probes.with_teacher, TEACHER),
+    "teacher_coefficient_final": Variant("9.0", probes.with_teacher, TEACHER),
 }
 
 
-def seen_in_updates(table: dict[str, Seen]) -> dict[str, Seen]:
+def by_updates(table: dict[str, Variant]) -> dict[str, Variant]:
     """Return the table without whole runs, for methods that share a learner already covered by runs."""
     return {
         n: replace(s, probe=probes.updates if s.probe is probes.run else s.probe) for n, s in table.items()
@@ -277,70 +277,70 @@ def seen_in_updates(table: dict[str, Seen]) -> dict[str, Seen]:
 
 
 APPO = ACTOR_CRITIC | {
-    "gae_lambda": Seen("0.1"),
-    "vtrace": Seen("false", under=PIPELINED),
-    "rho_clip": Seen("0.3", under=PIPELINED),
-    "c_clip": Seen("0.3", under=PIPELINED),
-    "clip_ratio": Seen("0.001", under={"algorithm.epochs": "4"}),
-    "clip_value": Seen("0.001", under={"algorithm.epochs": "4"}),
+    "gae_lambda": Variant("0.1"),
+    "vtrace": Variant("false", under=PIPELINED),
+    "rho_clip": Variant("0.3", under=PIPELINED),
+    "c_clip": Variant("0.3", under=PIPELINED),
+    "clip_ratio": Variant("0.001", under={"algorithm.epochs": "4"}),
+    "clip_value": Variant("0.001", under={"algorithm.epochs": "4"}),
 }
 
-SHARED = seen_in_updates(ACTOR_CRITIC)
-A2C = SHARED | {"n_steps": Seen("2"), "clip_ratio": Seen("0.5")}
+SHARED = by_updates(ACTOR_CRITIC)
+A2C = SHARED | {"n_steps": Variant("2"), "clip_ratio": Variant("0.5")}
 
 IMPALA = SHARED | {
-    "gae_lambda": Seen("0.1"),
-    "rho_clip": Seen("0.3", under=PIPELINED),
-    "c_clip": Seen("0.3", under=PIPELINED),
+    "gae_lambda": Variant("0.1"),
+    "rho_clip": Variant("0.3", under=PIPELINED),
+    "c_clip": Variant("0.3", under=PIPELINED),
 }
 
 POLICY_GRADIENT = SHARED | {
-    "baseline": Seen("mean"),
-    "clip_ratio": Seen("0.5"),
-    "normalise_advantages": Seen("true", probes.updates),
+    "baseline": Variant("mean"),
+    "clip_ratio": Variant("0.5"),
+    "normalise_advantages": Variant("true", probes.updates),
 }
 
 PRIORITY = {"algorithm.priority_alpha": "0.6"}
 DQN = {
-    "learning_rate": Seen("0.1", base=Q),
-    "learning_rate_schedule": Seen("cosine", base=Q),
-    "learning_rate_final": Seen("0.01", under={"algorithm.learning_rate_schedule": "linear"}, base=Q),
-    "optimizer": Seen("sgd", base=Q),
-    "momentum": Seen("0.1", under={"algorithm.optimizer": "sgd"}, base=Q),
-    "adam_betas": Seen("0.5,0.9", base=Q),
-    "adam_eps": Seen("0.1", base=Q),
-    "max_grad_norm": Seen("0.01", base=Q),
-    "max_grad_rms": Seen("0.5", base=Q),
-    "micro_batch": Seen("4", base=Q),
-    "discount": Seen("0.5", base=Q),
-    "horizon": Seen("5", base=Q),
-    "horizon_final": Seen("50", under={"algorithm.horizon": "5"}, base=Q),
-    "normalise_returns": Seen("true", base=Q),
-    "reward_scale": Seen("3.0", base=Q),
-    "reward_clip": Seen("0.1", base=Q),
-    "buffer_slabs": Seen("1", base=Q),
-    "buffer_mib": Seen("0.001", probes.refused, base=Q),
-    "learning_starts": Seen("70", base=Q),
-    "batch_size": Seen("8", base=Q),
-    "updates": Seen("2", base=Q),
-    "n_steps": Seen("1", base=Q),
-    "double": Seen("false", base=Q),
-    "target": Seen("none", base=Q),
-    "target_every": Seen("2", base=Q),
-    "target_tau": Seen("0.5", under={"algorithm.target": "polyak"}, base=Q),
-    "huber_delta": Seen("0.01", base=Q),
-    "epsilon": Seen("0.5", base=Q),
-    "epsilon_final": Seen("0.9", base=Q),
-    "epsilon_share": Seen("0.1", base=Q),
-    "priority_alpha": Seen("0.6", base=Q),
-    "priority_beta": Seen("0.9", under=PRIORITY, base=Q),
-    "priority_beta_final": Seen("0.5", under=PRIORITY, base=Q),
+    "learning_rate": Variant("0.1", base=Q),
+    "learning_rate_schedule": Variant("cosine", base=Q),
+    "learning_rate_final": Variant("0.01", under={"algorithm.learning_rate_schedule": "linear"}, base=Q),
+    "optimizer": Variant("sgd", base=Q),
+    "momentum": Variant("0.1", under={"algorithm.optimizer": "sgd"}, base=Q),
+    "adam_betas": Variant("0.5,0.9", base=Q),
+    "adam_eps": Variant("0.1", base=Q),
+    "max_grad_norm": Variant("0.01", base=Q),
+    "max_grad_rms": Variant("0.5", base=Q),
+    "micro_batch": Variant("4", base=Q),
+    "discount": Variant("0.5", base=Q),
+    "horizon": Variant("5", base=Q),
+    "horizon_final": Variant("50", under={"algorithm.horizon": "5"}, base=Q),
+    "normalise_returns": Variant("true", base=Q),
+    "reward_scale": Variant("3.0", base=Q),
+    "reward_clip": Variant("0.1", base=Q),
+    "buffer_slabs": Variant("1", base=Q),
+    "buffer_mib": Variant("0.001", probes.problems, base=Q),
+    "learning_starts": Variant("70", base=Q),
+    "batch_size": Variant("8", base=Q),
+    "updates": Variant("2", base=Q),
+    "n_steps": Variant("1", base=Q),
+    "double": Variant("false", base=Q),
+    "target": Variant("none", base=Q),
+    "target_every": Variant("2", base=Q),
+    "target_tau": Variant("0.5", under={"algorithm.target": "polyak"}, base=Q),
+    "huber_delta": Variant("0.01", base=Q),
+    "epsilon": Variant("0.5", base=Q),
+    "epsilon_final": Variant("0.9", base=Q),
+    "epsilon_share": Variant("0.1", base=Q),
+    "priority_alpha": Variant("0.6", base=Q),
+    "priority_beta": Variant("0.9", under=PRIORITY, base=Q),
+    "priority_beta_final": Variant("0.5", under=PRIORITY, base=Q),
 }
 
 CLONE = BOTS.replace("[algorithm]", '[algorithm]\nname = "imitation"\nteacher = "mcts:2"')
 IMITATION = {
-    name: replace(seen, base=CLONE)
-    for name, seen in (
+    name: replace(variant, base=CLONE)
+    for name, variant in (
         {
             n: ACTOR_CRITIC[n]
             for n in (
@@ -351,10 +351,10 @@ IMITATION = {
             )
         }
         | {
-            "teacher": Seen("mcts:4"),
-            "seats": Seen("all"),
-            "greedy": Seen("true", under={"algorithm.teacher": "mcts:4,plies=9"}),
-            "gae_lambda": Seen("0.1"),
+            "teacher": Variant("mcts:4"),
+            "seats": Variant("all"),
+            "greedy": Variant("true", under={"algorithm.teacher": "mcts:4,plies=9"}),
+            "gae_lambda": Variant("0.1"),
         }
     ).items()
 }
@@ -362,52 +362,52 @@ IMITATION = {
 OWN = {"policy.critic": "own"}
 KL_OF_EPOCHS = ("target_kl", "learning_rate_kl", "kl_coefficient")
 TRPO = {
-    name: replace(seen, under=seen.under | OWN)
-    for name, seen in (
+    name: replace(variant, under=variant.under | OWN)
+    for name, variant in (
         {
             n: s
             for n, s in ACTOR_CRITIC.items()
             if n not in ("target_kl", "learning_rate_kl", "kl_coefficient")
         }
         | {
-            "gae_lambda": Seen("0.1"),
-            "vtrace": Seen("false", under=PIPELINED),
-            "rho_clip": Seen("0.3", under=PIPELINED),
-            "c_clip": Seen("0.3", under=PIPELINED),
-            "max_kl": Seen("0.0001"),
-            "damping": Seen("1.0"),
-            "conjugate_steps": Seen("1"),
-            "fisher_share": Seen("1.0"),
-            "difference": Seen("0.2"),
-            "backtracks": Seen("1", under={"algorithm.damping": "0.0"}),
-            "backtrack_factor": Seen("0.1", under={"algorithm.damping": "0.0"}),
+            "gae_lambda": Variant("0.1"),
+            "vtrace": Variant("false", under=PIPELINED),
+            "rho_clip": Variant("0.3", under=PIPELINED),
+            "c_clip": Variant("0.3", under=PIPELINED),
+            "max_kl": Variant("0.0001"),
+            "damping": Variant("1.0"),
+            "conjugate_steps": Variant("1"),
+            "fisher_share": Variant("1.0"),
+            "difference": Variant("0.2"),
+            "backtracks": Variant("1", under={"algorithm.damping": "0.0"}),
+            "backtrack_factor": Variant("0.1", under={"algorithm.damping": "0.0"}),
         }
     ).items()
 }
 
 GAME = {
-    "name": Seen("connect_four"),
-    "params": Seen("seat1", under={"game.name": "connect_four"}, path="game.params.opens"),
-    "randomise": Seen("", under=RULES, text='[game.randomise]\n"units.peasant.hp" = [1, 400]\n'),
-    "frame_skip": Seen("20", under=RTS),
+    "name": Variant("connect_four"),
+    "params": Variant("seat1", under={"game.name": "connect_four"}, path="game.params.opens"),
+    "randomise": Variant("", under=RULES, text='[game.randomise]\n"units.peasant.hp" = [1, 400]\n'),
+    "frame_skip": Variant("20", under=RTS),
 }
 
 OPPONENT = {
-    "name": Seen("perfect"),
-    "weight": Seen("0.1", under=TWO),
-    "frame_skip": Seen("20", under=RTS),
-    "past_window": Seen("1", under=PAST | LONG),
-    "past_every": Seen("1", under=PAST | LONG),
-    "past_slots": Seen("1", under=PAST),
+    "name": Variant("perfect"),
+    "weight": Variant("0.1", under=TWO),
+    "frame_skip": Variant("20", under=RTS),
+    "past_window": Variant("1", under=PAST | LONG),
+    "past_every": Variant("1", under=PAST | LONG),
+    "past_slots": Variant("1", under=PAST),
 }
 
 POOL = {
-    "slots": Seen("12"),
-    "groups": Seen("1", probes.pool),
-    "threads": Seen("1", probes.pool),
-    "timeout_s": Seen("5.0", probes.pool),
-    "on_error": Seen("stop", probes.pool),
-    "rollout_length": Seen("4"),
+    "slots": Variant("12"),
+    "groups": Variant("1", probes.pool),
+    "threads": Variant("1", probes.pool),
+    "timeout_s": Variant("5.0", probes.pool),
+    "on_error": Variant("stop", probes.pool),
+    "rollout_length": Variant("4"),
 }
 
 CURRICULUM_ON = RTS | {"curriculum.bot": "simple"}
@@ -419,86 +419,86 @@ ADVANCING = {
     "curriculum.matches": "8",
 }
 CURRICULUM = {
-    "bot": Seen("simple", under=RTS),
-    "ticks": Seen("10", under=CURRICULUM_ON),
-    "share": Seen("1.0", under=CURRICULUM_ON),
-    "advance": Seen("0.99", under=ADVANCING),
-    "step": Seen("1", under=ADVANCING),
-    "matches": Seen("400", under=ADVANCING),
+    "bot": Variant("simple", under=RTS),
+    "ticks": Variant("10", under=CURRICULUM_ON),
+    "share": Variant("1.0", under=CURRICULUM_ON),
+    "advance": Variant("0.99", under=ADVANCING),
+    "step": Variant("1", under=ADVANCING),
+    "matches": Variant("400", under=ADVANCING),
 }
 
 EVALUATION = {
-    "every_steps": Seen("50", under={"evaluation.matches": "4"}),
-    "matches": Seen("4"),
-    "final_matches": Seen("6"),
-    "against": Seen("perfect"),
-    "greedy": Seen("true", under={"evaluation.final_matches": "20"}),
-    "visits": Seen("2", base=SELF),
-    "max_ticks": Seen("10", probes.ending, RTS),
-    "initial": Seen("false", under={"evaluation.matches": "4"}),
-    "floor_matches": Seen("5"),
+    "every_steps": Variant("50", under={"evaluation.matches": "4"}),
+    "matches": Variant("4"),
+    "final_matches": Variant("6"),
+    "against": Variant("perfect"),
+    "greedy": Variant("true", under={"evaluation.final_matches": "20"}),
+    "visits": Variant("2", base=SELF),
+    "max_ticks": Variant("10", probes.outcome, RTS),
+    "initial": Variant("false", under={"evaluation.matches": "4"}),
+    "floor_matches": Variant("5"),
 }
 
 RUN = {
-    "seed": Seen("2"),
-    "start": Seen("other.safetensors", probes.beginning),
-    "max_steps": Seen("200"),
-    "max_minutes": Seen("1.5", probes.spent),
-    "target": Seen("0.5", probes.spent),
-    "lag": Seen("pipelined"),
-    "topology": Seen("one_to_one", under={"run.pools": "2"}),
-    "pools": Seen("4", under={"run.topology": "one_to_one", "run.pools": "2"}),
-    "queue": Seen("2"),
-    "max_lag": Seen("0", probes.components, ASYNC),
-    "over_lag": Seen("drop", probes.components, ASYNC),
-    "threads": Seen("3", probes.components),
-    "checkpoint_every_minutes": Seen("0.0000001", probes.files),
-    "keep_checkpoints": Seen("1", probes.files, {"run.checkpoint_every_minutes": "0.0000001"}),
-    "device": Seen("cuda", probes.components),
-    "precision": Seen("bfloat16", probes.components),
+    "seed": Variant("2"),
+    "start": Variant("other.safetensors", probes.initial_weights),
+    "max_steps": Variant("200"),
+    "max_minutes": Variant("1.5", probes.budgets),
+    "target": Variant("0.5", probes.budgets),
+    "lag": Variant("pipelined"),
+    "topology": Variant("one_to_one", under={"run.pools": "2"}),
+    "pools": Variant("4", under={"run.topology": "one_to_one", "run.pools": "2"}),
+    "queue": Variant("2"),
+    "max_lag": Variant("0", probes.components, ASYNC),
+    "over_lag": Variant("drop", probes.components, ASYNC),
+    "threads": Variant("3", probes.components),
+    "checkpoint_every_minutes": Variant("0.0000001", probes.files),
+    "keep_checkpoints": Variant("1", probes.files, {"run.checkpoint_every_minutes": "0.0000001"}),
+    "device": Variant("cuda", probes.components),
+    "precision": Variant("bfloat16", probes.components),
 }
 
 ENCODER = {
-    "inputs": Seen("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
-    "encoder": Seen("tests.unit.training.settings_probes.Flat", probes.network),
-    "channels": Seen("8,8", probes.network, PLANES),
-    "strides": Seen("1,1", probes.network, PLANES),
-    "kernels": Seen("5,5", probes.network, PLANES),
-    "convolution": Seen("residual", probes.network, PLANES),
-    "dense": Seen("16", probes.network, RTS),
-    "hidden": Seen("16", probes.network),
-    "activation": Seen("elu", probes.network),
-    "leaky_slope": Seen("0.1", probes.network),
-    "norm": Seen("none", probes.network),
-    "memory": Seen("gru", probes.network),
-    "memory_size": Seen("16", probes.network, {"policy.memory": "gru"}),
-    "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
-    "deviation": Seen("free", probes.network, CONTINUOUS),
-    "critic": Seen("own", probes.network),
-    "value_heads": Seen("2", probes.network),
-    "critic_sees": Seen("all", probes.run, {"policy.critic": "own", "opponents.0.name": "latest"}),
-    "normalise_observations": Seen("false", probes.network, RTS),
-    "normalise_values": Seen("false", probes.network),
-    "output": Seen("", probes.network, base=Q.split("output =")[0], text=Q[Q.index("output =") :]),
-    "duelling": Seen("true", probes.network, base=Q),
+    "inputs": Variant("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
+    "encoder": Variant("tests.unit.training.settings_probes.Flat", probes.network),
+    "channels": Variant("8,8", probes.network, PLANES),
+    "strides": Variant("1,1", probes.network, PLANES),
+    "kernels": Variant("5,5", probes.network, PLANES),
+    "convolution": Variant("residual", probes.network, PLANES),
+    "dense": Variant("16", probes.network, RTS),
+    "hidden": Variant("16", probes.network),
+    "activation": Variant("elu", probes.network),
+    "leaky_slope": Variant("0.1", probes.network),
+    "norm": Variant("none", probes.network),
+    "memory": Variant("gru", probes.network),
+    "memory_size": Variant("16", probes.network, {"policy.memory": "gru"}),
+    "context": Variant("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
+    "deviation": Variant("free", probes.network, CONTINUOUS),
+    "critic": Variant("own", probes.network),
+    "value_heads": Variant("2", probes.network),
+    "critic_sees": Variant("all", probes.run, {"policy.critic": "own", "opponents.0.name": "latest"}),
+    "normalise_observations": Variant("false", probes.network, RTS),
+    "normalise_values": Variant("false", probes.network),
+    "output": Variant("", probes.network, base=Q.split("output =")[0], text=Q[Q.index("output =") :]),
+    "duelling": Variant("true", probes.network, base=Q),
 }
 
 RESNET = {
-    "inputs": Seen(
+    "inputs": Variant(
         "cells", probes.network, {"game.name": "minirts", "policy.inputs": "cells,globals"}, base=SELF
     ),
-    "blocks": Seen("2", probes.network, base=SELF),
-    "filters": Seen("8", probes.network, base=SELF),
-    "policy_planes": Seen("3", probes.network, base=SELF),
-    "value_planes": Seen("2", probes.network, base=SELF),
-    "value_hidden": Seen("8", probes.network, base=SELF),
-    "ownership": Seen("false", probes.network, GO, base=SELF),
-    "score": Seen("false", probes.network, GO, base=SELF),
+    "blocks": Variant("2", probes.network, base=SELF),
+    "filters": Variant("8", probes.network, base=SELF),
+    "policy_planes": Variant("3", probes.network, base=SELF),
+    "value_planes": Variant("2", probes.network, base=SELF),
+    "value_hidden": Variant("8", probes.network, base=SELF),
+    "ownership": Variant("false", probes.network, GO, base=SELF),
+    "score": Variant("false", probes.network, GO, base=SELF),
 }
 
-#: Struct -> field -> how its effect is seen.
-TABLE: dict[str, dict[str, Seen]] = {
-    "Preset": {"title": Seen("another", probes.files)},
+#: Struct -> field -> variant.
+TABLE: dict[str, dict[str, Variant]] = {
+    "Preset": {"title": Variant("another", probes.files)},
     "GameConfig": GAME,
     "OpponentConfig": OPPONENT,
     "PoolConfig": POOL,
@@ -527,4 +527,4 @@ METHODS = {
     "TrpoConfig": "trpo",
 }
 
-SELF_PLAYED = ("AlphaZeroConfig", "SearchConfig", "SelfPlayConfig")
+SELF_PLAY_STRUCTS = ("AlphaZeroConfig", "SearchConfig", "SelfPlayConfig")
