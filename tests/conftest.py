@@ -1,4 +1,4 @@
-"""What every test may ask for: programs that pip cannot bring."""
+"""Fixtures for all tests: programs that pip does not install."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.storage.user_state import ENVIRONMENT
 from tools.freshness import ANY_PACKAGE, package_folder, stale
 
 # Examples are the same in every run and may take as long as a busy machine makes them. LUDUS_EXAMPLES tries
-# others, and more of them where a test says so.
+# others, and more of them where a test sets a number.
 hypothesis.settings.register_profile(
     "ludus",
     deadline=None,
@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("ludus")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop where the package under test is not what the sources say; make a state folder of the tests' own.
+    """Stop where the package under test differs from the sources; make a separate state folder for tests.
 
     Subprocesses of tests have that folder too: none writes to the user's home.
     """
@@ -42,7 +42,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def require_program(names: tuple[str, ...], package: str) -> str:
-    """Path of the first of ``names`` that is on this machine.
+    """Return the path of the first of ``names`` that is on this machine.
 
     Without any: the test is skipped with the package to install; in CI (``CI=true``) it fails.
     """
@@ -58,19 +58,19 @@ def require_program(names: tuple[str, ...], package: str) -> str:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """A Chromium for headless tests of pages."""
+    """Return a Chromium for headless tests of pages."""
     return require_program(("chromium", "chromium-browser", "google-chrome"), "chromium")
 
 
 @pytest.fixture(scope="session")
 def cxx() -> str:
-    """A C++ compiler."""
+    """Return a C++ compiler."""
     return require_program(("c++", "g++", "clang++"), "g++")
 
 
 @pytest.fixture
 def stepped_self_play(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """AlphaZero runs whose rounds do not depend on the machine's load: for tests that count them."""
+    """Make rounds of AlphaZero runs independent of the machine's load, for tests that count them."""
     import torch
 
     from tests.unit.training.stepped import step_self_play

@@ -84,7 +84,7 @@ class MissingText(ValueError):
 
 
 def page() -> str:
-    """The whole page. Raises :class:`MissingText`."""
+    """Return the whole page. Raises :class:`MissingText`."""
     import ludus
 
     listed = {name for section in SECTIONS.values() for module, name in section if module == "ludus"}
@@ -153,7 +153,7 @@ def _doc(name: str, value: object) -> str:
 
 
 def _text(name: str, value: object) -> str:
-    """The docstring as Markdown: prose, then a list for each of arguments, result and errors."""
+    """Return the docstring as Markdown: prose, then a list for each of arguments, result and errors."""
     head, *sections = _SECTION.split(_doc(name, value))
     lines = [_prose(head.strip()), ""]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
@@ -196,7 +196,7 @@ def _code(text: str) -> list[str]:
 
 
 def _signature(value: object, *, method: bool = False) -> str:
-    """``(a: int, b: str = "") -> float``, over several lines where one is too long."""
+    """Return ``(a: int, b: str = "") -> float``, on several lines where one is too long."""
     if not callable(value):
         return ""
     signature = inspect.signature(value)
@@ -248,7 +248,7 @@ def _fields(value: type) -> Iterator[tuple[str, str]]:
 
 
 def write(*, check: bool) -> bool:
-    """Writes the page, or with ``check`` only tells whether it is up to date."""
+    """Write the page; with ``check`` only return whether it is up to date."""
     text = page()
     if PAGE.is_file() and PAGE.read_text("utf-8") == text:
         return True

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "cpp", "tests", "docs")
+FOLDERS = ("src", "cpp", "tests", "docs", "tools", "benchmarks", "examples")
 SUFFIXES = (".py", ".hpp", ".cpp", ".md")
 #: This file and its test hold the phrases; golden files are data; the results page quotes records.
 EXEMPT = ("tools/check_prose.py", "tests/unit/tools/test_check_prose.py", "tests/golden/", "docs/results")

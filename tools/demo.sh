@@ -9,7 +9,7 @@ bin=$(cd "${VENV:-.venv}/bin" && pwd)
 ludus=$bin/ludus
 run=runs/demo-$(date +%Y%m%d-%H%M%S)
 matches=${LUDUS_DEMO_MATCHES:-1000}
-began=$SECONDS
+started=$SECONDS
 
 echo
 echo "== 1/2 Training on MiniRTS against SIMPLE, some minutes, then $matches matches against SIMPLE, which decides"
@@ -24,7 +24,7 @@ replay=$("$bin/python" tools/pick_replay.py "$run"/replays/*.ludus)
 
 cat <<EOF
 
-Done in $(((SECONDS - began) / 60)) minutes and $(((SECONDS - began) % 60)) seconds. Go on with:
+Done in $(((SECONDS - started) / 60)) minutes and $(((SECONDS - started) % 60)) seconds. Next:
 
   open $run/replay.html                      (in any browser; it works offline)
   ${VENV:-.venv}/bin/ludus resume $run --run.max-minutes 30

@@ -2,8 +2,8 @@
 
 A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; what stands between them is
 rewritten (sections: facts, observation, actions, parameters, bots); ``<!-- spec: SECTION key=value -->`` is
-that section under other parameters of the game. ``--check`` writes nothing and says which
-pages are out of date (exit code 3). A game without a page is an error: every game has one.
+that section under other parameters of the game. ``--check`` writes nothing and lists the
+pages that are out of date (exit code 3). A game without a page is an error: every game has one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _number(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
 
 
-MANY_LABELS = 64  # beyond this a table of a head's choices helps nobody
+MANY_LABELS = 64  # beyond this a table of a head's choices is not readable
 SYMMETRIES = {"none": "none", "mirror": "left to right", "dihedral": "the eight of the square"}
 
 

@@ -1,7 +1,7 @@
 """``python -m tools.golden [--write]``: the behaviour of every game, as pinned in tests/golden/games.
 
 For each game its signature (one number) and the beginning of one match as text. Without ``--write`` it
-compares and exits with 3 on a difference. A commit that writes them anew says why behaviour changed, and
+compares and exits with 3 on a difference. A commit that rewrites them gives the reason of the change, and
 raises the version in the spec of the game.
 """
 
@@ -25,7 +25,7 @@ def texts() -> dict[str, str]:
 
 
 def differences() -> list[str]:
-    """What the pinned files say otherwise: file, line, and both texts from shortly before they part."""
+    """Return differences from the pinned files: file, line, and both texts from before they differ."""
     found = []
     for name, text in texts().items():
         path = FOLDER / name
@@ -45,8 +45,8 @@ def parted(pinned: str, found: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(pinned, found)) if a != b), min(len(pinned), len(found)))
 
     def shown(text: str) -> str:
-        begin, end = max(0, at - CONTEXT), at + SHOWN
-        return ("..." if begin else "") + repr(text[begin:end]) + ("..." if end < len(text) else "")
+        start, end = max(0, at - CONTEXT), at + SHOWN
+        return ("..." if start else "") + repr(text[start:end]) + ("..." if end < len(text) else "")
 
     return f"column {at + 1}: pinned {shown(pinned)}, found {shown(found)}"
 

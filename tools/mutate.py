@@ -130,28 +130,33 @@ TESTS: dict[str, tuple[str, ...]] = {
         "training/test_runs.py",
     ),
     "training/alphazero": ("training/test_alphazero.py", "training/test_lost_files.py"),
-    "training/actor_learner/async_loop": ("training/test_async_rounds.py",),
-    "training/run_loop": ("training/test_best.py", "training/test_lost_files.py", "training/test_runs.py"),
-    "training/evaluations": ("training/test_best.py", "training/test_runs.py"),
+    "training/actor_learner/async_loop": ("training/test_async_loop.py",),
+    "training/actor_learner/round_robin_loop": ("training/test_round_robin_loop.py",),
+    "training/run_loop": (
+        "training/test_candidates.py",
+        "training/test_lost_files.py",
+        "training/test_runs.py",
+    ),
+    "training/evaluations": ("training/test_candidates.py", "training/test_runs.py"),
     "training/saving": ("training/test_lost_files.py", "training/test_runs.py"),
     "training/reporting/metrics": ("training/test_metrics.py",),
     "training/reporting/sinks": ("training/test_metrics.py", "training/test_sinks.py"),
     "bench/training": ("training/test_bench.py",),
     "bench/search": ("training/test_bench_search.py",),
-    "training/candidates": ("training/test_best.py",),
+    "training/candidates": ("training/test_candidates.py",),
     "presets/config": ("training/test_defaults.py", "training/test_preset_file.py", "training/test_parts.py"),
     "training/actor_learner/curriculum": ("training/test_parts.py",),
     "evaluation": ("training/test_parts.py", "training/test_one_seat.py"),
-    "training/alphazero/gate": ("training/test_alphazero.py",),
+    "training/alphazero/gate": ("training/test_gate.py", "training/test_alphazero.py"),
     "presets/hardware": ("training/test_hardware.py", "training/test_parts.py"),
     "training/actor_learner/rollout_summary": ("training/test_parts.py", "training/test_one_seat.py"),
     "training/actor_learner/seating": ("training/test_lanes_in_play.py", "training/test_lost_files.py"),
     "training/actor_learner/snapshots": ("training/test_lanes_in_play.py", "training/test_lost_files.py"),
     "training/actor_learner/sampler": ("training/test_sampler_and_learner.py",),
     "training/opponents": ("training/test_parts.py", "pool/test_teams.py"),
-    "training/players": ("training/test_players.py", "training/test_parts.py", "training/test_runs.py"),
+    "evaluation/players": ("training/test_players.py", "training/test_parts.py", "training/test_runs.py"),
     "presets": ("training/test_preset_file.py", "training/test_parts.py"),
-    "training/run_evaluator": ("training/test_best.py", "training/test_one_seat.py"),
+    "training/run_evaluator": ("training/test_candidates.py", "training/test_one_seat.py"),
     "training/reporting/report": ("training/test_parts.py", "training/test_one_seat.py"),
     "training/actor_learner/trainer": (
         "training/test_weight_hashes.py",
@@ -167,7 +172,7 @@ TIMEOUT_S = 400.0  # of all tests of a mutant; a mutant that takes longer counts
 
 
 class MutationError(Exception):
-    """What stands in the way of a run: a broken list, or tests that fail without a mutant."""
+    """Obstacle to a run: a broken list, or tests that fail without a mutant."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def meaning(code: str) -> str | None:
-    """The syntax tree as text, without annotations and docstrings; None for what is no Python."""
+    """Return the syntax tree as text, without annotations and docstrings; None if the code is no Python."""
     try:
         return ast.dump(_Bare().visit(ast.parse(code)))
     except (SyntaxError, ValueError):
@@ -295,7 +300,7 @@ def _occurrences(lines: Sequence[str]) -> dict[int, int]:
 
 
 def sample(folder: Path, packages: Sequence[str], seed: int) -> Iterator[Mutant]:
-    """A mutant of each package in turn; inside one, of a module by its size."""
+    """Yield a mutant of each package in turn; inside one, of a module by its size."""
     streams: dict[str, dict[str, Iterator[Mutant]]] = {}
     sizes: dict[str, int] = {}
     for package in packages:
@@ -359,7 +364,7 @@ def stale(listed: Iterable[tuple[str, str, str]], folder: Path) -> list[tuple[st
 
 
 def as_toml(mutant: Mutant) -> str:
-    """An entry for the list, without its reason."""
+    """Return an entry for the list, without its reason."""
 
     def quoted(text: str) -> str:
         if "'" in text or "\n" in text:
@@ -377,7 +382,7 @@ def as_toml(mutant: Mutant) -> str:
 
 @contextmanager
 def changed(path: Path, code: str) -> Iterator[None]:
-    """A file with other contents for a while."""
+    """Give a file other contents for the duration of the block."""
     original = path.read_text(encoding="utf-8")
     try:
         path.write_text(code, encoding="utf-8")
@@ -397,7 +402,7 @@ class Bench:
         self.package = folder / "ludus"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(installed, self.package, ignore=shutil.ignore_patterns("__pycache__"))
-        # Compiled once; a module that changes is told apart by its hash, not by the second of its change.
+        # Compiled once; a changed module is recognised by its hash, not by the second of its change.
         compiling = [
             sys.executable,
             "-m",
@@ -448,13 +453,13 @@ def run(
     count: int,
     minutes: float,
 ) -> list[Mutant]:
-    """Tests mutants until there were ``count`` or time is up; the survivors that are not listed."""
-    begin = time.monotonic()
+    """Test mutants until there were ``count`` or time is up; return survivors that are not listed."""
+    started = time.monotonic()
     found: Counter[str] = Counter()
     unlisted: list[Mutant] = []
     numbers: dict[str, Counter[str]] = defaultdict(Counter)
     for mutant in mutants:
-        if sum(found.values()) >= count or time.monotonic() - begin > 60.0 * minutes:
+        if sum(found.values()) >= count or time.monotonic() - started > 60.0 * minutes:
             break
         if not bench.survives(mutant):
             outcome = "killed"
@@ -468,7 +473,7 @@ def run(
         print(f"{outcome:8} {mutant.module}: {mutant.before!r} -> {mutant.after!r}", flush=True)
     for package, outcomes in sorted(numbers.items()):
         print(f"{package:12} " + ", ".join(f"{n} {o}" for o, n in sorted(outcomes.items())))
-    took = (time.monotonic() - begin) / 60.0
+    took = (time.monotonic() - started) / 60.0
     print(f"{sum(found.values())} mutants in {took:.1f} minutes: " + str(dict(found)))
     return unlisted
 
@@ -477,7 +482,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=120, help="mutants at most")
-    parser.add_argument("--minutes", type=float, default=30.0, help="no mutant begins later")
+    parser.add_argument("--minutes", type=float, default=30.0, help="no mutant starts later")
     parser.add_argument("--only", nargs="*", choices=PACKAGES, default=PACKAGES, help="packages to mutate")
     options = parser.parse_args(argv)
     try:

@@ -14,7 +14,7 @@ from ludus.games import replays
 
 
 def pick(files: list[Path]) -> Path:
-    """The file to show; ``files`` must not be empty."""
+    """Return the file to show; ``files`` must not be empty."""
     infos = sorted(((replays.info(f.read_bytes()), f) for f in files), key=lambda pair: pair[0].ticks)
     won = [
         f

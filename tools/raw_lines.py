@@ -62,7 +62,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 def line_of(
     result: EvalResult, label: str, *, seed: int | None = None, play: str = "", player: str = ""
 ) -> Line:
-    """The line of an evaluation: counts, or the mean return of a game without an opponent."""
+    """Return the line of an evaluation: counts, or the mean return of a game without an opponent."""
     who = player or result.player
     if result.alone:
         ends = (result.return_low, result.return_high) if result.matches > 1 else (None, None)
@@ -73,7 +73,7 @@ def line_of(
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The lines of ``path``. Raises ``ValueError`` with the number of a wrong one."""
+    """Return the lines of ``path``. Raises ``ValueError`` with the number of a wrong one."""
     found = []
     decoder = msgspec.json.Decoder(Line)
     for number, text in enumerate(path.read_bytes().splitlines(), start=1):
@@ -112,7 +112,7 @@ def _rates(lines: Sequence[Line], unit: str) -> list[float]:
 def figure_of(
     lines: Iterable[Line], label: str, unit: str, interval: Interval, seed: int | None = None
 ) -> Figure:
-    """The figure that ``lines`` give under ``label``: with ``seed``, of its lines alone.
+    """Return the figure that ``lines`` give under ``label``: with ``seed``, of its lines alone.
 
     Raises ``ValueError`` where there is no such line, or lines that do not fit ``interval``.
     """
@@ -169,7 +169,7 @@ def _centre(
 
 
 def figures_of(lines: Sequence[Line], unit: str, interval: Interval) -> tuple[Figure, ...]:
-    """A figure for each label, in order; ``wilson`` and ``line``: for each label and seed."""
+    """Return a figure for each label, in order; ``wilson`` and ``line``: for each label and seed."""
     if interval in ("wilson", "line"):
         keys = list(dict.fromkeys((line.label, line.seed) for line in lines))
     else:
@@ -178,7 +178,7 @@ def figures_of(lines: Sequence[Line], unit: str, interval: Interval) -> tuple[Fi
 
 
 def write_record(name: str, record: Record, lines: Sequence[Line], folder: Path = RECORDS) -> Path:
-    """Writes ``data/NAME.jsonl`` and ``NAME.json``, which names it. Gives the record's path."""
+    """Write ``data/NAME.jsonl`` and ``NAME.json``, which names it. Return the record's path."""
     data = f"data/{name}.jsonl"
     (folder / "data").mkdir(parents=True, exist_ok=True)
     (folder / data).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))

@@ -43,7 +43,7 @@ class Claim(NamedTuple):
 
 
 def claims(text: str) -> Iterator[Claim]:
-    """The numbers of ``text``. One unit behind a list belongs to all of it."""
+    """Yield the numbers of ``text``. One unit behind a list belongs to all of it."""
     for word, number in zip(WORDS, range(2, 13), strict=True):
         text = re.sub(rf"\b{word}\b", str(number), text, flags=re.IGNORECASE)
     for found in _CLAIM.finditer(_NAME.sub(" ", text)):
@@ -79,7 +79,7 @@ def is_figure(claim: Claim, figure: Figure) -> bool:
 
 
 def words_of(record: Record) -> str:
-    """All that a record says besides its figures' values."""
+    """Return all text of a record but its figures' values."""
     labels = [figure.label for figure in (*record.figures, *record.floors)]
     parts = [record.title, record.preset, record.budget, record.machine, record.reference]
     return " \n ".join([*parts, *labels, *record.notes, *record.commands])
@@ -97,7 +97,7 @@ def says(claim: Claim, text: str) -> bool:
 
 
 def _fits(cells: list[str], record: Record) -> list[str]:
-    """What keeps a row of three cells from being this record's."""
+    """Return the reasons why a row of three cells is not this record's."""
     text = words_of(record)
     lower = text.lower()
     unknown = [w for w in _NOUN.findall(cells[0]) if w.lower() not in lower]
@@ -120,7 +120,7 @@ def _is_setting(claim: Claim, text: str) -> bool:
 
 
 def _rows(page: str) -> Iterator[list[str]]:
-    """The cells of the table under ``## Numbers``, without its head."""
+    """Yield the cells of the table under ``## Numbers``, without its head."""
     part = page.partition(HEADING)[2].partition("\n## ")[0]
     lines = [line.strip() for line in part.splitlines() if line.strip().startswith("|")]
     for line in lines[2:]:

@@ -25,7 +25,7 @@ PAGE_WIDTH, PAGE_HEIGHT = 1280, 900
 QUALITIES = (80, 60, 40, 25)
 
 
-def film(page: Path, count: int, width: int, begin: float, end: float) -> list[Image.Image]:
+def film(page: Path, count: int, width: int, start: float, end: float) -> list[Image.Image]:
     """``count`` pictures of the page, ``width`` pixels wide, spread evenly over a part of its match."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
@@ -35,7 +35,7 @@ def film(page: Path, count: int, width: int, begin: float, end: float) -> list[I
     with Browser(chromium) as browser, tempfile.TemporaryDirectory() as folder:
         browser.open(page, "", PAGE_WIDTH, PAGE_HEIGHT)
         first, last = browser.evaluate("[ludus.match.firstTick, ludus.match.lastTick]")
-        first, last = (round(first + (last - first) * share) for share in (begin, end))
+        first, last = (round(first + (last - first) * share) for share in (start, end))
         shot = Path(folder) / "shot.png"
         for i in range(count):
             browser.evaluate(f"ludus.seek({first + (last - first) * i // max(1, count - 1)})")
@@ -47,7 +47,7 @@ def film(page: Path, count: int, width: int, begin: float, end: float) -> list[I
 
 
 def encode(pictures: list[Image.Image], frame_ms: int) -> bytes:
-    """An animated WebP of at most ``MOST_BYTES`` bytes. ``SystemExit`` if none is small enough."""
+    """Return an animated WebP of at most ``MOST_BYTES`` bytes. ``SystemExit`` if none is small enough."""
     for quality in QUALITIES:
         made = io.BytesIO()
         pictures[0].save(
@@ -66,17 +66,17 @@ def encode(pictures: list[Image.Image], frame_ms: int) -> bytes:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Film a replay page.")
     parser.add_argument("page", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/images/replay.webp"))
     parser.add_argument("--frames", type=int, default=60)
-    parser.add_argument("--from", dest="begin", type=float, default=0.0, metavar="SHARE")
+    parser.add_argument("--from", dest="start", type=float, default=0.0, metavar="SHARE")
     parser.add_argument("--to", dest="end", type=float, default=1.0, metavar="SHARE")
     parser.add_argument("--width", type=int, default=960)
     parser.add_argument("--frame-ms", type=int, default=150)
     options = parser.parse_args()
-    pictures = film(options.page, options.frames, options.width, options.begin, options.end)
+    pictures = film(options.page, options.frames, options.width, options.start, options.end)
     options.out.write_bytes(encode(pictures, options.frame_ms))
     print(f"{options.out}: {options.out.stat().st_size:,} bytes")
 

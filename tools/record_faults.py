@@ -1,4 +1,4 @@
-"""What is wrong with records of published results. ``tools.results --check`` prints it.
+"""Faults of records of published results. ``tools.results --check`` prints them.
 
 Records made from now on (schema 2) keep raw lines, from which their figures are computed again here, and have
 floors under win rates and returns. The older ones are a closed list: :data:`FROM_BEFORE`.
@@ -105,7 +105,7 @@ class Checkout:
 def faults(
     records: Mapping[str, Record], folder: Path = RECORDS, root: Path = ROOT, checkout: Checkout | None = None
 ) -> list[str]:
-    """What is wrong with records that can be read, a line each.
+    """Return the faults of records that can be read, a line each.
 
     ``checkout``: of ``root``; None: files are looked up on the disk, and no commit is read.
     """
@@ -119,12 +119,12 @@ def faults(
 
 
 def figures_hash(record: Record) -> str:
-    """Of the figures alone: what an old record says about them may be mended."""
+    """Return a hash of the figures only: an old record's text about them may change."""
     return hashlib.sha256(msgspec.json.encode(record.figures)).hexdigest()[:12]
 
 
 def notices(records: Mapping[str, Record], checkout: Checkout) -> list[str]:
-    """Checks that could not be made here, a line each."""
+    """Return the checks that could not be made here, a line each."""
     unread = sorted({r.commit for r in records.values() if r.preset and not checkout.knows(r.commit)})
     if not unread:
         return []
@@ -203,7 +203,7 @@ def _made_now(record: Record, folder: Path) -> Iterator[str]:
 
 
 def _computed(figure: Figure, lines: list[Line]) -> Iterator[str]:
-    """A figure that its raw lines do not give."""
+    """Yield the faults of a figure against its raw lines."""
     if not figure.interval:
         yield f"{figure.text()}: expected an interval of wilson, seeds, range or line"
         return
@@ -248,7 +248,7 @@ def _commands(record: Record, root: Path, checkout: Checkout | None) -> Iterator
 
 
 def _named(words: list[str]) -> Iterator[tuple[str, ...]]:
-    """The files, one of each tuple, behind names of presets, sweeps and modules."""
+    """Yield the files, one of each tuple, behind names of presets, sweeps and modules."""
     program = Path(words[0]).name if words else ""
     presets = [value for option, value in pairwise(words) if option == "--preset"]
     if program == "ludus":
@@ -270,7 +270,7 @@ def _named(words: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _preset(record: Record, checkout: Checkout) -> Iterator[str]:
-    """The commit must have the preset with this hash."""
+    """Yield a fault where the commit has no preset with this hash."""
     if not record.preset or not checkout.knows(record.commit):
         return
     path = f"presets/{record.preset}.toml"

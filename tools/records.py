@@ -29,7 +29,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int | None = None
     low: float | None = None
     high: float | None = None
-    count: int | None = None  # matches, positions or readings; seeds where ``interval`` says so
+    count: int | None = None  # matches, positions or readings; seeds where ``interval`` is ``seeds``
     interval: Interval = ""
 
     def text(self) -> str:
@@ -48,7 +48,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         schema: 2, or 1 for a record from before raw lines and floors; no new one may have 1.
-        title: What was measured, as the table's first column says it.
+        title: The measured quantity, as in the table's first column.
         figures: The numbers.
         floors: The same measures of players that learned nothing: labels start with ``initial weights`` for
             the untrained network, with ``uniform`` for uniform play over the legal choices.
@@ -85,7 +85,7 @@ def preset_hash(name: str) -> str:
 
 
 def load(folder: Path = RECORDS) -> dict[str, Record]:
-    """The records of ``folder`` by name. Raises ``ValueError`` with the file and the reason."""
+    """Return the records of ``folder`` by name. Raises ``ValueError`` with the file and the reason."""
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:

@@ -1,4 +1,4 @@
-"""Prints what ``ludus-rl[EXTRAS]`` needs besides itself, a requirement a line, as pyproject.toml says.
+"""Print the requirements of ``ludus-rl[EXTRAS]`` from pyproject.toml, one a line.
 
     python -m tools.requirements train,cli,dev
 
@@ -28,7 +28,7 @@ class UnknownExtra(ValueError):
 def requirements(
     base: Sequence[str], optional: Mapping[str, Sequence[str]], extras: Iterable[str]
 ) -> list[str]:
-    """What the package and these extras need, each once, ``ludus-rl[...]`` replaced by what it stands for."""
+    """Return the requirements of the package and these extras, each once, with ``ludus-rl[...]`` expanded."""
     found = dict.fromkeys(base)
     seen: set[str] = set()
     todo = [e.strip() for e in extras if e.strip()]

@@ -43,7 +43,7 @@ def _remarks(record: Record) -> list[str]:
 
 
 def table(records: Iterable[Record]) -> str:
-    """The rows of one section, as Markdown; where players are rated, with a column of floors."""
+    """Return the rows of one section, as Markdown; where players are rated, with a column of floors."""
     rows = list(records)
     floors = any(r.section in WITH_FLOORS for r in rows)
     heads = ["what", "figure, 95% interval", *(["floor: untrained, uniform"] if floors else [])]
@@ -75,7 +75,7 @@ def render(page: str, records: dict[str, Record]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Write the tables of docs/results.md.")
     parser.add_argument("--check", action="store_true", help="write nothing, list what is wrong")
     check = parser.parse_args(argv).check

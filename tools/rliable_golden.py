@@ -1,4 +1,6 @@
-"""Values of rliable (Agarwal et al. 2021), for tests/golden/rliable.json. In an environment of their own:
+"""Values of rliable (Agarwal et al. 2021), for tests/golden/rliable.json.
+
+Run it in a separate environment:
 
     pip install rliable==1.2.0 "pandas<2.3" "numpy<2.3"
     python tools/rliable_golden.py > tests/golden/rliable.json

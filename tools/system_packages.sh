@@ -3,7 +3,7 @@
 #   (none named: all but ccache, which nothing needs)
 #
 # Makes sure that what pip cannot bring is there. As root on a Debian-like machine it installs what is
-# missing (LUDUS_NO_APT=1: never); anyone else is told what to install. Exit code 3: something is missing.
+# missing (LUDUS_NO_APT=1: never); for anyone else it prints what to install. Exit code 3: something is missing.
 set -u
 
 have_compiler() {

@@ -18,7 +18,7 @@ trap 'rm -f "$log"' EXIT
 # A compiler that is newer than CI's may warn of more; only CI makes that a failure.
 strict=$([ "${CI:-}" = true ] && echo ON || echo OFF)
 # With a compiler cache the core's objects are those that the package was built of, as long as the flags are the same.
-# Without one they are compiled anew, at -O2: little more than half the time of -O3. (Hashes at -O3 are compared by make
+# Without one they are compiled again, at -O2: little more than half the time of -O3. (Hashes at -O3 are compared by make
 # determinism, and by the Python tests of the module.)
 flags=$([ -n "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && echo "-O3 -DNDEBUG" || echo "-O2 -DNDEBUG")
 # The thread sanitizer is for what has threads, and builds no more than that.

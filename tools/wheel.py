@@ -4,7 +4,7 @@
     make wheel PYTHON=python3.12 VENV=.venv312
 
 The wheel is compiled for the baseline of the architecture, gets its manylinux tag from auditwheel and lands
-in dist/. Each Python version has a wheel: nanobind's stable ABI (abi3) begins with Python 3.12, and Ludus
+in dist/. Each Python version has a wheel: nanobind's stable ABI (abi3) needs Python 3.12 or later, and Ludus
 supports 3.10.
 """
 
@@ -47,12 +47,12 @@ class WheelError(RuntimeError):
 
 
 def python_tag(major: int, minor: int) -> str:
-    """The interpreter tag of a Python version: ``cp311``."""
+    """Return the interpreter tag of a Python version: ``cp311``."""
     return f"cp{major}{minor}"
 
 
 def check_name(name: str, python: str, newest_glibc: tuple[int, int] = NEWEST_GLIBC) -> tuple[int, int]:
-    """The glibc that a wheel named ``name`` needs. Raises ``WheelError`` if the tags are not those of PyPI.
+    """Return the glibc that a wheel named ``name`` needs. Raises ``WheelError`` if PyPI refuses its tags.
 
     ``python`` is the interpreter tag that the wheel must have.
     """
@@ -74,7 +74,7 @@ def check_name(name: str, python: str, newest_glibc: tuple[int, int] = NEWEST_GL
 
 
 def check_contents(names: Iterable[str], presets: Iterable[str]) -> None:
-    """Raises ``WheelError`` with everything that is missing in a wheel, or does not belong there."""
+    """Raise ``WheelError`` with everything that is missing in a wheel, or does not belong there."""
     files = set(names)
     expected = (
         r"ludus/native/_core\.cpython-\S+\.so",
@@ -112,7 +112,7 @@ def above_baseline(commands: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def build() -> Path:
-    """The wheel as compiled here, with the tag of this machine."""
+    """Return the wheel as compiled here, with the tag of this machine."""
     environment = {k: v for k, v in os.environ.items() if k not in COMPILER_SETTINGS}
     raw = WORK / "raw"
     shutil.rmtree(raw, ignore_errors=True)
@@ -138,7 +138,7 @@ def build() -> Path:
 
 
 def repair(wheel: Path) -> Path:
-    """The wheel with its manylinux tag, in dist/."""
+    """Return the wheel with its manylinux tag, in dist/."""
     folder = WORK / "repaired"
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(folder), str(wheel), quiet=True)
@@ -175,7 +175,7 @@ class Empty:
         pip(self.python, "install", "-q", *more, what, env=self.environment)
 
     def __call__(self, *words: str) -> str:
-        """Runs ``ludus WORDS``; its stdout."""
+        """Run ``ludus WORDS`` and return its stdout."""
         print("  ludus", *words, flush=True)
         command = str(self.folder / "venv" / "bin" / "ludus")
         return run(command, *words, env=self.environment, cwd=self.folder, quiet=True)
@@ -197,7 +197,7 @@ class Empty:
 
 
 def try_plain(empty: Empty) -> None:
-    """What works without extras: games, benchmarks, matches of bots, replays and their pages."""
+    """Check that games, benchmarks, matches of bots, replays and their pages work without extras."""
     if (took := empty.import_s()) > IMPORT_LIMIT_S:
         raise WheelError(f"import ludus: {took * 1e3:.0f} ms, expected at most {IMPORT_LIMIT_S * 1e3:.0f} ms")
     print(f"  import ludus: {took * 1e3:.0f} ms", flush=True)
@@ -226,13 +226,13 @@ def try_training(empty: Empty) -> None:
 
 
 def pip(python: str, *words: str, env: Mapping[str, str] | None = None) -> None:
-    """pip with the pinned versions, without its news."""
+    """Run pip with the pinned versions, without its output."""
     first, *rest = words
     run(python, "-m", "pip", first, "-c", str(ROOT / "constraints.txt"), *rest, env=env, quiet=True)
 
 
 def run(*command: str, env: Mapping[str, str] | None = None, cwd: Path = ROOT, quiet: bool = False) -> str:
-    """Runs a command; its stdout. Raises ``WheelError`` with all that it printed if it fails."""
+    """Run a command and return its stdout. Raises ``WheelError`` with all its output if it fails."""
     done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         raise WheelError(f"{shlex.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -242,7 +242,7 @@ def run(*command: str, env: Mapping[str, str] | None = None, cwd: Path = ROOT, q
 
 
 def torch_constraint(folder: Path) -> Path:
-    """A constraints file with this environment's build of torch, local version included (``+cpu``)."""
+    """Return a constraints file with this environment's build of torch, local version included (``+cpu``)."""
     path = folder / "torch.txt"
     path.write_text(f"torch=={metadata.version('torch')}\n", encoding="utf-8")
     return path

@@ -45,7 +45,7 @@ TABLE = Path(__file__).with_suffix(".md")
 
 
 class Result(NamedTuple):
-    """What one environment's check said."""
+    """Result of one environment's check."""
 
     name: str
     verdict: str
@@ -76,7 +76,7 @@ def names(family: str) -> list[str]:
 
 
 def check(name: str, matches: int) -> Result:
-    """Checks one environment in this process."""
+    """Check one environment in this process."""
     from ludus.games import check_game, typed
     from ludus.native import ParamError
 
@@ -91,7 +91,7 @@ def check(name: str, matches: int) -> Result:
 
 
 def work(matches: int) -> None:
-    """A checking process: a name a line on stdin, a result a line on the descriptor that was stdout."""
+    """Check the names on stdin, one a line; write a result a line to the descriptor that was stdout."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what environments print
     for line in sys.stdin:
@@ -101,7 +101,7 @@ def work(matches: int) -> None:
 
 
 def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
-    """The results of ``todo``, by a process that is replaced when it dies or is late."""
+    """Yield the results of ``todo``, by a process that is replaced when it dies or is late."""
     process: subprocess.Popen[bytes] | None = None
     for name in todo:
         if process is None:
@@ -113,11 +113,11 @@ def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
             )
         assert process.stdin is not None
         assert process.stdout is not None
-        begin = time.monotonic()
+        started = time.monotonic()
         process.stdin.write(name.encode() + b"\n")
         process.stdin.flush()
         answer = _line(process.stdout, seconds)
-        took = time.monotonic() - begin
+        took = time.monotonic() - started
         if answer:
             _, verdict, detail, _ = json.loads(answer)
             yield Result(name, verdict, detail, took)
@@ -138,7 +138,7 @@ def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
 
 
 def _line(stream: IO[bytes], seconds: float) -> bytes:
-    """The next line, or nothing if it does not come in time."""
+    """Return the next line, or nothing if it does not come in time."""
     end, got = time.monotonic() + seconds, b""
     while not got.endswith(b"\n"):
         ready, _, _ = select.select([stream], [], [], max(0.0, end - time.monotonic()))
@@ -154,7 +154,7 @@ def _was_slow(result: Result) -> bool:
 
 
 def page(results: dict[str, list[Result]], seconds: float, matches: int) -> str:
-    """The results as Markdown: counts, then every environment that did not pass."""
+    """Return the results as Markdown: counts, then every environment that did not pass."""
     lines = [
         "# Every environment of the installed libraries",
         "",
@@ -171,7 +171,7 @@ def page(results: dict[str, list[Result]], seconds: float, matches: int) -> str:
     for verdict in VERDICTS[1:]:
         rows = [r for found in results.values() for r in found if r.verdict == verdict]
         if rows:
-            lines += ["", f"## {verdict.capitalize()}", "", "| environment | what it says |", "| --- | --- |"]
+            lines += ["", f"## {verdict.capitalize()}", "", "| environment | message |", "| --- | --- |"]
             lines += [f"| `{r.name}` | {_cell(r)} |" for r in rows]
     return "\n".join(lines) + "\n"
 
@@ -184,7 +184,7 @@ def _cell(result: Result) -> str:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES) + " (default: all)")
     parser.add_argument("--only", default="", metavar="NAMES", help="environments of the families, by comma")

@@ -27,7 +27,7 @@ from ludus.gtp.players import BotPlayer
 
 Point = tuple[int, int]
 
-#: How komi is written, with its points; None where the text says no number that can be played for.
+#: How komi is written, with its points; None where the text holds no playable number.
 KOMI: tuple[tuple[str, float | None], ...] = (
     ("6.5", 6.5), ("7", 7), ("-5.5", -5.5), ("0", 0), ("7,5", 7.5), ("+6.5", 6.5), (" 5.5 ", 5.5),
     ("6.50", 6.5), ("375", 7.5), ("750", 7.5), ("650", 6.5), ("325", 6.5), ("275", 5.5), ("550", 5.5),
@@ -80,7 +80,7 @@ class Board:
         return [(a, b) for a, b in near if 0 <= a < self.size and 0 <= b < self.size]
 
     def chain(self, point: Point) -> tuple[set[Point], bool]:
-        """The chain at a point, and whether it has a liberty."""
+        """Return the chain at a point, and whether it has a liberty."""
         found, todo, free = {point}, [point], False
         while todo:
             for near in self.beside(todo.pop()):
@@ -234,7 +234,7 @@ class Maker:
         return "".join(line)
 
     def _setup(self, board: Board) -> str:
-        """A node that puts a stone down or takes one off."""
+        """Return a node that adds or removes a stone."""
         point = (self.rng.randrange(board.size), self.rng.randrange(board.size))
         before = dict(board.stones)
         colour = self.rng.choice("BWE")
@@ -247,7 +247,7 @@ class Maker:
         return f";A{colour}[{text_of(point)}]"
 
     def _names(self, odd: Odd) -> tuple[str, str, str]:
-        """The encoding, its label and the names."""
+        """Return the encoding, its label and the names."""
         rng = self.rng
         encoding = rng.choice(list(NAMES))
         odd.names = (rng.choice(NAMES[encoding]), rng.choice(NAMES[encoding]))
@@ -275,7 +275,7 @@ class Reader:
         return [self.engine.handle(c) for c in ("showboard", "printsgf", "kata-get-rules")]
 
     def fault(self, odd: Odd, path: str) -> str:
-        """What is wrong with the answer; empty if nothing is."""
+        """Return the fault of the answer; empty if there is none."""
         engine, self.said[:] = self.engine, []
         engine.handle("boardsize 19")
         engine.handle("komi 3.5")
@@ -287,7 +287,7 @@ class Reader:
             return f"an error of the program: {answer}"
         if odd.wrong:
             if not answer.startswith("?") or odd.wrong not in answer:
-                return f"expected a refusal that says {odd.wrong!r}: {answer}"
+                return f"expected a refusal that contains {odd.wrong!r}: {answer}"
             return "" if self.state() == before else "a refused record changed the match"
         if not answer.startswith("="):
             return f"refused: {answer}"
@@ -317,7 +317,7 @@ class Reader:
 
 
 def run(records: int, seed: int, folder: str) -> dict[str, object]:
-    """Loads records; raises ``SystemExit`` with the first one that is read wrongly."""
+    """Load records; raises ``SystemExit`` with the first one that is read wrongly."""
     maker, reader, tally = Maker(random.Random(seed)), Reader(), Counter[str]()
     path = f"{folder}/odd record.sgf"
     for number in range(records):
@@ -331,7 +331,7 @@ def run(records: int, seed: int, folder: str) -> dict[str, object]:
                 file=sys.stderr,
             )
             raise SystemExit(3)
-        tally["refused, and said why" if odd.wrong else "loaded"] += 1
+        tally["refused, with a reason" if odd.wrong else "loaded"] += 1
         tally["with notes"] += bool(reader.said)
         tally["moves"] += odd.moves
     return {"records": records, "seed": seed, **tally}

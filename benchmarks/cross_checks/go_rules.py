@@ -8,8 +8,8 @@ must be the same. Three in four matches fill no eye of their own, so that they e
 nothing is left to play for, and are counted by both; the others play any legal move, so that whole
 boards are taken and come back. GNU Go plays our three ko rules by turns, and simple ko with suicide (under
 superko it does not ask whether a suicide brings an earlier board back, which ours does). OpenSpiel knows
-simple ko only, ends a match at a repetition (ours is compared up to there), and says who won, not by how
-much. Exit code 3 on the first disagreement, which is printed with its moves.
+simple ko only, ends a match at a repetition (ours is compared up to there), and gives the winner, not the
+margin. Exit code 3 on the first disagreement, which is printed with its moves.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ VARIANTS = [(ko, "forbidden") for ko in ("positional", "situational", "simple")]
 
 
 class Disagreement(Exception):
-    """What the two say, with the moves that lead there."""
+    """The results of both sides, with the moves that lead there."""
 
 
 @dataclass
 class Tally:
-    """What was compared."""
+    """Number of comparisons made."""
 
     matches: int = 0
     moves: int = 0
@@ -56,7 +56,7 @@ class Other(Protocol):
     """Another implementation of the rules in the middle of a match."""
 
     def play(self, seat: int, point: int) -> bool:
-        """False where it does not go on."""
+        """Return False where the match does not continue."""
         ...
 
     def legal(self, seat: int) -> set[int]: ...
@@ -78,7 +78,7 @@ def stones_of(match: Match) -> tuple[set[int], set[int]]:
 
 
 def eye(own: set[int], against: set[int], point: int, size: int) -> bool:
-    """A point that a sensible random player leaves: neighbours its own, not two diagonals against it."""
+    """Return whether a point is an eye: neighbours all its own, at most one diagonal the opponent's."""
     x, y = point % size, point // size
     for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):
         if 0 <= x + dx < size and 0 <= y + dy < size and (y + dy) * size + x + dx not in own:
@@ -260,7 +260,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default=shutil.which("gnugo") or "/usr/games/gnugo")
     args = parser.parse_args()
-    begin = time.process_time(), time.monotonic()
+    started = time.process_time(), time.monotonic()
     try:
         tally = run(args)
     except Disagreement as error:
@@ -268,7 +268,7 @@ def main() -> int:
         return 3
     report: dict[str, object] = {"against": args.against, "size": args.size, "seed": args.seed}
     report |= {"disagreements": 0, **vars(tally)}
-    report["minutes"] = round((time.monotonic() - begin[1]) / 60, 1)
+    report["minutes"] = round((time.monotonic() - started[1]) / 60, 1)
     print(json.dumps(report))
     return 0
 

@@ -6,9 +6,9 @@
 
 Each peer lives in a virtual environment of its own (``--envs``, made at the first use). For a row, peer and
 Ludus are both started, warmed up, and then take turns on the machine, the one that waits being stopped:
-neither pays for its start, and what else the machine does falls on both. Then ``ludus bench train`` says what
-share of pure simulation and of its learner's own limit Ludus's training is. Counted are frames that were
-trained on, frame skip included.
+neither pays for its start, and what else the machine does falls on both. Then ``ludus bench train`` reports
+the share of pure simulation and of its learner's own limit that Ludus's training reaches. Counted are frames
+that were trained on, frame skip included.
 
 ``ratio`` is of wall time, ``ratio_cpu`` of processor time: where others use the machine too (``foreign``
 processors on average), the second means more. Above 0.2 of a processor, neither is a result.
@@ -123,7 +123,7 @@ def measure(row: Row, options: argparse.Namespace) -> dict[str, object]:
     preset = HERE / "presets" / f"{row.preset}.toml"
     folder = Path(tempfile.mkdtemp(prefix="ludus-peers-"))
     sides: list[Side] = []
-    begin = os.getloadavg()[0]
+    load_before = os.getloadavg()[0]
     try:
         sides.append(
             Side(row.peer, [str(interpreter), str(HERE / SIDES[row.peer]), *row.program], folder / row.peer)
@@ -163,13 +163,13 @@ def measure(row: Row, options: argparse.Namespace) -> dict[str, object]:
         "peer_cores": peer.cores,
         "ludus_cores": ours.cores,
         "foreign_cores": [peer.foreign, ours.foreign],
-        "load_before_and_after": [begin, os.getloadavg()[0]],
+        "load_before_and_after": [load_before, os.getloadavg()[0]],
     }
     return out | (shares(preset, options) if options.shares else {})
 
 
 def shares(preset: Path, options: argparse.Namespace) -> dict[str, object]:
-    """What ``ludus bench train`` says about the preset."""
+    """Return the report of ``ludus bench train`` about the preset."""
     command = [sys.executable, "-m", "ludus.cli", "bench", "train", str(preset), "--json"]
     environment = dict(os.environ)
     if options.sources:
@@ -252,7 +252,7 @@ def main() -> int:
 
 
 def write(path: Path, results: list[dict[str, object]], options: argparse.Namespace) -> None:
-    """The file of results, whole after every row."""
+    """Write the file of results, complete after every row."""
     document = {
         "settings": {name: getattr(options, name) for name in ("seconds", "turns", "warm", "precision")},
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -263,7 +263,7 @@ def write(path: Path, results: list[dict[str, object]], options: argparse.Namesp
 
 
 def processor() -> str:
-    """The processor's name as the kernel tells it."""
+    """Return the processor's name as the kernel reports it."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -1,6 +1,6 @@
 """A virtual environment for each peer, made once: pinned versions, the torch of Ludus's own constraints.
 
-A peer that cannot be installed on this machine is reported with pip's own words, and the others go on.
+A peer that cannot be installed on this machine is reported with pip's message, and the others run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Unavailable(RuntimeError):
 
 
 def python_of(peer: str, folder: Path, python: str) -> Path:
-    """The interpreter of ``peer``'s environment in ``folder``, which is made if it is not there.
+    """Return the interpreter of ``peer``'s environment in ``folder``, which is made if it is not there.
 
     ``python`` makes it; ``requirements/PEER-build.txt`` (where there is one) is installed first, then
     ``requirements/PEER-run.txt``. Raises :class:`Unavailable`.
@@ -48,7 +48,7 @@ def python_of(peer: str, folder: Path, python: str) -> Path:
 
 
 def version_of(interpreter: Path, package: str) -> str:
-    """Of an installed package, or ``-``."""
+    """Return the version of an installed package, or ``-``."""
     code = f"from importlib import metadata; print(metadata.version({package!r}))"
     out = subprocess.run([str(interpreter), "-c", code], capture_output=True, text=True, check=False)
     return out.stdout.strip() or "-"

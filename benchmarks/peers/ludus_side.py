@@ -1,4 +1,4 @@
-"""Ludus's side of a comparison: a training as ``ludus train`` does it, progress told after every update.
+"""Ludus's side of a comparison: a training as ``ludus train`` does it, progress written after every update.
 
 python ludus_side.py PRESET --frames-per-decision 4 --progress FILE
 """

@@ -1,4 +1,4 @@
-"""Sample Factory's side: its own example program of an environment, progress told after every training step.
+"""Sample Factory's side: its example program of an environment, progress written after every training step.
 
 python sample_factory_side.py atari|vizdoom|gym --progress FILE [Sample Factory's arguments]
 """

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's side: PPO, one intra-op thread, progress told when a rollout has been trained on.
+"""Stable-Baselines3's side: PPO, one intra-op thread, progress written after training on each rollout.
 
 python stable_baselines3_side.py ENV --envs 8 --steps 128 --epochs 4 --batch 256 --progress FILE
 """

@@ -26,7 +26,7 @@ class SideError(RuntimeError):
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted over all turns of one side, between the first and the last line of each turn."""
+    """Counts over all turns of one side, between the first and the last line of each turn."""
 
     frames: int = 0
     seconds: float = 0.0
@@ -73,12 +73,12 @@ class Side:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """Of the training, once it is started."""
+        """Process of the training, once it is started."""
         assert self._process is not None
         return self._process
 
     def warm_up(self, lines: int, limit_s: float) -> None:
-        """Starts it; when it has told its progress ``lines`` times it is stopped."""
+        """Start the side; stop it once it has written its progress ``lines`` times."""
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(
                 self._command,
@@ -92,8 +92,8 @@ class Side:
         self._signal(signal.SIGSTOP)
 
     def turn(self, seconds: float, limit_s: float) -> None:
-        """Runs for ``seconds``, and until there is something to count."""
-        begin = time.monotonic_ns()
+        """Run for ``seconds``, and until there is something to count."""
+        started = time.monotonic_ns()
         self._signal(signal.SIGCONT)
         first: tuple[int, int] | None = None
         last: tuple[int, int] | None = None
@@ -101,13 +101,13 @@ class Side:
 
         def done() -> bool:
             nonlocal first, last, cpu, machine, cpu_last, machine_last
-            lines = [line for line in self._lines() if line[0] > begin]
+            lines = [line for line in self._lines() if line[0] > started]
             if lines and lines[-1] != last:
                 last, cpu_last, machine_last = lines[-1], tree_seconds(self.process.pid), busy_seconds()
                 if first is None:
                     first, cpu, machine = last, cpu_last, machine_last
             enough = first is not None and last is not None and last[0] - first[0] > 0.5e9 * seconds
-            return enough and time.monotonic_ns() - begin > 1e9 * seconds
+            return enough and time.monotonic_ns() - started > 1e9 * seconds
 
         self._wait(done, limit_s)
         self._signal(signal.SIGSTOP)
@@ -123,12 +123,14 @@ class Side:
         tally.turns.append(frames / took)
 
     def close(self) -> None:
-        """Ends every process of it, by number. Idempotent."""
+        """End every process of the side, by number. Idempotent."""
         if self._process is None:
             return
-        all_of_it = tree(self.process.pid)  # once it has ended, its children are nobody's
+        all_of_it = tree(self.process.pid)  # once it has ended, its children have no parent
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-            self.process.send_signal(signal.SIGTERM)  # before it goes on: what it shares it can give back
+            self.process.send_signal(
+                signal.SIGTERM
+            )  # before it continues, so that it can release shared resources
             self._signal(signal.SIGCONT)
             self.process.wait(10.0)
         for pid in reversed(all_of_it + tree(self.process.pid)):
@@ -142,7 +144,7 @@ class Side:
                 os.kill(pid, number)
 
     def _lines(self) -> list[tuple[int, int]]:
-        """The last lines of progress; a line that is being written is left for the next look."""
+        """Return the last lines of progress; a line that is being written is left for the next look."""
         with self.progress.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - (1 << 16)))
@@ -157,7 +159,7 @@ class Side:
             if self.process.poll() is not None:
                 raise SideError(f"{self.name} ended with code {self.process.returncode}: {self._tail()}")
             if time.monotonic() > deadline:
-                raise SideError(f"{self.name} told no progress within {limit_s:g} s: {self._tail()}")
+                raise SideError(f"{self.name} wrote no progress within {limit_s:g} s: {self._tail()}")
             time.sleep(POLL_S)
 
     def _tail(self) -> str:

@@ -68,7 +68,7 @@ def cases_of(band: tuple[int, int], count: int, seed: int, file: Path | None, so
 
 
 def decide(text: str, cases: list[Case], seed: int) -> list[int]:
-    """The score of the player's move in each case."""
+    """Return the score of the player's move in each case."""
     player = player_of(text, min(64, len(cases)), seed)
     chosen = []
     for start in range(0, len(cases), 64):
@@ -121,7 +121,7 @@ class Perfect:
 
 
 def play_first(text: str, games: int, chance: int, seed: int, solver: Solver) -> tuple[int, int, int]:
-    """Matches that the player won, drew and lost as first player against :class:`Perfect`."""
+    """Return the matches that the player won, drew and lost as first player against :class:`Perfect`."""
     player, perfect = player_of(text, games, seed), Perfect(solver, chance, seed)
     played: list[list[int]] = [[] for _ in range(games)]
     won = drawn = lost = 0
@@ -170,10 +170,10 @@ def main() -> None:
         chance = float(np.mean([_chance(scores) for _, scores in cases]))
         say(f"{band[0]}-{band[1]}: {len(cases)} positions, chance keeps {chance:.3f}")
         for text in args.players:
-            begin = time.process_time()
+            started = time.process_time()
             chosen = decide(text, cases, args.seed)
             kept, best = kept_and_best(cases, chosen)
-            spent, interval = time.process_time() - begin, wilson_interval(kept, len(cases))
+            spent, interval = time.process_time() - started, wilson_interval(kept, len(cases))
             rows.append(
                 {
                     "player": text,

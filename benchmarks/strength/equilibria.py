@@ -5,8 +5,8 @@
 
 Each run is trained in this process with one thread, from a preset that ``--show`` prints. Of its frozen
 players: the ``uniform`` mixture, in which one is drawn before each match; the ``last``; and the ``nash``
-mixture that none of them beats. 0 is an equilibrium. Disc and Blotto begin with a player of one action: who
-begins at the middle need not find it. With ``--out FILE`` runs that are there already are not made again;
+mixture that none of them beats. 0 is an equilibrium. Disc and Blotto start with a player of one action: one
+that starts at the middle need not find it. With ``--out FILE`` runs that it holds are not made again;
 ``--record FILE`` writes the rows as a record of ``benchmarks/results``.
 """
 
@@ -162,21 +162,20 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def preset_text(game: Game, method: str, steps: int, seed: int, start: str = "") -> str:
-    """The preset of a run. ``start``: a file with the weights that every member begins with."""
+    """Return the preset of a run. ``start``: a file with the initial weights of every member."""
     params = f'[game.params]\ntable = "{game.table}"\n' if game.table else ""
-    begin = f'seed = "{start}"\n' if start else ""
+    seed_line = f'seed = "{start}"\n' if start else ""
     text = f'[game]\nname = "{game.name}"\n{params}{game.settings}{COMMON.format(steps=steps, seed=seed)}'
     text += f"[league]\nlanes = 16\nrating_share = {RATING.get(method, 0.0)}\n"
     if method != "roles":
         freeze = f'freeze = {{rule = "period", steps = {game.period}}}\n'
-        return (
-            f'{text}[[league.players]]\nname = "{FIRST}"\nrole = "pfsp"\n{freeze}{begin}{METHODS[method]}\n'
-        )
+        player = f'[[league.players]]\nname = "{FIRST}"\nrole = "pfsp"\n'
+        return f"{text}{player}{freeze}{seed_line}{METHODS[method]}\n"
     for role, share in (("main", 2.0), ("main_exploiter", 1.0), ("league_exploiter", 1.0)):
         against = ', against = ["mains"]' if role == "main_exploiter" else ""
         bounds = f"min_steps = {game.period // 2}, max_steps = {2 * game.period}"
         text += f'[[league.players]]\nname = "{role}"\nrole = "{role}"\nshare = {share}\n'
-        text += f'freeze = {{rule = "beats", {bounds}{against}}}\n{begin}'
+        text += f'freeze = {{rule = "beats", {bounds}{against}}}\n{seed_line}'
     return text
 
 
@@ -228,10 +227,10 @@ def measured(
     """
     game, overrides = GAMES[name], overrides or {}
     game = msgspec.structs.replace(game, period=period or game.period)
-    form, begin, steps = form_of(game), time.monotonic(), steps or game.steps
+    form, started, steps = form_of(game), time.monotonic(), steps or game.steps
     with tempfile.TemporaryDirectory() as thrown_away:
         run = train(game, method, seed, folder or Path(thrown_away), overrides, steps)
-        minutes = (time.monotonic() - begin) / 60.0
+        minutes = (time.monotonic() - started) / 60.0
         plans = frozen_plans(run, game, form)
     counts = sorted({max(1, round(len(plans) * k / 10)) for k in range(1, 11)})
     curve = [(n, exploitability(form, mixture(plans[:n]))) for n in counts]
@@ -243,7 +242,7 @@ def measured(
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A line a run, then one a method: the mean and the worst of its seeds."""
+    """Return a line for each run, then one for each method: the mean and the worst of its seeds."""
     lines = [
         "| game | method | seed | frozen | uniform | last | nash | minutes | curve: frozen, uniform |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -263,7 +262,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def lines_of(rows: Sequence[Row]) -> list[Line]:
-    """The exploitability of each run's mixture and of its last frozen player."""
+    """Return the exploitability of each run's mixture and of its last frozen player."""
     keys = ("uniform", "last")
     return [
         Line(f"{r.game}, {r.method}, {key}", r.seed, value=getattr(r, key), detail=dict(r.settings))
@@ -273,7 +272,7 @@ def lines_of(rows: Sequence[Row]) -> list[Line]:
 
 
 def commands_of(rows: Sequence[Row], steps: int) -> tuple[str, ...]:
-    """A command for the methods of equal seeds and settings."""
+    """Return a command for the methods of equal seeds and settings."""
     found: dict[tuple[tuple[int, ...], tuple[tuple[str, str], ...]], list[str]] = {}
     for method in dict.fromkeys(r.method for r in rows):
         mine = [r for r in rows if r.method == method]
@@ -293,7 +292,7 @@ def commands_of(rows: Sequence[Row], steps: int) -> tuple[str, ...]:
 
 
 def record_of(rows: Sequence[Row], steps: int, commit: str, machine: str) -> Record:
-    """The rows of one game as a published result."""
+    """Return the rows of one game as a published result."""
     (game,) = {r.game for r in rows}
     return Record(
         schema=2,
@@ -329,7 +328,7 @@ def parser_of() -> argparse.ArgumentParser:
 
 
 def rows_of(args: argparse.Namespace, steps: int) -> list[Row]:
-    """The runs that the options name: from ``--out`` where they are there, else trained."""
+    """Return the runs that the options name: from ``--out`` where they are there, else trained."""
     overrides = {str(path): str(value) for path, value in args.set}
     text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
     known = [msgspec.json.decode(line, type=Row) for line in text.splitlines() if line.strip()]

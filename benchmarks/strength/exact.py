@@ -29,8 +29,12 @@ SEARCHED = 20_000  # matches that are dealt until all deals are known
 
 
 class InformationSet(NamedTuple):
-    """``before``: the seat's sequence that leads here; ``after[a]``: the one that action a makes of it, or
-    -1."""
+    """Information set of a seat.
+
+    Attributes:
+        before: The seat's sequence that leads here.
+        after: For each action the sequence that it makes of ``before``, or -1.
+    """
 
     before: int
     after: tuple[int, ...]
@@ -46,7 +50,7 @@ class SequenceForm(NamedTuple):
 
 
 class _Seat:
-    """What is known of one seat while the tree is walked."""
+    """Information sets and sequences of one seat, collected while the tree is walked."""
 
     def __init__(self) -> None:
         self.sets: list[InformationSet] = []
@@ -73,7 +77,7 @@ class _Seat:
 
 
 def sequence_form(game: str, params: Mapping[str, object] | None = None) -> SequenceForm:
-    """The sequence form of ``matrix``, ``kuhn_poker`` or ``leduc_poker``."""
+    """Return the sequence form of ``matrix``, ``kuhn_poker`` or ``leduc_poker``."""
     seats = (_Seat(), _Seat())
     leaves: dict[tuple[int, int], float] = {}
     if game == "matrix":
@@ -103,7 +107,7 @@ def _matrix(match: Match, seats: tuple[_Seat, _Seat], leaves: dict[tuple[int, in
 
 
 def _deals(game: str) -> list[Match]:
-    """A match a deal of the cards."""
+    """Return one match for each deal of the cards."""
     found: dict[tuple[int, ...], Match] = {}
     for number in range(SEARCHED):
         match = Match(game, seed=1, match=number)
@@ -132,7 +136,7 @@ def _walk(
 
 
 def chips(match: Match) -> float:
-    """What seat 0 gets at the end of a match of poker: what the other has paid in, or minus its own."""
+    """Return seat 0's result of a match of poker: the other's stake, or minus its own."""
     view = match.view()
     if "paid" in view:
         paid = view["paid"]
@@ -143,7 +147,7 @@ def chips(match: Match) -> float:
 
 
 def played_by(network: Network) -> Strategy:
-    """The strategy of ``network``."""
+    """Return the strategy of ``network``."""
 
     def strategy(seen: Mapping[str, npt.NDArray[Any]], legal: npt.NDArray[np.bool_]) -> Floats:
         rows = {name: torch.from_numpy(a) for name, a in seen.items()}
@@ -163,7 +167,7 @@ def uniform(seen: Mapping[str, npt.NDArray[Any]], legal: npt.NDArray[np.bool_]) 
 
 
 def plans_of(form: SequenceForm, strategy: Strategy) -> Plans:
-    """The realisation plans of a player that sits at either seat."""
+    """Return the realisation plans of a player that sits at either seat."""
     return _plan(form, 0, strategy), _plan(form, 1, strategy)
 
 
@@ -178,13 +182,13 @@ def _plan(form: SequenceForm, seat: int, strategy: Strategy) -> Floats:
 
 
 def mixture(plans: Sequence[Plans], shares: Floats | None = None) -> Plans:
-    """A player drawn by ``shares: [N]`` (evenly without them), who then plays the whole match."""
+    """Return a player drawn by ``shares: [N]`` (evenly without them) for the whole match."""
     one, other = (np.average([p[seat] for p in plans], axis=0, weights=shares) for seat in (0, 1))
     return one, other
 
 
 def best_response(form: SequenceForm, seat: int, plan: Floats) -> float:
-    """The most that ``seat`` gets, on average, against the ``plan`` of the other."""
+    """Return the most that ``seat`` gets, on average, against the ``plan`` of the other."""
     gains = form.payoff @ plan if seat == 0 else -form.payoff.T @ plan
     for before, after in reversed(form.sets[seat]):
         gains[before] += max(gains[s] for s in after if s >= 0)
@@ -192,12 +196,12 @@ def best_response(form: SequenceForm, seat: int, plan: Floats) -> float:
 
 
 def exploitability(form: SequenceForm, plans: Plans) -> float:
-    """What a best response gains against ``plans``, a match, the mean of both seats; 0 in an equilibrium."""
+    """Return the gain of a best response to ``plans`` per match, mean of both seats; 0 in an equilibrium."""
     return (best_response(form, 0, plans[1]) + best_response(form, 1, plans[0])) / 2.0
 
 
 def nash_mixture(form: SequenceForm, plans: Sequence[Plans]) -> Plans:
-    """The mixture of ``plans`` that none of them beats."""
+    """Return the mixture of ``plans`` that none of them beats."""
     ones, others = (np.array([p[seat] for p in plans]) for seat in (0, 1))
     gains = ones @ form.payoff @ others.T
     return mixture(plans, maximal_entropy_nash((gains - gains.T) / 2.0))

@@ -4,7 +4,7 @@
     python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --against "gnugo --mode gtp --level 10"
     python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --matches 100 --komi 7 --jobs 2
 
-Matches come in pairs that begin with the same ``--opening`` stones, drawn anew for each pair inside the
+Matches come in pairs that start with the same ``--opening`` stones, drawn for each pair inside the
 second line, once with either colour: programs that answer alike would otherwise repeat matches (1 of 8
 against GNU Go did). ``distinct`` counts the matches that differ.
 
@@ -58,11 +58,11 @@ def record(played: ProgramMatch, size: int, komi: float, black: str, white: str)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a match is played under, whoever plays."""
+    """Rules and conditions of matches."""
 
     size: int = 9
     komi: float = 7.5
-    opening: int = 4  # stones drawn before a pair of matches begins
+    opening: int = 4  # stones drawn before a pair of matches starts
     seed: int = 1  # of the openings
     referee: str = REFEREE
     timeout: float = 600.0  # seconds for one answer
@@ -71,7 +71,7 @@ class Setting:
 def play_pairs(
     player: str, against: str, setting: Setting, numbers: list[int], sgf_folder: Path | None = None
 ) -> dict[int, ProgramMatch]:
-    """The matches with these numbers, one after the other; even ones with Black. Raises ``ProgramError``."""
+    """Play the matches with these numbers in order; even ones with Black. Raises ``ProgramError``."""
     done = {}
     with (
         Program(command(player), setting.timeout) as ours,
@@ -136,7 +136,7 @@ def main() -> int:
     parser.add_argument("--matches", type=int, default=10)
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--komi", type=float, default=7.5)
-    parser.add_argument("--opening", type=int, default=4, help="stones drawn before a pair of matches begins")
+    parser.add_argument("--opening", type=int, default=4, help="stones drawn before a pair of matches starts")
     parser.add_argument("--seed", type=int, default=1, help="of the openings")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one answer")
     parser.add_argument(

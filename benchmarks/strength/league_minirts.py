@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def run_of(reference: str) -> RunDirectory:
-    """The run of ``RUN@PLAYER``."""
+    """Return the run of ``RUN@PLAYER``."""
     return RunDirectory.open(Path(reference.rpartition("@")[0]))
 
 
@@ -121,7 +121,7 @@ def measure(job: Job, seed: int, threads: int) -> Line:
 
 
 def measured(args: argparse.Namespace) -> list[Line]:
-    """The lines of all jobs: from ``--lines`` where they are there, else played."""
+    """Return the lines of all jobs: from ``--lines`` where they are there, else played."""
     known = read_lines(args.lines) if args.lines and args.lines.is_file() else []
     found = {(line.label, line.seed): line for line in known}
     lines = []
@@ -138,7 +138,7 @@ def measured(args: argparse.Namespace) -> list[Line]:
 
 
 def check_seeds(args: argparse.Namespace) -> None:
-    """Raises ``ValueError`` for two runs of one seed, which would count twice."""
+    """Raise ``ValueError`` for two runs of one seed, which would count twice."""
     for kind in ("league", "naive", "against_league", "against_naive"):
         seeds = [seed_of(r) for r in getattr(args, kind)]
         if len(set(seeds)) < len(seeds):
@@ -160,7 +160,7 @@ def budget(args: argparse.Namespace) -> str:
 
 
 def own_command(args: argparse.Namespace) -> str:
-    """This program with the runs by the names of their folders."""
+    """Return this program's command, with the runs by the names of their folders."""
     words = ["python", "-m", "benchmarks.strength.league_minirts"]
     for kind in ("league", "naive", "against_league", "against_naive"):
         if getattr(args, kind):
@@ -171,7 +171,7 @@ def own_command(args: argparse.Namespace) -> str:
 
 
 def record(args: argparse.Namespace, lines: list[Line]) -> Record:
-    """The record of the lines; its figures are over the seeds."""
+    """Return the record of the lines; its figures are over the seeds."""
     floors = [line for line in lines if line.label.startswith((INITIAL, UNIFORM))]
     seeded = [line for line in floors if line.seed is not None]
     plain = [line for line in floors if line.seed is None]
@@ -197,7 +197,7 @@ def record(args: argparse.Namespace, lines: list[Line]) -> Record:
 
 
 def parser_of() -> argparse.ArgumentParser:
-    """The options."""
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--name", default="league-minirts", help="of the record")
     parser.add_argument("--league", nargs="+", required=True, metavar="RUN@main")
@@ -226,7 +226,7 @@ def parser_of() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command line."""
     parser = parser_of()
     args = parser.parse_args()
     for victims, exploiters in (("league", "against_league"), ("naive", "against_naive")):

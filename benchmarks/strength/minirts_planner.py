@@ -57,7 +57,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 def play_chunk(player: str, against: str, number: int, matches: int, seed: int) -> Chunk:
-    """Matches ``number * matches`` and the following ones of this pairing."""
+    """Play matches ``number * matches`` and the following ones of this pairing."""
     spec = game_spec(GAME)
     own = seed * 1_000_003 + number
     planned = plan_player(player, spec, {}, own, SKIP)
@@ -70,7 +70,7 @@ def play_chunk(player: str, against: str, number: int, matches: int, seed: int) 
         actors.append(actor)
         return actor
 
-    begin = time.process_time()
+    started = time.process_time()
     results = play_matches(
         spec,
         {},
@@ -78,7 +78,7 @@ def play_chunk(player: str, against: str, number: int, matches: int, seed: int) 
         scripted_player(against, spec, own, SKIP),
         MatchSettings(matches=matches, seed=own),
     )
-    spent = time.process_time() - begin
+    spent = time.process_time() - started
     outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
     won, lost = sum(o > 0 for o in outcomes), sum(o < 0 for o in outcomes)
     moves = sum(-(-r.ticks // SKIP) for r in results)
@@ -88,7 +88,7 @@ def play_chunk(player: str, against: str, number: int, matches: int, seed: int) 
 
 
 def line(chunks: list[Chunk]) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     won, matches = sum(c.won for c in chunks), sum(c.matches for c in chunks)
     drawn, lost = sum(c.drawn for c in chunks), sum(c.lost for c in chunks)
     moves = max(1, sum(c.moves for c in chunks))
@@ -102,7 +102,7 @@ def line(chunks: list[Chunk]) -> str:
 
 
 def lines_of(chunks: list[Chunk]) -> list[Line]:
-    """The chunks as raw lines."""
+    """Return the chunks as raw lines."""
     return [
         Line(
             f"against {c.against}",
@@ -130,7 +130,7 @@ def floor_of(against: str, matches: int, seed: int) -> Line:
 
 
 def record_of(chunks: list[Chunk], floors: list[Line], args: argparse.Namespace) -> tuple[Record, list[Line]]:
-    """The chunks of one player as a published result, with their raw lines."""
+    """Return the chunks of one player as a published result, with their raw lines."""
     lines = lines_of(chunks)
     config = parse_plan(args.player)
     knows = f"the opponent's program ({config.opponent})" if config.opponent != "random" else ""
@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--against", nargs="+", default=["simple"])
     parser.add_argument("--matches", type=int, default=100)
     parser.add_argument("--chunk", type=int, default=10, help="matches that are always finished together")
-    parser.add_argument("--minutes", type=float, default=0.0, help="no chunk begins after that; 0 = no limit")
+    parser.add_argument("--minutes", type=float, default=0.0, help="no chunk starts after that; 0 = no limit")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="JSON lines, one a chunk; read first where it exists")
     parser.add_argument("--record", default="", metavar="NAME", help="write a record of benchmarks/results")
@@ -194,7 +194,7 @@ def main() -> None:
 
 
 def played(args: argparse.Namespace, against: str, end: float) -> list[Chunk]:
-    """The chunks against one bot: those of ``--out``, and the rest until ``end``."""
+    """Return the chunks against one bot: those of ``--out``, and the rest until ``end``."""
     decoder = msgspec.json.Decoder(Chunk)
     text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
     known = [decoder.decode(row) for row in text.splitlines() if row.strip()]

@@ -54,7 +54,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def preset_of_run(seed: int, steps: int, minutes: float, changes: bool) -> Preset:
-    """The shipped preset with a budget; without ``changes`` its rule never looks at anybody."""
+    """Return the shipped preset with a budget; without ``changes`` members never copy another."""
     budget = {"run.seed": str(seed), "run.max_steps": str(steps), "run.max_minutes": str(minutes)}
     preset = load_preset(PRESET, {**budget, "run.threads": "1", "evaluation.every_steps": "0"}).preset
     assert preset.league is not None
@@ -87,7 +87,7 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
 
 
 def table(results: Sequence[Result]) -> str:
-    """A line a run."""
+    """Return a table with a line for each run."""
     lines = [
         "| seed | settings | decisions | minutes | rates: first > last: return | copies | best | final |",
         "|---|---|---|---|---|---|---|---|",
@@ -122,7 +122,7 @@ def lines_of(results: Sequence[Result]) -> list[Line]:
 def record_of(
     results: Sequence[Result], command: str, budget: str, commit: str, machine: str
 ) -> tuple[Record, list[Line]]:
-    """The populations as a published result, with their raw lines."""
+    """Return the populations as a published result, with their raw lines."""
     lines = lines_of(results)
     floors = [line for r in results for line in r.floors]
     made = Record(

@@ -1,4 +1,4 @@
-"""What a run's versions think of the first position: the curve to hold against a known game value.
+"""Values of the first position by a run's versions: a curve to compare with a known game value.
 
     python -m benchmarks.strength.root_value RUN --visits 400
 

@@ -23,7 +23,7 @@ class _Row(msgspec.Struct):
 
 
 def floor_lines(metrics: Path, seed: int, cell: str = "") -> Iterator[Line]:
-    """The floors of one run; none of a run that measured none. Raises ``CorruptFile``."""
+    """Yield the floors of one run; none of a run that measured none. Raises ``CorruptFile``."""
     for row in read_jsonl(metrics):
         if row.get("kind") != "evaluation":
             continue
@@ -39,7 +39,7 @@ def floor_lines(metrics: Path, seed: int, cell: str = "") -> Iterator[Line]:
 
 
 def floor_figures(lines: Sequence[Line]) -> tuple[Figure, ...]:
-    """A figure for each label: of uniform play over all matches, of initial weights over the seeds."""
+    """Return a figure for each label: of uniform play over all matches, of initial weights over the seeds."""
     found = []
     for label in dict.fromkeys(line.label for line in lines):
         won = all(line.won is not None for line in lines if line.label == label)

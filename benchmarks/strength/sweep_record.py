@@ -29,7 +29,7 @@ GREEDY_SETTING = "evaluation.greedy"
 
 
 class Results(msgspec.Struct, frozen=True):
-    """What a record needs of ``results.json``."""
+    """Part of ``results.json`` that a record needs."""
 
     runs: tuple[RunSummary, ...]
     budgets: tuple[CellBudget, ...]
@@ -53,7 +53,7 @@ def lines_of(
     plays: Collection[str],
     own: bool = False,
 ) -> list[Line]:
-    """The evaluations of finished runs, a line each seed and opponent. An empty collection means all.
+    """Return the evaluations of finished runs, a line each seed and opponent. An empty collection means all.
 
     ``own``: each cell against the opponent that it is named by alone.
     """
@@ -72,7 +72,7 @@ def lines_of(
 
 
 def own_opponent(cell: str) -> str:
-    """The opponent that a cell is named by: ``simple`` of ``simple, frame_skip=50``."""
+    """Return the opponent that a cell is named by: ``simple`` of ``simple, frame_skip=50``."""
     return cell.partition(",")[0]
 
 
@@ -85,7 +85,7 @@ def _results(run: RunSummary, play: str) -> tuple[EvalResult, ...]:
 def floor_lines(
     runs: Sequence[RunSummary], lines: Sequence[Line], cells: Collection[str], own: bool = False
 ) -> list[Line]:
-    """The floors against the opponents of ``lines``; uniform play has no seed of training."""
+    """Return the floors against the opponents of ``lines``; uniform play has no seed of training."""
     opponents = {line.against for line in lines}
     found = []
     for run in runs:
@@ -132,7 +132,7 @@ def budget(budgets: Sequence[CellBudget]) -> str:
 
 
 def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
-    """The record of the directories in ``args.runs`` and its raw lines.
+    """Return the record of the directories in ``args.runs`` and its raw lines.
 
     Raises ``OSError``, ``ValueError`` and ``msgspec.DecodeError``.
     """
@@ -153,9 +153,9 @@ def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
         presets |= set(sweep.presets)
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
-        begun = sorted({r.floors.initial_weights for r in report.runs if r.floors.initial_weights})
-        if begun:
-            notes.append(f"The initial weights are those of {', '.join(begun)}.")
+        initial = sorted({r.floors.initial_weights for r in report.runs if r.floors.initial_weights})
+        if initial:
+            notes.append(f"The initial weights are those of {', '.join(initial)}.")
     if not lines:
         raise ValueError("no finished run of these cells, opponents and plays")
     lines.sort(key=lambda line: PLAYS.index(line.play))  # of several sweeps; stable

@@ -42,8 +42,8 @@ import sys, time, numpy as np
 n, seconds, rng = int(sys.argv[1]), float(sys.argv[2]), np.random.default_rng(0)
 {setup}
 for _ in range(5): step()
-steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-while time.perf_counter() - begin < seconds:
+steps, started, cpu = 0, time.perf_counter(), time.process_time()
+while time.perf_counter() - started < seconds:
     step(); steps += n
 print(steps, time.process_time() - cpu)
 """
@@ -60,8 +60,8 @@ def adapter(seconds: float) -> Measured:
     rng = np.random.default_rng(0)
     for i, game in enumerate(games):
         game.reset(i)
-    steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-    while time.perf_counter() - begin < seconds:
+    steps, started, cpu = 0, time.perf_counter(), time.process_time()
+    while time.perf_counter() - started < seconds:
         actions = rng.integers(0, 4, (MATCHES, 1, 1)).astype(np.int32)
         for i, game in enumerate(games):
             if game.step(actions[i]):
@@ -78,8 +78,8 @@ def emulator(seconds: float) -> Measured:
     ales = [made.emulator() for _ in range(MATCHES)]  # type: ignore[attr-defined]
     actions = made.actions  # type: ignore[attr-defined]
     rng = np.random.default_rng(0)
-    steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-    while time.perf_counter() - begin < seconds:
+    steps, started, cpu = 0, time.perf_counter(), time.process_time()
+    while time.perf_counter() - started < seconds:
         for ale, choice in zip(ales, rng.integers(0, 4, MATCHES).tolist(), strict=True):
             for _ in range(SKIP):
                 ale.act(actions[choice])

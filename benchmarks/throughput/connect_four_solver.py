@@ -26,9 +26,9 @@ def main() -> None:
         seconds, kept = [], []
         for columns in random_positions((band[0], band[1]), args.positions, seed=7):
             solver = Solver(args.mib)
-            begin = time.process_time()
+            started = time.process_time()
             values = solver.values(columns)
-            seconds.append(time.process_time() - begin)
+            seconds.append(time.process_time() - started)
             legal = [v for v in values if v != FULL]
             kept.append(legal.count(max(legal)) / len(legal))
         print(

@@ -28,8 +28,7 @@ import torch
 
 from ludus.codecs.registry import codec_of
 from ludus.evaluation.players import resolve_player
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.native import core
 from ludus.pool.native import NativePool
 from ludus.rollouts.actor import ActInput
@@ -49,7 +48,7 @@ def make_pool(inputs: Sequence[str] = (), threads: int = 0) -> NativePool:
 
 
 def recorded(player: str, steps: int) -> list[list[Ints]]:
-    """What a policy decides in both seats of :func:`make_pool`'s matches, step by step, group by group."""
+    """Return a policy's decisions in both seats of :func:`make_pool`'s matches by step and group."""
     pool = make_pool()
     actor = resolve_player(player, pool.spec, frame_skip=FRAME_SKIP).actor
     if actor is None:
@@ -98,7 +97,7 @@ class Play:
     def run(self, slabs: int) -> tuple[float, int, int]:
         """Seconds, decisions and ticks of that many slabs."""
         clock = time.perf_counter if self.threads else time.process_time
-        before, begin = self.pool.stats(), clock()
+        before, started = self.pool.stats(), clock()
         for _ in range(slabs):
             for group in range(2):
                 self.pool.attach(group, self.slab)
@@ -117,14 +116,14 @@ class Play:
                         self.slab.actions[t, rows] = self.moves[self.step][group]
                     self.pool.send(group)
                 self.step += t < STEPS
-        seconds, after = clock() - begin, self.pool.stats()
+        seconds, after = clock() - started, self.pool.stats()
         return seconds, after.decisions - before.decisions, after.ticks - before.ticks
 
 
 def bare_ns_per_tick(bots: list[str]) -> float:
-    begin = time.process_time()
+    started = time.process_time()
     report = json.loads(core.bench_sim("minirts", {}, bots, [FRAME_SKIP], 1, MATCHES, 400_000))
-    return 1e9 * (time.process_time() - begin) / int(report["ticks"])
+    return 1e9 * (time.process_time() - started) / int(report["ticks"])
 
 
 def main() -> None:

@@ -25,13 +25,13 @@ ROLLOUTS = {9: (30_000, 3_000), 19: (5_000, 200)}  # a round: ours, OpenSpiel's
 
 
 def per_second(work: Callable[[], object], count: int) -> float:
-    begin = time.process_time()
+    started = time.process_time()
     work()
-    return count / (time.process_time() - begin)
+    return count / (time.process_time() - started)
 
 
 def open_spiel(size: int) -> tuple[Callable[[int], object], float]:
-    """Runs so many rollouts; and the mean length of one."""
+    """Return a function that runs so many rollouts, and the mean length of one."""
     import pyspiel
 
     game = pyspiel.load_game(f"go(board_size={size},komi=7.5)")

@@ -1,4 +1,4 @@
-"""What hosting costs: CartPole through the process pool against plain Gymnasium and EnvPool, in one run.
+"""Cost of hosting: CartPole through the process pool against plain Gymnasium and EnvPool, in one run.
 
     python benchmarks/throughput/hosted.py [--seconds 2] [--envpool PYTHON] [--json FILE]
 
@@ -23,8 +23,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-from ludus.flow import Controller, Lineup, SeatPlan
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan
 from ludus.pool.process import ProcessPool
 
 GAME = "CartPole-v1"
@@ -35,10 +34,10 @@ import envpool, numpy as np, sys, time
 n, seconds = int(sys.argv[1]), float(sys.argv[2])
 env = envpool.make_gymnasium("CartPole-v1", num_envs=n, num_threads=1)
 obs, _ = env.reset()
-steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-while time.perf_counter() - begin < seconds:
+steps, started, cpu = 0, time.perf_counter(), time.process_time()
+while time.perf_counter() - started < seconds:
     obs, *_ = env.step((obs[:, 2] + obs[:, 3] > 0).astype(np.int32)); steps += n
-print(steps, time.process_time() - cpu, time.perf_counter() - begin)
+print(steps, time.process_time() - cpu, time.perf_counter() - started)
 """
 
 Measured = tuple[int, float, float]  # steps, seconds of processors, seconds of wall time
@@ -48,14 +47,14 @@ def loop(seconds: float) -> Measured:
     """``env.step`` in a loop, as a user's first program does it."""
     env = gymnasium.make(GAME, disable_env_checker=True)
     obs, _ = env.reset(seed=1)
-    steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-    while time.perf_counter() - begin < seconds:
+    steps, started, cpu = 0, time.perf_counter(), time.process_time()
+    while time.perf_counter() - started < seconds:
         for _ in range(200):
             obs, _, terminated, truncated, _ = env.step(1 if obs[2] + obs[3] > 0 else 0)
             if terminated or truncated:
                 obs, _ = env.reset()
         steps += 200
-    return steps, time.process_time() - cpu, time.perf_counter() - begin
+    return steps, time.process_time() - cpu, time.perf_counter() - started
 
 
 def vector(matches: int, mode: str) -> Callable[[float], Measured]:
@@ -64,11 +63,11 @@ def vector(matches: int, mode: str) -> Callable[[float], Measured]:
     def run(seconds: float) -> Measured:
         env = gymnasium.make_vec(GAME, num_envs=matches, vectorization_mode=mode)
         obs, _ = env.reset(seed=1)
-        steps, begin, cpu = 0, time.perf_counter(), time.process_time()
-        while time.perf_counter() - begin < seconds:
+        steps, started, cpu = 0, time.perf_counter(), time.process_time()
+        while time.perf_counter() - started < seconds:
             obs, *_ = env.step((obs[:, 2] + obs[:, 3] > 0).astype(np.int64))
             steps += matches
-        return steps, time.process_time() - cpu, time.perf_counter() - begin
+        return steps, time.process_time() - cpu, time.perf_counter() - started
 
     return run
 
@@ -83,7 +82,7 @@ def process_seconds(pids: list[int]) -> float:
 
 
 def pool(matches: int, workers: int, vectorise: str) -> Callable[[float], Measured]:
-    """The process pool: two groups in turn, actions written for every row."""
+    """Return the measurement of the process pool: two groups in turn, actions written for every row."""
 
     def run(seconds: float) -> Measured:
         with ProcessPool(
@@ -109,10 +108,10 @@ def pool(matches: int, workers: int, vectorise: str) -> Callable[[float], Measur
 
             once()
             before, cpu = made.stats().ticks, time.process_time() + process_seconds(made.worker_pids)
-            begin = time.perf_counter()
-            while time.perf_counter() - begin < seconds:
+            started = time.perf_counter()
+            while time.perf_counter() - started < seconds:
                 once()
-            wall = time.perf_counter() - begin
+            wall = time.perf_counter() - started
             cpu = time.process_time() + process_seconds(made.worker_pids) - cpu
             return made.stats().ticks - before, cpu, wall
 

@@ -1,4 +1,4 @@
-"""What a league costs beside a run of one policy; ratios, all sides in turn in each round.
+"""Cost of a league against a run of one policy: ratios, all sides in turn in each round.
 
     python benchmarks/throughput/league.py acting [--rounds 100] [--lanes 8] [--rows 32]
     python benchmarks/throughput/league.py draw [--rounds 100] [--players 2000]
@@ -15,8 +15,8 @@ a batch of 64 that is drawn after an event; ``again``: of the next batch, before
 its first weights alone, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
 the same. ``ratio``: decisions that were learned from per second of processor time, the league over the other;
 median, least and greatest of the turns.
-``orders``, ``results``, ``journal``: shares of the league's wall time: who meets whom until it stands in the
-pool, attributing results and taking them in, and writing the journal.
+``orders``, ``results``, ``journal``: shares of the league's wall time: assigning opponents to slots of the
+pool, attributing and recording results, and writing the journal.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
 from ludus.league.events import Frozen, Ordered, Reset, ResetTo
 from ludus.league.league import League
@@ -79,7 +78,7 @@ TINY_GAMES = ("matrix", "kuhn_poker", "tic_tac_toe")
 
 
 def observed(path: str, rows: int) -> tuple[Slab, int]:
-    """A slab whose first time step holds ``rows`` rows of matches under way; the number of its seats."""
+    """Return a slab whose first time step has ``rows`` rows of matches in play, and its number of seats."""
     preset = load_preset(path).preset
     spec, params = resolve_spec(preset)
     lineup = Lineup((SeatPlan((Controller(policy=0),)),) * spec.seats)
@@ -109,9 +108,9 @@ def least(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, float
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():
-            begin = time.perf_counter()
+            start = time.perf_counter()
             way()
-            best[name] = min(best[name], time.perf_counter() - begin)
+            best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
@@ -179,9 +178,9 @@ def draw(players: int, rounds: int) -> dict[str, object]:
         for role in ROLES:
             league.apply(Ordered(role, BATCH))
             for least_of in (batch, again):
-                begin = time.perf_counter()
+                start = time.perf_counter()
                 league.draw(role, BATCH)
-                least_of[role] = min(least_of[role], (time.perf_counter() - begin) / BATCH)
+                least_of[role] = min(least_of[role], (time.perf_counter() - start) / BATCH)
     return {
         "players": len(league.standings.players),
         "batch_us": {role: round(1e6 * s, 1) for role, s in batch.items()},
@@ -196,13 +195,13 @@ class Spent:
         self.seconds: dict[str, float] = {}
 
     def watch(self, what: str, owner: object, name: str) -> None:
-        """Counts the time of ``owner.name`` from now on."""
+        """Count the time of ``owner.name`` from now on."""
         function = getattr(owner, name)
 
         def watched(*given: object) -> object:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             result = function(*given)
-            self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - begin
+            self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - start
             return result
 
         setattr(owner, name, watched)
@@ -210,7 +209,7 @@ class Spent:
 
 @contextlib.contextmanager
 def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
-    """The steps of a new run in ``folder``."""
+    """Yield the steps of a new run in ``folder``."""
     spec, _ = resolve_spec(preset)
     info = RunInfo(1, "", spec.name, spec.spec_hash, preset.run.seed, "", ())
     context = RunContext(preset, RunDirectory.create(folder, to_toml(preset), info))
@@ -221,15 +220,15 @@ def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
 
 def rounds_of(steps: ClosableSteps, rounds: int) -> float:
     """Plays ``rounds``. Gives decisions that were learned from per second of processor time."""
-    learned, begin = steps.state.budget.steps, time.process_time()
+    learned, start = steps.state.budget.steps, time.process_time()
     for _ in range(rounds):
         steps.prepare_round()
         steps.round(None)
-    return (steps.state.budget.steps - learned) / (time.process_time() - begin)
+    return (steps.state.budget.steps - learned) / (time.process_time() - start)
 
 
 def league_and_one(preset: Preset) -> tuple[Preset, Preset]:
-    """A league of one member whose opponents are all frozen, and a run against its first weights."""
+    """Return a league of one member whose opponents are all frozen, and a run against its first weights."""
     run = msgspec.structs.replace(preset.run, lag="sync", threads=1)
     pool = msgspec.structs.replace(preset.pool, threads=1)
     freeze = Period(2 * pool.slots * pool.rollout_length)  # after every second round, or third
@@ -269,9 +268,9 @@ def run(name: str, preset: Preset, rounds: int, turns: int) -> dict[str, object]
         for turn in range(turns):
             pair = [0.0, 0.0]
             for side in (0, 1) if turn % 2 else (1, 0):
-                begin = time.perf_counter()
+                start = time.perf_counter()
                 pair[side] = rounds_of((league, alone)[side], rounds)
-                wall += time.perf_counter() - begin if side == 0 else 0.0
+                wall += time.perf_counter() - start if side == 0 else 0.0
             rates.append((pair[0], pair[1]))
     ratios = [many / one for many, one in rates]
     return {

@@ -34,7 +34,7 @@ UNITS, SIDE, CHOICES = 64, 20, 9
 
 
 def minirts_like() -> GameSpec:
-    """A spec with the tensors of MiniRTS and no game behind it."""
+    """Return a spec with the tensors of MiniRTS and no game behind it."""
     observation = (
         TensorSpec("cells", "u16", (UNITS + 1, 5), 0, 65535, "rts_cells", SIDE, "visible units, packed"),
         TensorSpec("units", "u8", (UNITS, 24), 0, 255, "identity", 1 / 255, "visible units"),
@@ -83,8 +83,8 @@ def best_of(action: Callable[[], None], seconds: float) -> Cost:
     action()
     cpu: list[float] = []
     wall: list[float] = []
-    begin = time.perf_counter()
-    while len(cpu) < 3 or time.perf_counter() - begin < seconds:
+    started = time.perf_counter()
+    while len(cpu) < 3 or time.perf_counter() - started < seconds:
         a, b = time.process_time(), time.perf_counter()
         action()
         cpu.append(time.process_time() - a)

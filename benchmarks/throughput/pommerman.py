@@ -21,8 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.games import spec
 from ludus.native import core
 from ludus.pool.native import NativePool
@@ -40,14 +39,14 @@ CASES: dict[str, tuple[dict[str, str], str, float, float]] = {
 
 
 def cpu_s(work: Callable[[], float]) -> float:
-    """Steps in a second of this process's processor time; ``work`` returns how many it did."""
-    begin = time.process_time_ns()
+    """Return steps per second of this process's processor time; ``work`` returns the steps that it did."""
+    started = time.process_time_ns()
     steps = work()
-    return steps / ((time.process_time_ns() - begin) * 1e-9)
+    return steps / ((time.process_time_ns() - started) * 1e-9)
 
 
 def simulate(params: dict[str, str], bot: str, steps: int) -> float:
-    """Steps of matches of one bot, in the core's own loop."""
+    """Return the steps of matches of one bot, in the core's own loop."""
     report = json.loads(core.bench_sim("pommerman", params, [bot], [1], 1, MATCHES, steps))
     return float(report["ticks"])
 

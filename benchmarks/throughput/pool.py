@@ -1,4 +1,4 @@
-"""What the pool costs on top of the games, against a bare loop over the same game in the same run.
+"""Cost of the pool on top of the games, against a bare loop over the same game in the same run.
 
     python benchmarks/throughput/pool.py [--rounds 5] [--json]
 
@@ -23,8 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.native import core
 from ludus.pool.native import NativePool
 
@@ -41,9 +40,9 @@ def learned_pool(matches: int, threads: int) -> NativePool:
 
 def cpu_ns(work: Callable[[], int]) -> float:
     """Processor time of this process a unit of ``work``, which returns how many it did."""
-    begin = time.process_time_ns()
+    started = time.process_time_ns()
     units = work()
-    return (time.process_time_ns() - begin) / units
+    return (time.process_time_ns() - started) / units
 
 
 def ns_per_decision(matches: int, steps: int) -> float:
@@ -106,7 +105,7 @@ def python_us_per_step() -> float:
 
 
 def bare_ns_per_tick(game: str, bot: str, frame_skip: int, ticks: int) -> float:
-    """Of the core's own loop, without a pool."""
+    """Return nanoseconds per tick of the core's own loop, without a pool."""
 
     def play() -> int:
         report = json.loads(core.bench_sim(game, {}, [bot], [frame_skip], 1, 64, ticks))
@@ -140,8 +139,8 @@ def bots_ns_per_tick(threads: int, matches: int) -> float:
 
 def bots_ticks_per_s(threads: int, matches: int) -> float:
     with bots_pool(threads, matches) as pool:
-        begin = time.perf_counter()
-        return play_out(pool) / (time.perf_counter() - begin)
+        started = time.perf_counter()
+        return play_out(pool) / (time.perf_counter() - started)
 
 
 def median(rounds: int, measure: Callable[[], float]) -> float:

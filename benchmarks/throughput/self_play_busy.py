@@ -54,7 +54,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def measure(workers: Workers, seconds: float) -> tuple[int, float]:
-    """Evaluations, and the processor time that one computing process has had meanwhile."""
+    """Return the evaluations, and the processor time that another busy process got meanwhile."""
     workers.times()
     ruler = subprocess.Popen([sys.executable, "-c", RULER], stdout=subprocess.PIPE, text=True)
     assert ruler.stdout is not None

@@ -66,19 +66,19 @@ def hosted(game: VizdoomMaker, decisions: int) -> float:
     earned = np.zeros(game.players, np.float32)
     try:
         match.reset(1)
-        begin = time.perf_counter()
+        started = time.perf_counter()
         for step in range(decisions):
             match.step(choices(game, step))
             match.rewards(earned)
             for seat in range(game.players):
                 match.observe(seat, seen)
-        return time.perf_counter() - begin
+        return time.perf_counter() - started
     finally:
         match.close()
 
 
 def bare(game: VizdoomMaker, decisions: int, *, patient: bool = False) -> float:
-    """The same engines and actions with a barrier a tic and nothing around it; ``patient`` ones yield."""
+    """Return the rate of bare engines with equal actions and a barrier a tic; ``patient`` ones yield."""
     engines: list[Any] = [game.engine() for _ in range(game.players)]
     port, eyes = free_port(), game.eyes()
     pressed = [[eyes.press(a) for a in choices(game, step)] for step in range(decisions)]
@@ -105,11 +105,11 @@ def bare(game: VizdoomMaker, decisions: int, *, patient: bool = False) -> float:
         for thread in threads:
             thread.start()
         barrier.wait()
-    begin = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(decisions * game.frame_skip):
         barrier.wait()
     barrier.wait()
-    spent = time.perf_counter() - begin
+    spent = time.perf_counter() - started
     for thread in threads:
         thread.join()
     for engine in engines:
@@ -151,10 +151,10 @@ def soak(players: int, skip: int, matches: int) -> dict[str, object]:
     failed: list[str] = []
     try:
         for number in range(matches):
-            begin = time.perf_counter()
+            started = time.perf_counter()
             try:
                 match.reset(random.Random(number).getrandbits(31))
-                starts.append(time.perf_counter() - begin)
+                starts.append(time.perf_counter() - started)
                 step = 0
                 while not match.step(choices(game, step)):
                     step += 1

@@ -1,4 +1,4 @@
-"""A game in Python that asks for memory: a cue is shown once, and named some decisions later."""
+"""A Python game that needs memory: a cue is shown once, and must be named some decisions later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludus.games.python_game import Floats, Ints, declare, tensor
 
 
 class Cue:
-    """One of ``cues`` is seen at tick 0 alone; the last of ``length`` decisions names it: reward 1."""
+    """Game with one of ``cues`` visible at tick 0; naming it at the last of ``length`` ticks pays 1."""
 
     truncated = False
 

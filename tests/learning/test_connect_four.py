@@ -1,4 +1,4 @@
-"""AlphaZero learns Connect Four from matches against itself; the solver counts what its network knows."""
+"""AlphaZero learns Connect Four from self-play; the solver counts the moves that its network gets right."""
 
 from __future__ import annotations
 

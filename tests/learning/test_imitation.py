@@ -8,14 +8,14 @@ from ludus.presets.file import load_preset
 from ludus.training.runs import start_run
 
 
-def test_tic_tac_toe_from_a_search(tmp_path: Path) -> None:
+def test_imitation_learns_tic_tac_toe_from_a_search(tmp_path: Path) -> None:
     settings = {"run.max_steps": "50000", "evaluation.every_steps": "0", "evaluation.against": "random"}
     final = start_run(load_preset("tic_tac_toe-imitation", settings).preset, tmp_path / "run").final[0]
     assert final.won[1] > 0.7  # two random players: 44% over both seats
     assert final.counts[2] < 0.15 * final.matches
 
 
-def test_minirts_from_its_bot(tmp_path: Path) -> None:
+def test_imitation_learns_minirts_from_its_bot(tmp_path: Path) -> None:
     """SIMPLE against itself wins half of its matches; so does its clone."""
     settings = {"run.max_steps": "150000", "evaluation.every_steps": "0", "evaluation.final_matches": "500"}
     final = start_run(load_preset("minirts-imitation", settings).preset, tmp_path / "run").final[0]

@@ -1,8 +1,8 @@
-"""Leagues on games with known answers: how far what they froze can be exploited, exactly.
+"""Leagues on games with known equilibria: the exact exploitability of their frozen players.
 
-In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: who
-goes on from itself and meets itself alone runs in a circle. A league that meets its whole past has a mixture
-of frozen players that hardly anybody beats. Full sizes: ``benchmarks/strength/equilibria.py``.
+In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: a
+player that meets only itself runs in a circle. A league that meets its whole past has a mixture of frozen
+players that hardly any player beats. Full sizes: ``benchmarks/strength/equilibria.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.strength.population import play
 
 
 def test_a_league_is_exploited_less_than_naive_self_play() -> None:
-    """Small enough for every run of the tests: ten periods of 12 updates."""
+    """Ten periods of 12 updates are short enough for every run of the tests."""
     small = {"algorithm.learning_rate": "0.1"}
     naive, league = (
         measured("disc", m, overrides=small, steps=60_000, period=6_000) for m in ("naive", "fsp")
@@ -36,7 +36,7 @@ def test_leagues_find_the_middle_of_a_game_without_a_best_action(game: str, meth
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "bound"), [("disc", 0.45), ("blotto", 0.5)])
-def test_naive_self_play_does_not(game: str, bound: float) -> None:
+def test_naive_self_play_stays_away_from_the_middle(game: str, bound: float) -> None:
     assert measured(game, "naive", steps=250_000).uniform > bound
 
 
@@ -52,7 +52,7 @@ def test_a_league_learns_to_bluff() -> None:
 
 @pytest.mark.slow
 def test_a_population_rescues_bad_learning_rates(tmp_path: Path) -> None:
-    """Three of four members begin with rates 30 times and more off the best one."""
+    """Three of four members start with rates 30 times and more off the best one."""
     pytest.importorskip("gymnasium")
     changes, stays = (play(1, 1_000_000, 0.0, on, tmp_path) for on in (True, False))
     best = max(stays.returns)

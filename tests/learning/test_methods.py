@@ -24,8 +24,8 @@ METHODS = ["a2c", "impala", "policy_gradient"]
     ("method", "memory", "low", "high"),
     [*((method, "lstm", 0.9, 1.0) for method in METHODS), ("a2c", "none", 0.35, 0.65)],
 )
-def test_a_remembered_colour(method: str, memory: str, low: float, high: float) -> None:
-    """The colour is seen at a match's first decision alone: without memory none does better than guess."""
+def test_methods_with_memory_remember_a_colour(method: str, memory: str, low: float, high: float) -> None:
+    """The colour is visible at a match's first decision only: policies without memory can only guess."""
     known = find(method)
     assert known is not None
     policy = EncoderConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ ONE_PASS = {"algorithm.epochs": "1", "algorithm.minibatches": "8", "run.threads"
 @pytest.mark.parametrize(
     ("method", "rate"), [("a2c", "2.5e-3"), ("impala", "1e-3"), ("policy_gradient", "2.5e-3")]
 )
-def test_cartpole(tmp_path: Path, method: str, rate: str) -> None:
+def test_methods_balance_cartpole(tmp_path: Path, method: str, rate: str) -> None:
     pytest.importorskip("gymnasium")
     changes = {"algorithm.name": method, "algorithm.learning_rate": rate, "run.max_steps": "250000"}
     changes |= {"algorithm.normalise_advantages": "true"}
@@ -60,7 +60,7 @@ def test_cartpole(tmp_path: Path, method: str, rate: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_tic_tac_toe_against_random(tmp_path: Path, method: str) -> None:
+def test_methods_beat_random_at_tic_tac_toe(tmp_path: Path, method: str) -> None:
     """A random player that opens wins 58%, the other one 29%."""
     changes = {"algorithm.name": method, "run.max_steps": "250000", "evaluation.every_steps": "0"}
     result = start_run(load_preset("tic_tac_toe", ONE_PASS | changes).preset, tmp_path / "run")
@@ -69,7 +69,7 @@ def test_tic_tac_toe_against_random(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.slow
-def test_trpo_at_tic_tac_toe(tmp_path: Path) -> None:
+def test_trpo_beats_random_at_tic_tac_toe(tmp_path: Path) -> None:
     changes = {"algorithm.name": "trpo", "policy.critic": "own", "run.max_steps": "120000"}
     changes |= {"algorithm.max_kl": "0.03", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
     final = start_run(load_preset("tic_tac_toe", changes).preset, tmp_path / "run").final[0]
@@ -77,7 +77,7 @@ def test_trpo_at_tic_tac_toe(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_trpo_at_cartpole(tmp_path: Path) -> None:
+def test_trpo_balances_cartpole(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
     changes = {"algorithm.name": "trpo", "policy.critic": "own", "algorithm.max_kl": "0.02"}
     changes |= {"run.max_steps": "300000", "run.threads": "1", "algorithm.learning_rate": "2e-3"}
@@ -114,7 +114,7 @@ threads = 1
     ("memory", "low", "high"), [("gru", 0.9, 1.0), ("lstm", 0.9, 1.0), ("none", 0.2, 0.45)]
 )
 def test_a_cue_is_named_when_it_is_gone(tmp_path: Path, memory: str, low: float, high: float) -> None:
-    """A whole run of a game in Python. One of three cues: a policy without memory names it by chance."""
+    """A whole run of a Python game with three cues: a policy without memory names them by chance."""
     game = Path(__file__).with_name("cue_game.py")
     preset = tmp_path / "cue.toml"
     preset.write_text(CUE.format(game=typed(str(game)), memory=memory))

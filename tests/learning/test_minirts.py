@@ -1,4 +1,4 @@
-"""Policies learn MiniRTS, by strategic orders and by unit commands: clearly more than chance wins."""
+"""Policies learn MiniRTS by strategic orders and by unit commands, well above random play."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ludus.training.runs import start_run
 
 
 def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResult:
-    """The final 300 matches against the only opponent, after so many decisions."""
+    """Return the final 300 matches against the only opponent, after so many decisions."""
     short = {
         "run.max_minutes": "0",
         "run.max_steps": str(steps),
@@ -30,7 +30,7 @@ def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResu
 
 
 @pytest.mark.timeout(300)
-def test_minirts_against_simple(tmp_path: Path) -> None:
+def test_training_beats_simple_in_minirts(tmp_path: Path) -> None:
     """Random choices win 20% (ELF paper: 24%)."""
     final = trained("presets/minirts.toml", 200_000, tmp_path / "run", **{"algorithm.epochs": "3"})
     assert final.against == "simple"
@@ -39,7 +39,7 @@ def test_minirts_against_simple(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
+def test_unit_commands_beat_noop_in_minirts(tmp_path: Path) -> None:
     """Heads that point at units. Against a side that does nothing a match is a race: find its base in 120
     decisions (chance: 56%).
     """

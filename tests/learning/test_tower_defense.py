@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan
 from ludus.pool.native import NativePool
 from ludus.presets.file import load_preset
 from ludus.training.runs import start_run

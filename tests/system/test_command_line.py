@@ -1,4 +1,4 @@
-"""The command line as a person meets it: processes, exit codes, what is on stdout and what on stderr."""
+"""The command line as a user meets it: processes, exit codes, stdout and stderr."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ COMMAND = [sys.executable, "-m", "ludus.cli"]
 
 
 def ludus(*words: str, cwd: Path, timeout_s: float = 250) -> subprocess.CompletedProcess[str]:
-    """One finished command. Nobody sees a traceback for a mistake of their own."""
+    """Return a finished command, which must not print a traceback."""
     done = subprocess.run(
         [*COMMAND, *words],
         cwd=cwd,
@@ -86,7 +86,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
 # ---- presets -----------------------------------------------------------------------------------------
 
 
-def test_a_preset_with_unknown_keys(folder: Path) -> None:
+def test_a_preset_with_unknown_keys_is_refused(folder: Path) -> None:
     (folder / "x.toml").write_text(
         PRESET.replace("hidden", "hiden").replace("rollout_length = 8", "rollout_lenght = 8")
     )
@@ -99,7 +99,7 @@ def test_a_preset_with_unknown_keys(folder: Path) -> None:
     assert not (folder / "runs").exists()
 
 
-def test_a_preset_with_wrong_values(folder: Path) -> None:
+def test_a_preset_with_wrong_values_is_refused(folder: Path) -> None:
     (folder / "x.toml").write_text(PRESET.replace("= 1000", '= "many"') + 'lag = "synk"\n')
     done = ludus("train", "x.toml", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
@@ -109,7 +109,7 @@ def test_a_preset_with_wrong_values(folder: Path) -> None:
     ]
 
 
-def test_an_unknown_game(folder: Path) -> None:
+def test_an_unknown_game_is_refused(folder: Path) -> None:
     done = ludus("train", "small.toml", "--game.name", "tictactoe", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -117,7 +117,7 @@ def test_an_unknown_game(folder: Path) -> None:
     )
 
 
-def test_a_bad_override(folder: Path) -> None:
+def test_a_bad_override_is_refused(folder: Path) -> None:
     done = ludus("train", "small.toml", "--pool.slotz", "4", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "--pool.slotz: unknown key pool.slotz (did you mean slots?)\n"
@@ -225,7 +225,7 @@ def test_resume_takes_a_new_budget_and_nothing_else(
 
 
 def read_until(stream: IO[str], text: str) -> str:
-    """Lines up to the first with ``text`` in it, however long they take."""
+    """Return the lines up to the first with ``text`` in it, without a time limit."""
     lines: list[str] = []
     while not lines or text not in lines[-1]:
         lines.append(stream.readline())
@@ -234,7 +234,7 @@ def read_until(stream: IO[str], text: str) -> str:
 
 
 def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
-    """Return a run without end that saves all the time; returns when its first checkpoint is there."""
+    """Return an endless run that saves all the time, once its first checkpoint exists."""
     words = ["train", "small.toml", "--run-dir", run, *LONG]
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -285,7 +285,7 @@ def test_kill_during_a_checkpoint_leaves_a_whole_one_to_resume_from(folder: Path
 
 
 def last_steps(run: Path) -> int:
-    """Decisions that the run has trained on."""
+    """Return the number of decisions that the run has trained on."""
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return max(int(row["steps"]) for row in rows)
 
@@ -349,7 +349,7 @@ def test_a_run_that_cannot_start_on_a_full_disk_is_one_line(folder: Path, small_
 # ---- the other commands --------------------------------------------------------------------------------
 
 
-def test_games(tmp_path: Path) -> None:
+def test_games_are_listed_shown_and_checked(tmp_path: Path) -> None:
     done = ludus("games", "list", "--json", cwd=tmp_path)
     assert done.returncode == 0
     assert {"minirts", "tic_tac_toe"} <= {game["name"] for game in json.loads(done.stdout)}
@@ -387,7 +387,7 @@ def test_bench_train_has_the_keys_that_scripts_read(folder: Path) -> None:
     assert not (folder / "runs").exists()
 
 
-def test_replays_from_record_to_page(tmp_path: Path) -> None:
+def test_a_replay_is_recorded_verified_and_made_a_page(tmp_path: Path) -> None:
     words = ["eval", "simple", "--game", "minirts", "--against", "hit_and_run", "--matches", "2"]
     done = ludus(*words, "--record", "r", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -439,7 +439,7 @@ def test_an_unexpected_signature_fails(tmp_path: Path) -> None:
     assert ludus("signature", "--expect", "0" * 16, cwd=tmp_path).returncode == 3
 
 
-def test_doctor(tmp_path: Path) -> None:
+def test_doctor_describes_the_installation(tmp_path: Path) -> None:
     facts = json.loads(ludus("doctor", "--json", cwd=tmp_path).stdout)
     assert facts["core"]["compiler"]
     assert facts["python"]["version"] == sys.version.split()[0]
@@ -447,7 +447,7 @@ def test_doctor(tmp_path: Path) -> None:
     assert facts["packages"]["numpy"]
 
 
-def test_a_reader_that_exits_early_is_no_fault(tmp_path: Path) -> None:
+def test_a_reader_that_exits_early_is_no_error(tmp_path: Path) -> None:
     command = " ".join([*COMMAND, "games", "show", "minirts"])
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"],
@@ -465,7 +465,7 @@ def test_a_reader_that_exits_early_is_no_fault(tmp_path: Path) -> None:
 
 
 def processor_time_s(*command: str) -> float:
-    """User and system time of one run."""
+    """Return the user and system time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -473,7 +473,7 @@ def processor_time_s(*command: str) -> float:
 
 
 def starts_within(times: float, *words: str) -> bool:
-    """Whether a command takes less than so many times a bare interpreter, the best of up to twelve each.
+    """Return whether a command takes less than so many times a bare interpreter, best of up to twelve each.
 
     Tried that often, since caches and cores are shared with whatever else runs.
     """

@@ -1,4 +1,4 @@
-"""A game outside the tree: it builds against the package, conforms, plays in a pool and can be learned."""
+"""A game outside the tree builds against the package, conforms, plays in a pool and can be learned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(900)
 
 @pytest.fixture(scope="module")
 def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
-    """Patches that end with this file."""
+    """Yield a patch that ends with this file."""
     with pytest.MonkeyPatch.context() as patch:
         yield patch
 
@@ -33,7 +33,7 @@ def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
 def foragers(
     tmp_path_factory: pytest.TempPathFactory, cxx: str, monkeypatch_module: pytest.MonkeyPatch
 ) -> Path:
-    """Folder with the compiled module, built as a user would build it.
+    """Return a folder with the compiled module, built as a user would build it.
 
     A process knows a game by its name once it has loaded it; other tests must not see this one.
     """

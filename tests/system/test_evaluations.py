@@ -1,4 +1,4 @@
-"""`ludus eval` and `ludus rate` as a person meets them: progress, Ctrl-C, endless games, kept results."""
+"""`ludus eval` and `ludus rate` as a user meets them: progress, Ctrl-C, endless games, stored results."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yield a copy of it in the current folder, beside code that leaves ``marker`` and that is new."""
+    """Yield a copy of it in the current folder, beside new code that leaves ``marker``."""
     marker = tmp_path / "marker"
     shutil.copytree(trained, tmp_path / "run")
     for place in (tmp_path, tmp_path / "run"):
@@ -85,7 +85,7 @@ def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    """Exit code and stderr of one command."""
+    """Return exit code and stderr of one command."""
     capsys.readouterr()
     code = main(words)
     message = capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_no_key_of_a_stored_configuration_runs_a_bot(
 @pytest.mark.parametrize("against", ["evil.py", "run/evil.py", "../../victim", "--game=evil.py", "x@best"])
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_sweep_takes_no_name_from_a_record(against: str, alone: bool, run: Path, tmp_path: Path) -> None:
-    """Its greedy matches would give that name to ``ludus eval``, and to a file."""
+    """Greedy matches of the sweep would pass that name to ``ludus eval``, and to a file."""
     directory = SweepDirectory(tmp_path / "sweep")
     directory.runs.mkdir(parents=True)
     shutil.copytree(run, directory.runs / "a")
@@ -172,7 +172,7 @@ def test_a_sweep_takes_no_name_from_a_record(against: str, alone: bool, run: Pat
 def test_the_users_own_teacher_is_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who started a run resumes it from any folder; who did not names the teacher once."""
+    """The user who started a run resumes it from any folder; another user names the teacher once."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "bot.py").write_text(BOT)
@@ -293,7 +293,7 @@ def test_a_pipe_instead_of_a_file_hangs_no_command(
 
 @pytest.mark.parametrize("cut", [0, 8, 100, -1])
 def test_a_replay_that_was_cut_ends_no_run(cut: int, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A full disk may have left it; the command suggests a whole one instead."""
+    """A full disk may leave one; the command suggests a complete replay instead."""
     whole = next((run / "replays").glob("*.ludus"))
     (run / "replays" / "a.ludus").write_bytes(whole.read_bytes()[:cut])
     (run / "replays" / "b.ludus").mkdir()

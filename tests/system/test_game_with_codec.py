@@ -1,4 +1,4 @@
-"""A Python game outside of the tree with a codec of its own: trained, evaluated, resumed, loaded.
+"""A Python game outside the tree with its own codec: trained, evaluated, resumed, loaded.
 
 The package is used in both ways: found in the current folder because a person names it, and installed, with
 entry points. Every step is a process of its own, as a user's commands are.

@@ -19,9 +19,8 @@ import msgspec
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import decode_spec
+from ludus.flow import PoolOptions, decode_spec
 from ludus.flow.hosted_replay import HostedReplay
-from ludus.flow.pool_options import PoolOptions
 from ludus.games import names
 from ludus.games.typed_import import import_typed
 from ludus.native import core
@@ -157,7 +156,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yield the current folder, with code of every kind that leaves ``marker`` and that is new."""
+    """Yield the current folder, with new code of every kind that leaves ``marker``."""
     marker = tmp_path / "marker"
     code = MARK.format(marker=str(marker))
     for name in ("evil_module", "evil_file"):
@@ -192,7 +191,7 @@ def make_run(trained: Path, folder: Path, name: str) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str, code: int = 2, expected: str = "--game") -> None:
-    """One command that ends with ``code`` and a message of few and printable characters."""
+    """Run a command that must end with ``code`` and a message of few and printable characters."""
     capsys.readouterr()
     code_given = main(words)
     output = capsys.readouterr()
@@ -259,7 +258,7 @@ def test_a_replay_of_missing_compiled_rules_is_refused(
 
 
 def test_a_name_from_a_file_is_refused_by_every_function() -> None:
-    """A new command that passes a name on as it read it loads nothing."""
+    """A new command that passes a name from a file along loads nothing."""
     from ludus.games import find, registry, spec
     from ludus.games.searchable import searchable
     from ludus.pool.factory import make_pool
@@ -281,7 +280,7 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
 def test_the_current_folder_is_searched_only_for_names_that_a_person_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And after the installed packages, so that no file here stands for one of them."""
+    """The folder comes after the installed packages, so that no file in it replaces one of them."""
     for name in ("evil_module_here", "colorsys"):
         (tmp_path / f"{name}.py").write_text("")
     monkeypatch.chdir(tmp_path)
@@ -297,7 +296,7 @@ def test_the_current_folder_is_searched_only_for_names_that_a_person_typed(
 
 
 def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """One command as a user types it: the installed script, nothing of the tests on its path."""
+    """Run a command as a user types it: the installed script, without the tests on its path."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH")}
     done = subprocess.run(
         [SCRIPT, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120

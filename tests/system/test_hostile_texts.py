@@ -1,4 +1,4 @@
-"""Hostile contents of files: text that acts where it is shown, and numbers and nesting that end no command.
+"""Hostile contents of files: text with escapes or markup, and numbers and nesting that could end a command.
 
 Every command is a call of the command line in this process. A bomb is refused in one line with exit code 2.
 """
@@ -119,7 +119,7 @@ def test_hostile_lines_of_logs_are_refused(
 
 @pytest.mark.parametrize("kind", LINES)
 def test_damaged_events_end_the_log(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The rule of that log: events before a damaged one count."""
+    """By the rule of that log, events before a damaged one count."""
     with (folder / "run" / "events.jsonl").open("a") as file:
         file.write(LINES[kind] + "\n")
     assert main(["report", "run"]) == 0
@@ -297,7 +297,7 @@ def test_deep_nesting_of_a_weights_header_is_refused(
 
 
 def inert(output: str) -> None:
-    """Nothing acts on a terminal."""
+    """Check that a terminal would obey nothing in a text."""
     assert all(c.isprintable() or c in "\n\t" for c in output), repr(output)
 
 
@@ -312,7 +312,7 @@ def safe_markdown(text: str) -> None:
 
 
 class Tags(HTMLParser):
-    """Parts of a page: elements with their attributes, and its text."""
+    """Parser that collects a page's elements with their attributes, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -328,7 +328,7 @@ class Tags(HTMLParser):
 
 
 def safe_page(page: str) -> None:
-    """No element, attribute or address of a page comes from a text."""
+    """Check that no element, attribute or address of a page comes from a text."""
     inert(page)
     found = Tags(page)
     assert not {tag for tag, _ in found.tags} & {"script", "iframe", "object", "img", "form", "base"}
@@ -341,7 +341,7 @@ def safe_page(page: str) -> None:
 
 
 def hostile_run(run: Path) -> None:
-    """Every text of a run's files acts."""
+    """Return a run in which every text of its files is hostile."""
     config = run / "config.toml"
     config.write_text(config.read_text().replace('title = "plain"', f"title = {TOML_ACTS}"))
     info = json.loads((run / "run.json").read_text())
@@ -388,7 +388,7 @@ def test_texts_of_a_lost_run_are_escaped(folder: Path, capsys: pytest.CaptureFix
 
 
 def planned(sweep: Path) -> list[str]:
-    """Names of the runs."""
+    """Return the names of the runs."""
     config = SweepDirectory(sweep).info().config
     return [run.name for run in runs_of(planned_cells(config, []), config.seeds)]
 

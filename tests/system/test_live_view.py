@@ -1,4 +1,4 @@
-"""The live view on a terminal: what is on the screen after Ctrl-C."""
+"""The live view on a terminal: the screen after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ESCAPE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
 def screen(text: str) -> list[str]:
-    """Screen of a terminal, scrolled-out lines included, with the escapes that a live view uses."""
+    """Return the screen of a terminal, scrolled-out lines included, for the escapes that a live view uses."""
     rows, x, y, at = [""], 0, 0, 0
     while at < len(text):
         found = ESCAPE.match(text, at)
@@ -60,7 +60,7 @@ def read(master: int, seconds: float, until: str = "") -> str:
 
 
 def rest(master: int, process: subprocess.Popen[bytes]) -> str:
-    """All that comes until the process has ended; a terminal that no one reads would hold it up."""
+    """Return all output until the process has ended; a terminal that is not read would block it."""
     text = ""
     while True:
         ended = process.poll() is not None
@@ -71,7 +71,7 @@ def rest(master: int, process: subprocess.Popen[bytes]) -> str:
 
 
 def own_terminal() -> None:
-    """In the new process: Ctrl-C in the terminal is for it."""
+    """Make the terminal the new process's, so that Ctrl-C reaches it."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -40,7 +40,7 @@ def plain(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_two_bots_a_search_and_the_page_of_a_replay(tmp_path: Path) -> None:
+def test_bots_and_searches_play_and_a_replay_becomes_a_page(tmp_path: Path) -> None:
     words = ["eval", "simple", "--against", "hit_and_run", "--game", "minirts", "--matches", "2", "--json"]
     done = plain(*words, "--record", "kept", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -71,7 +71,7 @@ def test_two_bots_a_search_and_the_page_of_a_replay(tmp_path: Path) -> None:
         "doctor",
     ],
 )
-def test_commands_that_need_no_network(line: str, tmp_path: Path) -> None:
+def test_commands_without_a_neural_network_work(line: str, tmp_path: Path) -> None:
     done = plain(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 

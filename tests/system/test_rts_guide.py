@@ -1,4 +1,4 @@
-"""docs/guides/new_rts_game.md, followed literally: its files written, its commands run, in short."""
+"""docs/guides/new_rts_game.md, followed literally with short runs: its files and its commands."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_guide_makes_a_game_and_trains_on_it(
 
 
 def test_mistakes_give_the_messages_of_the_guide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The two messages that the guide shows are those that are given."""
+    """The two messages that the guide shows are the real ones."""
     found = blocks(GUIDE.read_text(encoding="utf-8"))
     rules = next(body for kind, body in found if kind == "toml")
     shown = next(body for kind, body in found if not kind and "did you mean" in body).splitlines()

@@ -1,4 +1,4 @@
-"""A rulebook as its author meets it: every command takes the file, every mistake has its line, once."""
+"""Rulebooks from their author's side: every command takes the file, every mistake is reported once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHIPPED = Path(ludus.__file__).parent / "games" / "rulebooks" / "extended.toml"
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """``mine.toml``: a shipped rulebook to change."""
+    """Return ``mine.toml``, a copy of a shipped rulebook."""
     (tmp_path / "mine.toml").write_text(SHIPPED.read_text())
     return tmp_path / "mine.toml"
 

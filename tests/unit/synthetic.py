@@ -1,4 +1,4 @@
-"""Specs and slabs that no game made, for tests of policies and learners."""
+"""Specs and slabs without a game, for tests of policies and learners."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ torch.set_num_threads(1)  # threads are the learner's business, and small tensor
 def tensor(
     name: str, dtype: str, shape: tuple[int, ...], codec: str = "identity", scale: float = 1.0
 ) -> TensorSpec:
-    """A tensor spec with a wide range."""
+    """Return a tensor spec with a wide range."""
     return TensorSpec(name, dtype, shape, -255.0, 255.0, codec, scale, "synthetic")  # type: ignore[arg-type]
 
 
 def make_spec(observation: tuple[TensorSpec, ...], heads: tuple[int, ...]) -> GameSpec:
-    """A game's declaration without a game."""
+    """Return the spec of a game without its rules."""
     return GameSpec(
         name="synthetic",
         title="Synthetic",
@@ -47,7 +47,7 @@ def make_spec(observation: tuple[TensorSpec, ...], heads: tuple[int, ...]) -> Ga
 
 
 def pointing_spec() -> GameSpec:
-    """Which of three units or nobody, what, and to whom: heads that depend on each other and point."""
+    """Return a spec with a unit of three or none, an order and a target: heads that depend on each other."""
     spec = make_spec((tensor("units", "u8", (5, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
     heads = (
         HeadSpec("unit", 4, points_at="units", rows=3),
@@ -58,7 +58,7 @@ def pointing_spec() -> GameSpec:
 
 
 def cells_spec() -> GameSpec:
-    """Which of three units or nobody, to which cell or nowhere (by columns), from which cell (by rows)."""
+    """Return a spec with a unit of three or none, a cell to go to (by columns) and one to leave (by rows)."""
     planes = tensor("map", "u8", (2, 4, 3), scale=0.01)
     spec = make_spec((planes, tensor("units", "u8", (3, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
     heads = (
@@ -70,7 +70,7 @@ def cells_spec() -> GameSpec:
 
 
 def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None:
-    """Plays the behaviour policy over a slab whose observations, masks and flags are filled."""
+    """Play the behaviour policy over a slab whose observations, masks and flags are filled."""
     memory = network.initial_memory(slab.rows)
     if memory is not None:
         slab.memory[0] = memory.numpy().copy()
@@ -96,7 +96,7 @@ def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None
 def random_slab(
     spec: GameSpec, steps: int, rows: int, seed: int, idle: float = 0.0, end: float = 0.1
 ) -> Slab:
-    """Random observations, rewards, ends, idle moments; a legal choice in each head that depends on none."""
+    """Return a slab of random observations, rewards, ends and idle steps, with legal independent actions."""
     rng = np.random.default_rng(seed)
     slab = Slab(spec, steps, rows)
     for name, array in slab.obs.items():
@@ -138,12 +138,12 @@ def appo_learner(
     workers: int = 1,
     precision: str = "float32",
 ) -> AppoLearner:
-    """A learner with a network of its own, as a run builds it."""
+    """Return a learner with a network, as a run builds it."""
     return make_learner(
         config, PolicyNetwork(policy, spec, seed, precision), LearnerContext(seed, workers=workers)
     )
 
 
 def tower(policy: ResnetConfig, spec: GameSpec) -> ResidualNetwork:
-    """AlphaZero's network at its beginning."""
+    """Return AlphaZero's network with initial weights."""
     return ResidualNetwork(policy, spec, 1)

@@ -43,7 +43,7 @@ class BrowserError(RuntimeError):
 
 
 class Browser:
-    """One browser with one page at a time. ``errors`` and ``requests`` fill while the page lives."""
+    """Browser with one page at a time; ``errors`` and ``requests`` collect those of the page."""
 
     def __init__(self, path: str, timeout_s: float = 60.0) -> None:
         self._timeout_s = timeout_s

@@ -1,4 +1,4 @@
-"""A made-up RTS match in the form of view documents, so that the page is tested without the compiled core.
+"""A synthetic RTS match as view documents, so that the page is tested without the compiled core.
 
 It is no game: units walk to and fro on fixed rules, so that every thing that the page draws occurs
 (gathering, building, training, fights, bullets, deaths, a razed base, walls, fog).
@@ -67,7 +67,7 @@ class Unit:
 
 @dataclass
 class Fight:
-    """Steps a made-up match; ``document`` writes the moment."""
+    """Synthetic match that advances by ticks; ``document`` describes the current one."""
 
     ticks: int
     tick: int = 0
@@ -239,7 +239,7 @@ def terrain() -> list[str]:
 
 @cache
 def documents(ticks: int, every: int) -> tuple[bytes, ...]:
-    """Moments at tick 0, every ``every`` ticks and at the end: when a base falls or ``ticks`` are over."""
+    """Return documents of tick 0, every ``every`` ticks and the end: a base falls or ``ticks`` are over."""
     fight = Fight(ticks)
     moments = [fight.document()]
     while fight.tick < ticks and fight.winner < 0:

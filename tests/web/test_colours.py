@@ -34,7 +34,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 
 
 def themes() -> dict[str, dict[str, Colour]]:
-    """Linear RGB of every opaque variable, for each theme."""
+    """Return linear RGB of every opaque variable, for each theme."""
     blocks = re.findall(r":root \{(.*?)\}", asset("style.css"), re.DOTALL)
     assert len(blocks) == 2
     light, dark = ({n: linear(c) for n, c in re.findall(r"--([\w-]+): #(\w{6});", block)} for block in blocks)

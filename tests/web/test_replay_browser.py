@@ -1,4 +1,4 @@
-"""The page in a real browser: what it draws, what keys and clicks do, that it loads nothing."""
+"""The page in a real browser: its drawing, its keys and clicks, and that it loads nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def visible(view: dict[str, Any], seat: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_shows_every_unit_where_it_is(browser: Browser, page: Path) -> None:
+def test_the_page_shows_every_unit_in_its_place(browser: Browser, page: Path) -> None:
     browser.open(page, "tick=1500")
     view = moment(1500)
     assert browser.evaluate("ludus.drawn.units") == len(view["units"])
@@ -126,7 +126,7 @@ def test_every_key_works_as_the_help_lists_it(browser: Browser, page: Path) -> N
     assert browser.evaluate("ludus.playing") is False
 
 
-def test_plays_at_its_speed_and_stops_at_the_end(browser: Browser, page: Path) -> None:
+def test_the_page_plays_at_its_speed_and_stops_at_the_end(browser: Browser, page: Path) -> None:
     browser.open(page)
     last = browser.evaluate("ludus.match.lastTick")
     browser.evaluate(f"ludus.set({{speed: 7}}); ludus.seek({last - 400})")
@@ -143,7 +143,7 @@ def test_plays_at_its_speed_and_stops_at_the_end(browser: Browser, page: Path) -
     browser.press(" ")
 
 
-def test_timeline_scrubs_under_the_mouse(browser: Browser, page: Path) -> None:
+def test_the_timeline_scrubs_under_the_mouse(browser: Browser, page: Path) -> None:
     browser.open(page)
     x, y, width = browser.evaluate(
         "(() => { const b = document.getElementById('timeline').getBoundingClientRect();"
@@ -194,7 +194,7 @@ def test_logs_lead_back_to_their_ticks(browser: Browser, page: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 420, 768, 1280])
-def test_fits_its_width(browser: Browser, page: Path, width: int) -> None:
+def test_the_page_fits_its_width(browser: Browser, page: Path, width: int) -> None:
     browser.open(page, "tick=1500", width=width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate("document.getElementById('map').getBoundingClientRect().width") >= min(
@@ -202,7 +202,7 @@ def test_fits_its_width(browser: Browser, page: Path, width: int) -> None:
     )
 
 
-def test_follows_light_and_dark(browser: Browser, page: Path) -> None:
+def test_the_page_follows_light_and_dark(browser: Browser, page: Path) -> None:
     corner = PIXELS + "([[0.3, 0.3]])[0]"
     browser.open(page)
     light = browser.evaluate(corner)
@@ -222,7 +222,7 @@ def test_every_control_has_a_name(browser: Browser, page: Path) -> None:
     assert nameless == []
 
 
-def test_inflates_without_the_browsers_help(browser: Browser, page: Path) -> None:
+def test_the_page_inflates_data_without_the_browser(browser: Browser, page: Path) -> None:
     browser.open(page)
     same = browser.evaluate(
         """(async () => { const text = document.getElementById('match-data').textContent;

@@ -1,4 +1,4 @@
-"""The page as text: what it embeds, what it refuses, how large it gets."""
+"""The page as text: its embedded parts, the documents that it refuses, its size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def short() -> Recording:
 
 
 def parts(html: str) -> tuple[str, str, str, str]:
-    """Policy, style, data, script."""
+    """Return policy, style, data and script."""
     found = [
         re.search(pattern, html, re.DOTALL)
         for pattern in (
@@ -47,7 +47,7 @@ def header_of(recording: Recording) -> dict[str, object]:
     return dict(json.JSONDecoder().raw_decode(data[data.index(b"{") :].decode("utf-8", errors="replace"))[0])
 
 
-def test_policy_admits_exactly_the_pages_own_script_and_style(short: Recording) -> None:
+def test_the_policy_admits_exactly_the_pages_own_script_and_style(short: Recording) -> None:
     policy, style, _, script = parts(render(short))
     directives = dict(d.strip().split(" ", 1) for d in policy.split(";"))
 

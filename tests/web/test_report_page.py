@@ -1,4 +1,4 @@
-"""``report.html`` in a browser: it asks for nothing, and fits a screen and a phone."""
+"""``report.html`` in a browser: it loads no other file, and fits a screen and a phone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REPORT = """# Comparison of runs
 """
 
 
-def test_a_report_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+def test_a_report_works_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     panel = Panel(0.0, 0.0, 1.0, 10)
     parts = [*panel.axes(), *panel.line([(0, 0.1), (10, 0.9)], "#0072b2"), legend(0, "a", "#0072b2", 0.0)]
     plots = {"curves.svg": drawing(860, 260, "Curve", parts)}

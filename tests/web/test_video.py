@@ -40,7 +40,7 @@ def test_a_match_becomes_a_video(replay: bytes, tmp_path: Path) -> None:
     assert [p.name for p in out.parent.iterdir()] == ["match.mp4"]
 
 
-def test_fog_hides(replay: bytes, tmp_path: Path) -> None:
+def test_fog_hides_units(replay: bytes, tmp_path: Path) -> None:
     def orange(seat: int) -> int:
         to_video(replay, tmp_path / "m.mp4", width=320, speed=300.0, seat=seat)
         first = pictures(tmp_path / "m.mp4")[0][40:].astype(int)  # below the headline
@@ -63,13 +63,15 @@ def test_slow_videos_repeat_frames(replay: bytes, tmp_path: Path) -> None:
         ({"seat": 2}, r"seat 2: expected -1 \(no fog\) to 1"),
     ],
 )
-def test_settings_out_of_range(replay: bytes, tmp_path: Path, settings: dict[str, float], words: str) -> None:
+def test_settings_out_of_range_are_refused(
+    replay: bytes, tmp_path: Path, settings: dict[str, float], words: str
+) -> None:
     with pytest.raises(VideoError, match=words):
         to_video(replay, tmp_path / "m.mp4", **settings)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
-def test_games_without_a_map_and_bytes_that_are_no_replay(tmp_path: Path) -> None:
+def test_games_without_a_map_and_bytes_that_are_no_replay_are_refused(tmp_path: Path) -> None:
     board = replays.record("tic_tac_toe", {}, seed=3, bots=("random", "random"))
     with pytest.raises(VideoError, match="tic_tac_toe has no map"):
         to_video(board, tmp_path / "m.mp4")

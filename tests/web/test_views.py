@@ -1,4 +1,4 @@
-"""A game declares how it is drawn; what is declared, shipped and drawn by the page are the same names."""
+"""Views: the names that games declare, that are shipped and that the page draws are the same."""
 
 from __future__ import annotations
 

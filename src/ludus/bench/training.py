@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from ludus.flow import PoolStats, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import PoolOptions, PoolStats, Slab
 from ludus.flow.seeds import SEED_POOL, derive_seed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool

@@ -11,10 +11,9 @@ import msgspec
 
 from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
-from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
+from ludus.flow import Controller, GameSpec, MatchResult, PoolOptions, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS

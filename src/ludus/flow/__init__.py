@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ludus.flow.batch import PoolStats, StepBatch
     from ludus.flow.match import Controller, Lineup, MatchResult, Order, Orders, SeatPlan
+    from ludus.flow.pool_options import PoolOptions
     from ludus.flow.rollout import RolloutStats
     from ludus.flow.slab import Slab
     from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
@@ -19,6 +20,7 @@ else:
     _HOME = {
         **dict.fromkeys(("PoolStats", "StepBatch"), "batch"),
         **dict.fromkeys(("Controller", "Lineup", "MatchResult", "Order", "Orders", "SeatPlan"), "match"),
+        "PoolOptions": "pool_options",
         "RolloutStats": "rollout",
         "Slab": "slab",
         **dict.fromkeys(("BotSpec", "GameSpec", "HeadSpec", "ParamSpec", "TensorSpec"), "spec"),
@@ -44,6 +46,7 @@ __all__ = [
     "Order",
     "Orders",
     "ParamSpec",
+    "PoolOptions",
     "PoolStats",
     "RolloutStats",
     "SeatPlan",

@@ -20,7 +20,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from ludus.flow.pool_options import PoolOptions
+    from ludus.flow import PoolOptions
     from ludus.flow.positions import EndArrays, MatchMoves, PositionQuery
     from ludus.flow.slab import Array
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import GameSpec, Lineup, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import GameSpec, Lineup, PoolOptions, Slab
 from ludus.flow.slab import Array
 from ludus.pool.control_block import share
 from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ludus.flow import Lineup
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Lineup, PoolOptions
 from ludus.games import registry
 from ludus.pool.protocol import Pool
 

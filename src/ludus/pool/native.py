@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import Lineup, MatchResult, PoolStats, Slab, StepBatch, decode_spec
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch, decode_spec
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.pool.base import PoolBase

@@ -15,9 +15,8 @@ from typing import final
 
 import numpy as np
 
-from ludus.flow import Lineup, MatchResult, PoolStats, Slab, StepBatch
+from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
-from ludus.flow.pool_options import PoolOptions
 from ludus.games import registry
 from ludus.games.python_game import ProcessUnusable
 from ludus.pool import process_snapshot

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ludus.flow import GameSpec, Lineup
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import GameSpec, Lineup, PoolOptions
 from ludus.games.names import is_typed
 from ludus.pool.control_block import UNSTARTED, ControlBlock, share
 from ludus.pool.process_group import Group

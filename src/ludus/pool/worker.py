@@ -22,7 +22,13 @@ import msgspec
 from ludus.flow import Slab
 from ludus.flow.decode import from_json
 from ludus.flow.interrupts import leave_to_parent
+from ludus.games.names import loaded, typed
+from ludus.games.python_game import ProcessUnusable
+from ludus.games.registry import maker
+from ludus.pool.control_block import BUSY_NS, NUMBER, PLAY_AFTER_LOSS, WAIT_NS, ControlBlock
 from ludus.pool.shard import PoolPlan
+from ludus.pool.shards import make_shard
+from ludus.pool.shared import Doorbell, Segment, shared_slab
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
@@ -99,12 +105,6 @@ class Worker:
 
     def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
         """Make the games of this worker's slots. Raises ``ValueError`` for a spec other than the parent's."""
-        from ludus.games.names import loaded, typed
-        from ludus.games.registry import maker
-        from ludus.pool.control_block import ControlBlock
-        from ludus.pool.shards import make_shard
-        from ludus.pool.shared import Doorbell, Segment
-
         self.channel = channel
         self.start = start
         plan = start.plan
@@ -132,8 +132,6 @@ class Worker:
 
     def run(self) -> None:
         """Run until ``closing`` is set in the control block or the parent exits."""
-        from ludus.pool.control_block import BUSY_NS, WAIT_NS
-
         counters = self.control.counters[self.start.worker]
         clock = time.perf_counter_ns
         at = clock()
@@ -154,8 +152,6 @@ class Worker:
 
     def _next(self) -> int | None:
         """Return the group with the oldest pending command."""
-        from ludus.pool.control_block import NUMBER
-
         best, number = None, 0
         mine = self.control.command[self.start.worker]
         for group, seen in enumerate(self.seen):
@@ -165,7 +161,6 @@ class Worker:
         return best
 
     def _carry_out(self, group: int) -> None:
-        from ludus.pool.control_block import PLAY_AFTER_LOSS
 
         worker = self.start.worker
         number, slab, before, kind = (int(x) for x in self.control.command[worker, group])
@@ -175,7 +170,6 @@ class Worker:
         self.group_bells[group].notify()
 
     def _slab(self, number: int) -> Slab:
-        from ludus.pool.shared import shared_slab
 
         while number not in self.slabs:
             data, descriptors = receive_message(self.channel)
@@ -192,8 +186,6 @@ class Worker:
 
 def main(channel_descriptor: int, lifeline: int) -> int:
     """Run a worker process from its first message to its end; return the exit code."""
-    from ludus.games.python_game import ProcessUnusable
-
     die_with_parent(lifeline)
     leave_to_parent()
     channel = socket.socket(fileno=channel_descriptor)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 import msgspec
 
 from ludus.evaluation.settings import DEFAULT, MatchSettings
+from ludus.flow import PoolOptions
 from ludus.flow.match import Lineup
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.public import speaks_python, takes_options
 from ludus.games import typed
 from ludus.games.names import typed_player

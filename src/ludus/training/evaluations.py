@@ -274,11 +274,11 @@ class Evaluations:
             playoff=playoff,
             initial=initial,
             uniform=uniform,
-            initial_weights=self._started_from() if initial else "",
+            initial_weights=self._initial_weights() if initial else "",
             player=self._context.evaluated,
         )
 
-    def _started_from(self) -> str:
+    def _initial_weights(self) -> str:
         """Return the initial weights, as the preset named them when the run was started."""
         return self._context.initial_weights or run_settings(self._context.directory).preset.run.start
 

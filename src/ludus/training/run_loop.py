@@ -133,6 +133,6 @@ class RunLoop:
         if not self.saver.save():
             self.context.report.event("interrupted", version=self.steps.version)
             raise RunFailed(
-                "interrupted, and the last moments could not be saved; the newest checkpoint stands"
+                "interrupted, and the last rounds could not be saved; the newest checkpoint remains"
             )
         self.context.stop_if_interrupted(self.steps.version)

@@ -163,7 +163,7 @@ def resume_run(
     status = run.status()
     with run.lock():
         if status.state == "lost" and status.holder is not None:
-            report.message(f"the run was lost: {status.holder} ended without a word")
+            report.message(f"the run was lost: {status.holder} ended without recording why")
         checkpoint = _newest(run, report)
         started = resumed_start(preset, run, from_scratch=checkpoint is None)
         builder = _builder(resumed_teacher(started, run), checkpoint)

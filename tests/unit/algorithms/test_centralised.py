@@ -13,8 +13,7 @@ from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.forward import forward_steps
 from ludus.algorithms.returns import transitions
 from ludus.algorithms.samples import Samples, latest_observations, other_seats, rows_of_seats
-from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others, seen_seats

@@ -14,8 +14,7 @@ for library in ("pettingzoo", "dm_env"):
 from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: E402
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
-from ludus.flow.pool_options import PoolOptions  # noqa: E402
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
 from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402

@@ -14,8 +14,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box  # noqa: E402
 
 from ludus.cli import __main__ as cli  # noqa: E402
-from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
-from ludus.flow.pool_options import PoolOptions  # noqa: E402
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.pictures import Layouts, picture  # noqa: E402
 from ludus.games.adapters.spaces import Observation  # noqa: E402

@@ -8,8 +8,7 @@ import pytest
 
 from ludus.evaluation.play import MatchPlayer, plan_player, play_evaluation
 from ludus.evaluation.settings import MatchSettings
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.mcts import Planner, PlannerConfig, SearchError, parse_plan
 from ludus.mcts.planner import is_plan

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.pool.native import NativePool

@@ -10,8 +10,7 @@ import pytest
 
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
 from ludus.flow.slab import Array
 from ludus.games.names import typed
 from ludus.games.registry import maker

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.pool.native import NativePool
 
 SLOTS, SEATS, CUT = 96, 4, 30

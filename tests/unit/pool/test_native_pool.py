@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
 from ludus.flow.slab import Array
 from ludus.native import core
 from ludus.pool import MatchError

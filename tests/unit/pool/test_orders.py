@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab, StepBatch
 from ludus.flow.lineups import lineup_of
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import replays, spec
 from ludus.games.names import typed

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab, StepBatch
 from ludus.flow.seeds import match_seed
 from ludus.games.names import typed
 from ludus.native import ParamError

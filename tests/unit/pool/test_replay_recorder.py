@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab, StepBatch
 from ludus.flow.hosted_replay import HostedReplay
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import match_seed
 from ludus.games import replays
 from ludus.games.match_record import MatchRecorder

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.flow import MatchResult
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import MatchResult, PoolOptions
 from ludus.flow.seeds import match_seed
 from ludus.pool import PoolError, worker_pool
 from ludus.pool.process import ProcessPool

@@ -8,9 +8,8 @@ import pytest
 
 from ludus.evaluation.play import MatchPlayer, play_matches, scripted_player
 from ludus.evaluation.settings import MatchSettings
-from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
+from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
-from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec
 from ludus.policies.distribution import Heads
 from ludus.pool.native import NativePool

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, SeatPlan, Slab
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.mcts import PlannerConfig, PlanResult, parse_search
 from ludus.pool.native import NativePool

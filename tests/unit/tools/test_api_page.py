@@ -1,4 +1,4 @@
-"""``tools/api_page.py``: every public name is on the page, and nothing undescribed gets there."""
+"""``tools/api_page.py``: every public name is on the page with a description."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def _silent(rows: int) -> None: ...
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "message"),
     [
         (_undescribed, "no word about the arguments columns"),
         (_renamed, "describes colums, which it does not take"),
         (_silent, "public, without a docstring"),
     ],
 )
-def test_what_nothing_describes_is_refused(function: object, said: str) -> None:
-    with pytest.raises(api_page.MissingText, match=said):
+def test_a_name_without_a_description_is_refused(function: object, message: str) -> None:
+    with pytest.raises(api_page.MissingText, match=message):
         list(api_page._described("ludus", "it", function))
 
 

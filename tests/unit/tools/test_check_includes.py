@@ -1,4 +1,4 @@
-"""The include-direction check finds what it is there to find."""
+"""The check of include directions finds forbidden includes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ("tests/test_pool.cpp", "games/go/go.hpp"),
     ],
 )
-def test_what_is_allowed(source: str, included: str) -> None:
+def test_allowed_includes_pass(source: str, included: str) -> None:
     assert violation(source, included) is None
 
 
@@ -50,7 +50,7 @@ def test_what_is_allowed(source: str, included: str) -> None:
         ("newcomer/a.hpp", "base/rng.hpp"),
     ],
 )
-def test_what_is_not(source: str, included: str) -> None:
+def test_forbidden_includes_are_reported(source: str, included: str) -> None:
     assert violation(source, included) is not None
 
 
@@ -61,7 +61,7 @@ def test_python_headers_stay_in_bind() -> None:
     assert violation("pool/pool.cpp", "vector", quoted=False) is None
 
 
-def test_a_tree_with_one_wrong_line(tmp_path: Path) -> None:
+def test_one_wrong_line_in_a_tree_is_reported(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "a.hpp").write_text(
         '#pragma once\n/* #include "games/x.hpp"\n */\n// #include "pool/y.hpp"\n#include <vector>\n'
@@ -70,5 +70,5 @@ def test_a_tree_with_one_wrong_line(tmp_path: Path) -> None:
     assert [line.split(": ")[0] for line in check_tree(tmp_path)] == ["cpp/base/a.hpp:6"]
 
 
-def test_the_tree_of_ludus_is_in_order() -> None:
+def test_the_tree_of_ludus_passes() -> None:
     assert check_tree(ROOT / "cpp") == []

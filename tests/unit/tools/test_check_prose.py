@@ -29,6 +29,6 @@ def test_phrases_are_found_in_prose_alone(path: str, text: str, found: list[str]
     assert [violation.phrase for violation in violations(path, text)] == found
 
 
-def test_lines_are_those_of_the_file() -> None:
+def test_reported_lines_are_those_of_the_file() -> None:
     (violation,) = violations("a.py", '\n\n"""First.\n\nIt goes on here.\n"""\n')
     assert violation.line == 5

@@ -1,4 +1,4 @@
-"""The documentation builds: every page has its place in the navigation, and every link leads somewhere."""
+"""The documentation builds: every page is in the navigation, and every link has a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests stop where the package under test is not what the sources say."""
+"""Tests stop where the package under test differs from the sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.sources_digest import sources_digest
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A package of two modules, and an installed copy of it."""
+    """Return a package of two modules, and an installed copy of it."""
     monkeypatch.setattr(freshness, "INSTALLED_DATA", {})
     sources, package = tmp_path / "src" / "ludus", tmp_path / "site" / "ludus"
     (sources / "algorithms").mkdir(parents=True)
@@ -38,10 +38,10 @@ def test_a_copy_that_differs_is_named_with_a_hint(folders: tuple[Path, Path], ch
         (sources / "algorithms" / "returns.py").rename(sources / "algorithms" / "more.py")
     else:
         (package / "algorithms" / "returns.py").unlink()
-    said = freshness.stale(package, sources)
+    message = freshness.stale(package, sources)
     name = "more.py" if change == "new" else "returns.py"
-    assert said.endswith(f"src/ludus/algorithms/{name}: {freshness.HINT}")
-    assert "\n" not in said
+    assert message.endswith(f"src/ludus/algorithms/{name}: {freshness.HINT}")
+    assert "\n" not in message
 
 
 def test_a_copy_with_other_presets_is_named(

@@ -12,7 +12,7 @@ GUIDE = (ROOT / "docs" / "guides" / "add_a_game.md").read_text("utf-8")
 
 
 def test_the_state_of_the_guide_has_no_padding(tmp_path: Path, cxx: str) -> None:
-    """Its own ``static_assert`` says so; the compiler checks it."""
+    """The compiler checks the ``static_assert`` of the guide."""
     (state,) = re.findall(r"```cpp\n(.*?)```", GUIDE, re.DOTALL)
     assert "has_unique_object_representations" in state
     source = tmp_path / "state.cpp"
@@ -26,7 +26,7 @@ def test_the_state_of_the_guide_has_no_padding(tmp_path: Path, cxx: str) -> None
 
 
 def test_commands_of_the_guide_use_the_environment() -> None:
-    """``python`` and ``ludus`` without a path are whatever the machine has."""
+    """``python`` and ``ludus`` without a path may be those of another environment."""
     commands = [
         line
         for block in GUIDE.split("```")[1::2]
@@ -37,8 +37,8 @@ def test_commands_of_the_guide_use_the_environment() -> None:
     assert [c for c in commands if not c.startswith(".venv/bin/")] == []
 
 
-def test_the_codec_and_the_view_of_the_guide(tmp_path: Path) -> None:
-    """In a process of its own: what it registers stays there."""
+def test_the_codec_and_the_view_of_the_guide_work(tmp_path: Path) -> None:
+    """A process of its own keeps the registrations away from other tests."""
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     program = (
         block

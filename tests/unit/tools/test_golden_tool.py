@@ -1,4 +1,4 @@
-"""``tools/golden.py`` compares built-in games alone and shows where long lines part."""
+"""``tools/golden.py`` compares built-in games only and shows where long lines differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools import gen_docs, golden
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What pip leaves of ``examples/custom_game``, with a module that nobody may load here."""
+    """Install ``examples/custom_game`` as pip does, with a module that must not be loaded here."""
     metadata = tmp_path / "ludus_foragers-1.0.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ludus-foragers\nVersion: 1.0.0\n")
@@ -43,14 +43,14 @@ def test_a_difference_behind_a_long_beginning_is_shown(
     for name, text in texts.items():
         (tmp_path / name).write_text("".join(lines) if name == f"{game}.txt" else text, "utf-8")
     monkeypatch.setattr(golden, "FOLDER", tmp_path)
-    (said,) = golden.differences()
-    assert said.startswith(f"{tmp_path}/{game}.txt:{number + 1}: column 351: pinned ...")
-    pinned, found = said.split(", found ")
+    (difference,) = golden.differences()
+    assert difference.startswith(f"{tmp_path}/{game}.txt:{number + 1}: column 351: pinned ...")
+    pinned, found = difference.split(", found ")
     assert longest[300:350] + "\u00a7" in pinned
     assert longest[300:360] in found
-    assert len(said) < 800
+    assert len(difference) < 800
 
 
-def test_a_line_that_goes_on_or_ends_is_a_difference_too() -> None:
+def test_a_longer_or_shorter_line_is_a_difference_too() -> None:
     assert golden.parted("abc", "abcd") == "column 4: pinned 'abc', found 'abcd'"
     assert golden.parted("x", "") == "column 1: pinned 'x', found ''"

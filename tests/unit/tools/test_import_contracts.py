@@ -1,4 +1,4 @@
-"""The import rules cover every package that there is, and the contract of ours finds violations."""
+"""The import rules cover every package, and the project's own contract finds violations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_only_allows_its_packages_and_what_is_not_there() -> None:
     graph = graph_with("ludus.cluster.actors", "ray")
     assert only("ray -> ludus.cluster").check(graph, False).kept
     assert only("starlette -> ludus.web").check(graph, False).kept
-    # A name that merely begins alike is another package.
+    # A name that only starts with the same letters is another package.
     assert not only("ray -> ludus.clus").check(graph, False).kept
 
 

@@ -36,7 +36,7 @@ RUNS = ["run-1", "run-2"]
 
 @pytest.fixture
 def facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the program reads of the runs' directories."""
+    """Replace the facts that the program reads from the directories of runs."""
     monkeypatch.setattr(league_minirts, "seed_of", lambda name: int(name.partition("@")[0][-1]))
     monkeypatch.setattr(league_minirts, "decisions", lambda name: 13_000_000)
 

@@ -1,4 +1,4 @@
-"""What the targets of the Makefile would run."""
+"""Commands that the targets of the Makefile run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_nightly_target_runs_everything() -> None:
 
 
 def test_a_part_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
-    """With parts of its own: the recipe goes on after one that fails, and fails at the end."""
+    """With other parts, the recipe continues after one that fails, and fails at the end."""
     text = (ROOT / "Makefile").read_text()
     recipe = text[text.index("test-all: ") :].split("\n\n")[0]
     recipe = recipe.replace("$(VENV)/developer $(VENV)/installed", "")

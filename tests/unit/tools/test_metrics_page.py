@@ -45,14 +45,14 @@ CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 
 def documented(file: str) -> set[str]:
-    """Keys in the first column of the tables of ``file``'s section."""
+    """Return the keys in the first column of the tables of ``file``'s section."""
     section = re.search(rf"^## `{file}\.jsonl`\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert section is not None, f"{PAGE}: no section of {file}.jsonl"
     return set(CELL.findall(section[1]))
 
 
 def keys(row: Mapping[str, object]) -> Iterator[str]:
-    """The keys of a row as the page writes them."""
+    """Return the keys of a row as the page writes them."""
     for key, value in row.items():
         if key in NAMED and isinstance(value, dict):
             yield from [f"{key}.{NAMED[key]}"] if value else []
@@ -69,7 +69,7 @@ def keys(row: Mapping[str, object]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """Keys by file, of two runs and of the commands that rate their weights."""
+    """Return the keys by file, of two runs and of the commands that rate their weights."""
     folder = tmp_path_factory.mktemp("runs")
     small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
     small |= {"algorithm__horizon": 50}

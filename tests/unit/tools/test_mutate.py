@@ -1,4 +1,4 @@
-"""The mutation run: what it draws, that mutants are what is tested, and the list of survivors."""
+"""The mutation run: its sample, the tested copy, and the list of survivors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def changes(code: str, seed: int) -> list[tuple[str, str]]:
     return [(m.before, m.after) for m in drawn("x.py", code, seed)]
 
 
-def test_slips_and_left_out_calls_but_no_annotations_and_no_prose() -> None:
+def test_mutants_change_code_and_leave_annotations_and_prose_alone() -> None:
     found = {m.after for seed in range(8) for m in drawn("x.py", CODE, seed)}
     assert {"pass", "return wins * matches", "if wins is None and matches < 1:"} <= found
     assert "if wins is None or matches <= 1:" in found
@@ -57,8 +57,14 @@ def test_every_package_gets_its_turn_and_has_tests() -> None:
         assert all((ROOT / "tests" / "unit" / t.partition("::")[0]).exists() for t in tests), tests
 
 
+def test_the_table_names_modules_that_exist() -> None:
+    for prefix in mutate.TESTS:
+        path = ROOT / "src" / "ludus" / prefix
+        assert path.is_dir() or path.with_suffix(".py").is_file(), prefix
+
+
 def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None:
-    """A wrong number of Wilson's interval is found, and afterwards the copy is whole again."""
+    """An error in Wilson's interval is found, and afterwards the copy is unchanged again."""
     bench = Bench(tmp_path)
     path = bench.package / "ratings" / "interval.py"
     code = path.read_text()
@@ -78,7 +84,7 @@ def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None
 
 
 class Sure:
-    """A bench on which every second mutant survives."""
+    """Bench on which every second mutant survives."""
 
     package = ROOT / "src" / "ludus"
 

@@ -1,4 +1,4 @@
-"""What ``make bench-peers`` starts is gone when a row ends: what is left would slow the next row's sides."""
+"""``make bench-peers`` ends all processes of a row: one that stays would slow the next row's sides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.peers.turns import Side, tree
 
-# Starts a process of its own that outlives it, as Sample Factory's workers do, and tells its progress.
+# Starts a process of its own that outlives it, as Sample Factory's workers do, and prints its progress.
 PARENT = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

@@ -1,4 +1,4 @@
-"""The demo shows a match that its policy won, or says honestly what there is."""
+"""The demo shows a match that its policy won, or names the one that it shows instead."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def files(tmp_path: Path, count: int) -> list[Path]:
     return found
 
 
-def test_without_a_policy_the_longest_is_shown(tmp_path: Path) -> None:
+def test_the_longest_match_is_shown_where_no_policy_won(tmp_path: Path) -> None:
     recorded = files(tmp_path, 6)
     longest = max(replays.info(f.read_bytes()).ticks for f in recorded)
     assert replays.info(pick(recorded).read_bytes()).ticks == longest
 
 
 @pytest.mark.parametrize("player", ["policy:0", "version 12", "runs/demo@best"])
-def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: str) -> None:
+def test_the_middle_won_match_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: str) -> None:
     recorded = files(tmp_path, 4)
     printed = replays.info(recorded[0].read_bytes())
     won, lost = (1.0, -1.0), (-1.0, 1.0)

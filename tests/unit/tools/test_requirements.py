@@ -1,4 +1,4 @@
-"""What make install fetches while the core is compiled."""
+"""Requirements that make install fetches while the core is compiled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_an_unknown_extra_is_named_with_those_that_there_are() -> None:
         requirements([], OPTIONAL, ["trian"])
 
 
-def test_the_projects_own_are_found_and_ludus_is_not_among_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_projects_requirements_are_listed_without_ludus_itself(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     main(["train,cli,dev"])
     lines = capsys.readouterr().out.splitlines()
     names = {line.split(">")[0].split("=")[0].split("[")[0] for line in lines}

@@ -59,7 +59,7 @@ WON_LINES = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Records ``good`` and ``won`` with their raw lines."""
+    """Write the records ``good`` and ``won`` with their raw lines."""
     write_record("good", GOOD, LINES, tmp_path)
     write_record("won", WON, WON_LINES, tmp_path)
     assert faults(load(tmp_path), tmp_path) == []
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, change: Mapping[str, object], name: str = "good") -> list[str]:
-    """The faults of a record after a change."""
+    """Return the faults of a record after a change."""
     return faults({name: msgspec.structs.replace(load(folder)[name], **change)}, folder)
 
 
@@ -83,7 +83,7 @@ def test_a_row_holds_figure_interval_command_and_provenance() -> None:
     assert "has changed" not in row
 
 
-def test_a_row_says_when_its_preset_has_changed() -> None:
+def test_a_row_shows_that_its_preset_has_changed() -> None:
     old = msgspec.structs.replace(GOOD, preset_sha256="0" * 64)
     assert "_The preset has changed since._" in table([old])
 
@@ -286,7 +286,7 @@ No GPU is needed, nine steps, C++20.
         ("nine steps", "wins 66% of all", ""),
     ],
 )
-def test_a_number_of_the_readme_is_some_records(old: str, new: str, fault: str, folder: Path) -> None:
+def test_a_number_of_the_readme_belongs_to_a_record(old: str, new: str, fault: str, folder: Path) -> None:
     records = load(folder)
     assert readme_faults(README, records) == []
     assert old in README

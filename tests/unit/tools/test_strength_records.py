@@ -17,7 +17,7 @@ from tools.records import Record, load
 
 
 def kept(made: Record, lines: list[Line], folder: Path) -> tuple[Record, list[str]]:
-    """The record after it was written and read again, and its faults."""
+    """Return the record after it was written and read again, and its faults."""
     write_record("made", made, lines, folder)
     records = load(folder)
     return records["made"], faults(records, folder)
@@ -68,7 +68,7 @@ def test_a_population_has_floors_and_its_seeds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opponent", ["random", "simple"])
-def test_a_planners_record_says_what_the_search_knows(opponent: str, tmp_path: Path) -> None:
+def test_a_planners_record_names_the_knowledge_of_its_search(opponent: str, tmp_path: Path) -> None:
     player = f"plan:8x100,opponent={opponent}"
     chunks = [
         minirts_planner.Chunk(player, bot, n, 10, 6 + n, 1, 3 - n, 70, 35.0, 1.5)

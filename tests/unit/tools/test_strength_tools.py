@@ -32,7 +32,7 @@ TINY = {
 }
 
 
-def test_matches_at_a_time_are_those_of_one_after_the_other(tmp_path: Path) -> None:
+def test_concurrent_matches_equal_sequential_ones(tmp_path: Path) -> None:
     setting = gtp_match.Setting(size=7, komi=0.5, opening=2, referee="tactical")
     one = gtp_match.play_all("mcts:300", "random", setting, 5)
     two = gtp_match.play_all("mcts:300", "random", setting, 5, jobs=2, sgf_folder=tmp_path)

@@ -45,7 +45,7 @@ def result(player: str, against: str, won: int, alone: bool = False) -> EvalResu
 def run(
     cell: str, seed: int, drawn: int, greedy: int | None = None, alone: bool = False, **settings: object
 ) -> RunSummary:
-    """Against two opponents; the floors are 15 + seed and 20."""
+    """Return a run against two opponents; its floors are 15 + seed and 20."""
     names = ["alone"] if alone else ["simple", "hit_and_run"]
     who = f"{cell},seed={seed}"
     return RunSummary(
@@ -98,7 +98,7 @@ def read(path: Path) -> Record:
     return msgspec.json.decode(path.read_bytes(), type=Record)
 
 
-def test_a_record_of_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_joins_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = sweep(tmp_path / "first", [run("a", s, 70 + s, 40) for s in (1, 2)] + [run("b", 1, 5)])
     second = sweep(tmp_path / "second", [run("c", 1, 90)], ("c,seed=3",))
     code, path = recorded(tmp_path, monkeypatch, [first, second], "--cells", "a", "c", "--against", "simple")
@@ -122,7 +122,7 @@ def test_a_record_of_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (made.schema, made.preset, made.transcribed) == (2, "minirts-a2c", False)
 
 
-def test_raw_lines_are_of_each_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_lines_name_their_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = sweep(tmp_path / "one", [run("a", s, 70, 40) for s in (1, 2, 3)])
     _, path = recorded(tmp_path, monkeypatch, [one])
     made = read(path)
@@ -136,7 +136,9 @@ def test_raw_lines_are_of_each_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [f for f in faults({"made": made}, tmp_path) if "sweeps/one.toml" not in f]
 
 
-def test_returns_and_greedy_evaluations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_may_hold_returns_and_greedy_evaluations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = [run("a", s, 70, alone=True, **{"evaluation.greedy": True}) for s in (1, 2)]
     _, path = recorded(tmp_path, monkeypatch, [sweep(tmp_path / "one", runs)])
     made = read(path)

@@ -62,7 +62,7 @@ def test_the_tag_is_this_pythons_and_an_old_enough_glibc() -> None:
         ),
     ],
 )
-def test_a_wheel_that_pypi_or_an_old_system_would_refuse(name: str, message: str) -> None:
+def test_a_wheel_that_pypi_or_an_old_system_would_refuse_is_refused(name: str, message: str) -> None:
     with pytest.raises(WheelError, match=message):
         check_name(name, "cp311")
 

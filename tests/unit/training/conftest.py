@@ -1,4 +1,4 @@
-"""What all tests of training share."""
+"""Fixtures that all tests of training share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small runs for tests: a preset of tic-tac-toe, a sink that remembers, files that compare."""
+"""Small runs for tests: a preset of tic-tac-toe, a sink that records, rows that can be compared."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ threads = 2
 
 
 def small_preset(**overrides: object) -> Preset:
-    """``run__seed=3`` stands for ``run.seed``."""
+    """Return the preset with overrides; ``run__seed=3`` sets ``run.seed``."""
     text = {key.replace("__", "."): str(value) for key, value in overrides.items()}
     return parse_preset(TOML.encode(), "small", overrides=text).preset
 
 
 class Recorder(Sink):
-    """Remembers what a run told; may call back at an update."""
+    """Sink that keeps everything that a run reports."""
 
     def __init__(self) -> None:
         self.updates: list[UpdateMetrics] = []
@@ -69,7 +69,7 @@ class Recorder(Sink):
 
 
 def reproducible_rows(path: Path) -> list[dict[str, object]]:
-    """Lines of ``metrics.jsonl`` without the only part that may differ between equal runs."""
+    """Return the lines of ``metrics.jsonl`` without the timings, which differ between equal runs."""
     return [
         {key: value for key, value in row.items() if key.partition("/")[0] not in TIMED}
         for row in read_jsonl(path)

@@ -1,4 +1,4 @@
-"""Whether a setting has an effect: a probe of a small run with it, and of one without."""
+"""Check whether a setting has an effect: a small run with it and one without it give different results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def looked_at(probe: Probe, text: str, settings: tuple[tuple[str, str], ...]) ->
 
 
 def cases(of_methods: bool) -> list[tuple[str, str]]:
-    """Struct and field of every row of the table: of the methods beside the default one, or of all others."""
+    """Return struct and field of each row: those of methods other than the default one, or all others."""
     return [(struct, n) for struct, rows in TABLE.items() if (struct in METHODS) == of_methods for n in rows]
 
 

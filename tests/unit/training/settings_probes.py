@@ -1,7 +1,7 @@
-"""How the effect of a preset's setting is seen: each probe makes of a preset something that compares.
+"""Probes: functions of a preset whose results differ where a setting has an effect.
 
-Whole runs are made to repeat exactly: one thread, lag ``sync``, and self-play that advances when it is looked
-at instead of while time passes. What they give is compared: metrics without times, matches, weights.
+Whole runs repeat exactly: one thread, lag ``sync``, and self-play that advances by calls instead of by time.
+Their metrics without times, matches and weights are compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Probe = Callable[[Preset], object]
 
 
 class Plain:
-    """A network's answers without a graph of its own, which takes longer to make than these runs to play."""
+    """Inference without a compiled graph, which takes longer to build than these runs take to play."""
 
     def __init__(self, network: ResidualNetwork, precision: str, rows: int = 0) -> None:
         self.network = network
@@ -62,7 +62,7 @@ class Plain:
 
 
 class Opinions:
-    """Answers of its own for every position: what a search does with them shows in its visits."""
+    """Evaluator with different answers for every position, so that settings of a search change visits."""
 
     def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         boards = batch.obs["board"][:count].astype(np.int64)
@@ -76,7 +76,7 @@ def digest(data: bytes) -> str:
 
 
 def run(preset: Preset) -> object:
-    """A whole run: everything that it leaves and that does not depend on the clock."""
+    """Return all results of a whole run that do not depend on the clock."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         step_self_play(patch)
         patch.setattr(residual, "Inference", Plain)
@@ -101,7 +101,7 @@ def run(preset: Preset) -> object:
 
 
 def resigning(preset: Preset) -> object:
-    """A whole run whose threshold of giving up moves after few matches, all the way and above 0."""
+    """Return the results of a run whose resignation threshold moves after few matches, and above 0."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("ENOUGH", 5), ("STEP", 2.0), ("HIGHEST", 1.0)):
             patch.setattr(alphazero_parts, f"RESIGN_{name}", value)
@@ -109,7 +109,7 @@ def resigning(preset: Preset) -> object:
 
 
 def ending(preset: Preset) -> object:
-    """How a whole run ends, by an error of its matches too."""
+    """Return the results of a whole run, or the error of its matches that ended it."""
     try:
         return run(preset)
     except EndlessMatch as error:
@@ -117,7 +117,7 @@ def ending(preset: Preset) -> object:
 
 
 def files(preset: Preset) -> object:
-    """Which checkpoints a run leaves."""
+    """Return the number of checkpoints that a run saved and kept, and the title of its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
         saved: list[int] = []
@@ -132,7 +132,7 @@ def files(preset: Preset) -> object:
 
 
 def pool(preset: Preset) -> object:
-    """Arguments with which the pool of the learner's matches is made."""
+    """Return the arguments with which the pool of the learner's matches is made."""
     seen: dict[str, object] = {}
 
     def looking(*args: Any, **kwargs: Any) -> Pool:  # noqa: ANN401
@@ -147,12 +147,12 @@ def pool(preset: Preset) -> object:
 
 
 def lineup(preset: Preset) -> object:
-    """Who sits at which seat."""
+    """Return the lineup: the controllers of each seat."""
     return build_lineup(resolve_spec(preset)[0], preset)
 
 
 class Flat(torch.nn.Module):
-    """An encoder of a user's."""
+    """Encoder that a user registers."""
 
     def __init__(self, layouts: Mapping[str, TensorLayout]) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ register_encoder("tests.unit.training.settings_probes.Flat", Flat)
 
 
 def network(preset: Preset) -> object:
-    """The shapes of a network's tensors, and what it answers to noise with normalisers that have learned."""
+    """Return the shapes of a network's tensors, and a digest of its outputs for random observations."""
     spec = game_spec(preset.game.name, params_text(preset.game.params))
     made = build_network(preset.policy, spec, 1, "float32")
     shapes = {n: tuple(t.shape) for n, t in made.state_dict().items()}
@@ -189,13 +189,13 @@ def network(preset: Preset) -> object:
 
 
 def spent(preset: Preset) -> object:
-    """How far runs are that have used some, and whether they end."""
+    """Return the progress of two partly used budgets, and whether they are used up."""
     used = [Budget(steps=s, minutes=m, best_lower_bound=b) for s, m, b in ((150, 0, 0.3), (10, 2, 0.6))]
     return [(reason_to_stop(preset.run, u), progress(preset.run, u)) for u in used]
 
 
 def components(preset: Preset) -> object:
-    """How many threads and slabs a run has, and in what numbers its network is; or why it cannot be."""
+    """Return a run's threads, slabs, precision and device, or the error that refuses the preset."""
     try:
         made = build.build(preset, async_loop.slabs_needed(preset.run))
     except ConfigError as error:
@@ -205,7 +205,7 @@ def components(preset: Preset) -> object:
 
 
 def beginning(preset: Preset) -> object:
-    """The initial weights of a run; ``run.start`` may name those of another seed."""
+    """Return a digest of a run's initial weights; ``run.start`` may name those of another seed."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1, start="")
@@ -216,12 +216,12 @@ def beginning(preset: Preset) -> object:
 
 
 def refused(preset: Preset) -> object:
-    """Problems that a method reports about a preset."""
+    """Return the problems that a method reports about a preset."""
     return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
 
 
 def taught(preset: Preset) -> object:
-    """A whole run, in a folder where ``teacher.safetensors`` has the weights of another seed."""
+    """Return results of a learner in a folder where ``teacher.safetensors`` has weights of another seed."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         others = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1)
@@ -234,7 +234,7 @@ def taught(preset: Preset) -> object:
 
 
 def updates(preset: Preset) -> object:
-    """Results of a learner on two synthetic slabs; half of each is one version old."""
+    """Return the weights of a learner after two synthetic slabs; half of each is one version old."""
     learner = build.build_learner(preset)
     for seed, share in ((1, 0.25), (2, 0.5)):
         slab = random_slab(learner.network.spec, 8, 8, seed, end=0.3)
@@ -250,7 +250,7 @@ def updates(preset: Preset) -> object:
 
 
 def searched(preset: Preset) -> object:
-    """One search of a position in mid-match, as consoles search: a run's own take a leaf at a time."""
+    """Return the root of one search in mid-match with several leaves at a time, which a run does not use."""
     params = params_text(preset.game.params)
     assert isinstance(preset.algorithm, AlphaZeroConfig)
     trees = Trees(preset.game.name, params, preset.algorithm.search, evaluator=Opinions(), seed=3)

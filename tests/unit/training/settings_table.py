@@ -1,4 +1,4 @@
-"""Every setting of a preset: another value, what shows that it has arrived, and under which others."""
+"""Table of every setting: a second value, the probe that shows its effect, and the other settings needed."""
 
 from __future__ import annotations
 
@@ -106,16 +106,17 @@ PREFIXES = {
     "RunConfig": "run.",
 }
 
-#: Fields that hold another struct, whose own fields stand in the table; a league's are tested with its rules.
+#: Fields that hold another struct, whose own fields are in the table; a league's are tested with its rules.
 TABLES = {prefix.rstrip(".").removesuffix(".0").split(".")[-1] for prefix in PREFIXES.values() if prefix}
 TABLES.add("league")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """``value``: unlike the base's; ``under``: other settings of both presets that are compared.
+    """How a setting shows its effect.
 
-    ``text``: what the preset's file has in place of ``value``, for what no option can say.
+    ``value``: differs from the base's. ``under``: other settings of both presets that are compared.
+    ``text``: text of the preset's file in place of ``value``, for settings without an option.
     """
 
     value: str
@@ -269,7 +270,7 @@ ACTOR_CRITIC = {
 
 
 def seen_in_updates(table: dict[str, Seen]) -> dict[str, Seen]:
-    """The same, without whole runs: for methods that share their learner with one whose runs are compared."""
+    """Return the table without whole runs, for methods that share a learner already covered by runs."""
     return {
         n: replace(s, probe=probes.updates if s.probe is probes.run else s.probe) for n, s in table.items()
     }

@@ -1,4 +1,4 @@
-"""Self-play that advances when it is looked at, not while time passes: rounds end at the same move always.
+"""Self-play that advances by calls, not by time: rounds always end at the same move.
 
 AlphaZero's threads play on while the process that waits for them is not scheduled. On a busy machine a whole
 run may fit into its first round. A test that counts rounds, chunks, versions or checkpoints steps instead.
@@ -16,7 +16,7 @@ from ludus.training.alphazero.workers import Workers
 
 
 class Stepped(Workers):
-    """Every turn of the wait plays one batch of every worker."""
+    """Workers of which each plays one batch at every turn of the wait."""
 
     def start(self) -> None: ...
 
@@ -30,7 +30,7 @@ class Stepped(Workers):
 
 
 class Once(threading.Event):
-    """Asked twice: goes on, then stops."""
+    """Event that is unset at the first query and set at the second."""
 
     def is_set(self) -> bool:
         asked = super().is_set()
@@ -39,5 +39,5 @@ class Once(threading.Event):
 
 
 def step_self_play(patch: pytest.MonkeyPatch) -> None:
-    """AlphaZero runs of this process step, until ``patch`` is undone."""
+    """Make AlphaZero runs of this process step until ``patch`` is undone."""
     patch.setattr(trainer, "Workers", Stepped)

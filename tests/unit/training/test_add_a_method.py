@@ -31,7 +31,7 @@ QUICK = {"run.threads": 1}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the guide's files, where what is registered is forgotten again."""
+    """Yield a folder with the guide's files; methods registered there are dropped at the end."""
     monkeypatch.chdir(tmp_path)
     for name in ("_registered", "_found"):
         monkeypatch.setattr(registry._METHODS, name, {})
@@ -90,7 +90,7 @@ def test_names_of_methods_that_come_with_ludus_are_taken() -> None:
         registry.register(appo)
 
 
-def test_an_installed_method_is_found_and_a_broken_one_concerns_nobody_else(folder: Path) -> None:
+def test_an_installed_method_is_found_and_a_broken_one_affects_no_other(folder: Path) -> None:
     about = folder / "reinforce-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: reinforce\nVersion: 1.0\n")

@@ -64,7 +64,7 @@ def preset(**changes: str) -> Preset:
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_writes_the_files_of_every_run_and_resumes(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     result = start_run(preset(), run_dir)
     assert result.steps >= 450
@@ -125,7 +125,7 @@ def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
     assert (rated.game, rated.matches, rated.errors) == ("openspiel/tic_tac_toe", 4, 0)
 
 
-def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_path: Path) -> None:
+def test_matches_after_the_last_checkpoint_are_kept_and_damage_is_reported(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     start_run(preset(), run_dir)
     run = RunDirectory.open(run_dir)
@@ -145,14 +145,14 @@ def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_p
         resume_run(run_dir, more=on)
 
 
-def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
+def test_a_gate_rejects_weights(tmp_path: Path) -> None:
     changes = {"algorithm.gate": "true", "algorithm.gate_matches": "16", "algorithm.gate_score": "0.99"}
     result = start_run(preset(**changes), tmp_path / "run")
     events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
     assert events
     assert not any(e["passed"] for e in events)
     assert result.version >= 1
-    # What candidates are held against, and plays, is what it was at the beginning.
+    # The weights that play and that candidates meet are still the initial ones.
     run = RunDirectory.open(tmp_path / "run")
     learner = build_alphazero(preset(**changes)).learner
     learner.publish(None)
@@ -170,10 +170,10 @@ def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_a_gate_holds_candidates_against_other_weights(
+def test_a_gate_compares_candidates_with_the_current_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against those that play, never against themselves: at the beginning, after a pass, after a resume."""
+    """Candidates meet the weights that play, never themselves: at the start, after a pass, after a resume."""
     differ: list[bool] = []
     gate = Gate.gate
 
@@ -205,7 +205,7 @@ def test_a_gate_holds_candidates_against_other_weights(
     assert any(e["passed"] for e in events)
 
 
-def test_presets_say_what_is_wrong_with_them() -> None:
+def test_wrong_presets_are_refused_with_a_reason() -> None:
     for change, message in (
         ({"policy.blocks": "0"}, "policy.blocks = 0: expected an integer from 1 to 1000"),
         (
@@ -247,7 +247,7 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     updates, _ = read_metrics(run)
     learned = [u.numbers for u in updates if "loss/policy" in u.numbers]
     assert len(learned) >= 2
-    assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # nobody gives up here
+    assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # no resignations here
     assert learned[-1]["loss/ownership"] < 0.65  # ln 2 knows nothing
     assert "| loss/ownership | loss/score |" in run.report.read_text()
     more = resume_run(

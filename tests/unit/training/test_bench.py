@@ -1,4 +1,4 @@
-"""The training benchmark: its figures belong together, whatever the machine does."""
+"""The training benchmark: its figures agree with each other, whatever the load of the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .runs import small_preset
 
 
 @pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
-def test_figures_belong_together(lag: str) -> None:
+def test_figures_of_one_benchmark_agree(lag: str) -> None:
     r: BenchTrainResult = bench_train(small_preset(run__lag=lag), 0.4, name="small")
     assert (r.preset, r.game, r.lag, r.threads) == ("small", "tic_tac_toe", lag, 2)
     both = 1 / (1 / r.pure_steps_per_s + 1 / r.inference_steps_per_s + 1 / r.learning_steps_per_s)
@@ -40,7 +40,7 @@ def test_pools_in_turn_are_timed_too() -> None:
 
 
 def test_the_pool_alone_plays_what_the_policy_played() -> None:
-    """From the same states, move for move: what it costs is what training's simulation costs."""
+    """From the same states, move for move: its cost is the cost of simulation in training."""
     preset = small_preset()
     components = build(preset)
     alone = _PoolAlone(preset, components)
@@ -63,6 +63,6 @@ def test_the_pool_alone_plays_what_the_policy_played() -> None:
         alone.close()
 
 
-def test_no_time_is_refused() -> None:
+def test_zero_seconds_are_refused() -> None:
     with pytest.raises(ConfigError, match="seconds"):
         bench_train(small_preset(), 0.0)

@@ -1,4 +1,4 @@
-"""The benchmark of searches: how it gives games of very different speeds their time."""
+"""The benchmark of searches: the rounds that games of very different speeds get."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ludus.bench.search import _rate
 
 
 class Machine:
-    """A thread's clock, and a search whose rounds take a known time."""
+    """Clock of a thread, and a search whose rounds take a known time."""
 
     def __init__(self, round_s: float) -> None:
         self.now, self.rounds, self._round_s = 100.0, 0, round_s

@@ -1,4 +1,4 @@
-"""What a resumed run is given anew: in force, recorded, and suggested so that it does something."""
+"""Options of a resumed run: they take effect, are recorded, and the suggested command trains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cli(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def suggested(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The ``ludus resume`` that a finished run prints, word by word."""
+    """Return the words of the ``ludus resume`` command that a finished run prints."""
     (line,) = [text for text in done.stdout.splitlines() if text.startswith("  ludus resume ")]
     return shlex.split(line)[1:]
 

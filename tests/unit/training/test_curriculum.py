@@ -26,13 +26,13 @@ def after(handover: Handover, won: int, lost: int, times: int = 1) -> Handover:
     return handover
 
 
-def test_by_the_budget_it_falls_linearly() -> None:
+def test_a_curriculum_by_budget_falls_linearly() -> None:
     config = CurriculumConfig(bot="perfect", ticks=1000, share=0.5)
     assert [handover_ticks(config, d) for d in (0.0, 0.25, 0.5, 1.0)] == [1000, 500, 0, 0]
     assert handover_ticks(CurriculumConfig(ticks=1000), 0.0) == 0
 
 
-def test_it_advances_only_after_enough_matches_and_wins() -> None:
+def test_a_curriculum_advances_only_after_enough_matches_and_wins() -> None:
     assert handover_ticks(CONFIG, 1.0, Handover()) == 250
     early = after(Handover(), won=40, lost=0)
     assert (early.ticks, early.matches, early.win_rate) == (250, 40, 1.0)
@@ -43,7 +43,7 @@ def test_it_advances_only_after_enough_matches_and_wins() -> None:
     assert after(Handover(150, 60, 0.0), 0, 0).matches == 60
 
 
-def test_it_ends_at_zero_and_stays_there() -> None:
+def test_a_curriculum_ends_at_zero_and_stays_there() -> None:
     handover = after(Handover(), won=50, lost=0, times=3)
     assert handover == Handover(0)
     assert after(handover, 50, 0, times=5).ticks == 0
@@ -70,7 +70,7 @@ def test_a_run_shows_how_far_it_is_and_resumes_bit_by_bit(tmp_path: Path) -> Non
     first = ticks.index(4.0)
     before, there = recorder.updates[first - 1], recorder.updates[first]
     assert before.matches < there.matches >= 80
-    assert there.numbers["rollout/handover_win_rate"] == 0.0  # measured anew
+    assert there.numbers["rollout/handover_win_rate"] == 0.0  # measured again
 
     with pytest.raises(Interrupted):
         start_run(small_preset(**SETTINGS), tmp_path / "run", sinks=[InterruptAt(first + 2)])
@@ -88,7 +88,7 @@ def test_advancing_without_a_bot_is_refused() -> None:
 
 
 def test_win_rates_with_help_have_another_name_and_never_mix(tmp_path: Path) -> None:
-    """At the update where the bot's ticks are over, the average starts anew under its own name."""
+    """At the update where the bot's ticks are over, a new average starts under its own name."""
     recorder = Recorder()
     shares: dict[str, object] = {"curriculum__advance": 0.0, "curriculum__share": 0.5}
     start_run(small_preset(**{**SETTINGS, **shares}), tmp_path / "run", sinks=[recorder])

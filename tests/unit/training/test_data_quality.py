@@ -32,9 +32,7 @@ def updates(folder: Path, **overrides: object) -> list[UpdateMetrics]:
 
 
 @pytest.mark.parametrize(("lag", "queue", "expected"), [("sync", 3, 3), ("pipelined", 2, 3)])
-def test_every_slab_waits_behind_exactly_so_many_others(
-    tmp_path: Path, lag: str, queue: int, expected: int
-) -> None:
+def test_every_slab_waits_behind_a_full_queue(tmp_path: Path, lag: str, queue: int, expected: int) -> None:
     done = updates(tmp_path / "run", run__lag=lag, run__queue=queue)
     assert len(done) > 8
     assert [list(u.lag) for u in done] == [[min(i, expected)] for i in range(len(done))]
@@ -42,7 +40,7 @@ def test_every_slab_waits_behind_exactly_so_many_others(
 
 
 @pytest.mark.parametrize(("lag", "memory"), [("sync", "none"), ("pipelined", "gru")])
-def test_a_killed_run_goes_on_with_its_queue_bit_by_bit(tmp_path: Path, lag: str, memory: str) -> None:
+def test_a_killed_run_resumes_with_its_queue_bit_by_bit(tmp_path: Path, lag: str, memory: str) -> None:
     preset = small_preset(
         evaluation__every_steps=250,
         evaluation__final_matches=0,
@@ -84,7 +82,7 @@ def test_a_partial_pass_has_minibatches_of_the_same_size(share: float, sizes: li
 
 
 @pytest.mark.parametrize("reuse", [0.5, 1.5, 2.0])
-def test_decisions_are_differentiated_as_often_as_asked_for(tmp_path: Path, reuse: float) -> None:
+def test_decisions_are_differentiated_as_often_as_configured(tmp_path: Path, reuse: float) -> None:
     done = updates(tmp_path / "run", algorithm__sample_reuse=reuse)
     steps = sum(u.numbers["learner/samples"] for u in done) / min(reuse, 1.0)
     assert done[-1].numbers["learner/learned"] == pytest.approx(reuse * steps, rel=0.03)
@@ -92,7 +90,7 @@ def test_decisions_are_differentiated_as_often_as_asked_for(tmp_path: Path, reus
     assert done[-1].numbers["time/cpu_minutes"] > 0.0
 
 
-def test_a_whole_reuse_is_so_many_epochs_and_one_half_is_not(tmp_path: Path) -> None:
+def test_a_whole_number_of_reuse_equals_epochs_and_a_half_does_not(tmp_path: Path) -> None:
     for name, settings in (
         ("epochs", {"algorithm__epochs": 2}),
         ("reuse", {"algorithm__sample_reuse": 2, "algorithm__epochs": 5}),
@@ -149,7 +147,7 @@ def test_the_discount_follows_the_horizon(tmp_path: Path) -> None:
         ("minirts", {"algorithm.sample_reuse": "65"}, "algorithm.sample_reuse = 65"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line(
+def test_settings_that_do_not_fit_are_refused_in_one_line(
     preset: str, settings: dict[str, str], expected: str
 ) -> None:
     with pytest.raises(PresetError) as error:
@@ -158,7 +156,7 @@ def test_what_does_not_fit_is_refused_in_one_line(
     assert expected in line
 
 
-def test_from_python_it_is_refused_too(tmp_path: Path) -> None:
+def test_a_preset_from_python_is_refused_too(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"run\.queue = 2: expected 0"):
         start_run(small_preset(run__queue=2, run__lag="async"), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,6 +1,6 @@
-"""Every default of every setting, pinned: a changed one trains something else under the same preset.
+"""Pinned defaults of all settings: a changed one alters the training of the same preset.
 
-``python -m tests.unit.training.test_defaults`` writes the file anew.
+``python -m tests.unit.training.test_defaults`` rewrites the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PINNED = Path(__file__).with_name("defaults.json")
 
 
 def defaults() -> dict[str, dict[str, object]]:
-    """Table -> setting -> default; settings that must be given have none."""
+    """Return defaults by table and setting; required settings have none."""
     found: dict[str, dict[str, object]] = {}
     for table in structs(mi.type_info(Preset)):
         own = found.setdefault(table.cls.__name__, {})

@@ -1,4 +1,4 @@
-"""Whole runs of DQN: killed and resumed, evaluated without exploration, and what is refused."""
+"""Whole runs of DQN: killed and resumed, evaluated without exploration; presets that are refused."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, opponent: str)
 
 @pytest.fixture
 def greedy_actors(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each actor that is made takes best choices."""
+    """Return a list that gets, for each actor made, whether it is greedy."""
     made: list[bool] = []
     before = NetworkActor.__init__
 
@@ -135,7 +135,7 @@ def test_q_values_play_everywhere_but_in_searches(tmp_path: Path, capsys: pytest
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused_in_one_line(
+def test_an_impossible_preset_is_refused_in_one_line(
     tmp_path: Path, overrides: dict[str, str], message: str
 ) -> None:
     path = tmp_path / "dqn.toml"
@@ -165,7 +165,7 @@ def test_other_methods_refuse_q_values(tmp_path: Path) -> None:
     ids=["dqn", "q-learning"],
 )
 def test_tic_tac_toe_is_learned(tmp_path: Path, settings: dict[str, object]) -> None:
-    """A player that draws evenly wins 44% of its matches against another one."""
+    """A uniform player wins 44% of its matches against another one."""
     base: dict[str, object] = {
         "algorithm__buffer_slabs": 100,
         "algorithm__updates": 4,

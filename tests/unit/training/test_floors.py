@@ -65,7 +65,7 @@ def test_a_run_evaluates_its_initial_weights_first(tmp_path: Path) -> None:
 
 
 def test_training_is_the_same_without_the_initial_evaluation(tmp_path: Path) -> None:
-    """Weights, later evaluations and the choice of the best do not depend on it, whatever it gave."""
+    """Weights, later evaluations and the choice of the best do not depend on its result."""
     with_it, without = tmp_path / "with" / "run", tmp_path / "without" / "run"
     changes: dict[str, object] = {"evaluation__every_steps": 100, "run__lag": "sync"}
     start_run(short(**changes), with_it)
@@ -95,7 +95,7 @@ def test_the_initial_evaluation_has_the_configured_number_of_matches(
 
 
 def rigged(monkeypatch: pytest.MonkeyPatch, initial: Callable[[], tuple[EvalResult, ...] | None]) -> None:
-    """The initial evaluation does ``initial`` instead."""
+    """Replace the initial evaluation by ``initial``."""
     rate = RunEvaluator.rate
 
     def other(
@@ -209,7 +209,7 @@ def test_every_trainer_evaluates_its_initial_weights(tmp_path: Path) -> None:
 
 
 def test_uniform_play_is_the_other_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the setting of the final matches, beside them wherever they are shown."""
+    """Uniform play has the setting of the final matches and stands beside them wherever they are shown."""
     recorder = Recorder()
     preset = short(evaluation__against="perfect,random", evaluation__floor_matches=30)
     result = start_run(preset, tmp_path / "run", sinks=[recorder])
@@ -242,7 +242,7 @@ def test_uniform_play_meets_the_opponents_at_the_frame_skips_of_the_run(tmp_path
 
 @pytest.mark.parametrize("name", ["uniform", "simple"])
 def test_opponents_of_evaluations_decide_at_the_frame_skip_of_the_preset(name: str, tmp_path: Path) -> None:
-    """The same matches as played with that frame skip, and others than with the player's or the default.
+    """The matches equal those with that frame skip, and differ from those with the player's or the default.
 
     ``uniform`` is no opponent of training and has the frame skip of those that are.
     """

@@ -34,7 +34,7 @@ freeze = {rule = "beats", against = ["mains"], min_steps = 200, max_steps = 400}
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of a method from a file, one alone and one in a league. The file is gone, and so is its method."""
+    """Return runs of a method from a file, one alone and one in a league, whose file no longer exists."""
     folder = tmp_path_factory.mktemp("trained")
     shutil.copy(EXAMPLE, folder / "reinforce.py")
     alone = "\n".join(
@@ -60,7 +60,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the runs, as the current folder."""
+    """Return a copy of the runs, as the current folder."""
     shutil.copytree(trained, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     return tmp_path / "copy"
@@ -92,9 +92,9 @@ def test_a_command_that_trains_nothing_needs_no_method(
     words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(words)
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    assert "tic_tac_toe" in said.out or words[0] != "eval"
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    assert "tic_tac_toe" in output.out or words[0] != "eval"
 
 
 def test_replays_of_its_run_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_its_training_does_not_continue_without_the_method(
         ludus.resume("alone")
 
 
-def test_a_game_that_is_wrong_is_an_error_still(folder: Path) -> None:
+def test_a_wrong_game_is_still_an_error(folder: Path) -> None:
     config = Path("alone/config.toml")
     config.write_text(config.read_text().replace("[game]", "[game]\nrules = 3", 1))
     with pytest.raises(PresetError, match=r"unknown key game\.rules"):

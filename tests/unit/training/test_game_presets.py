@@ -96,7 +96,7 @@ def test_options_work_as_with_a_preset(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_run_is_named_after_its_game(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And what it prints in the end names the code of a game that is not installed."""
+    """The commands that it prints at the end name the code of a game that is not installed."""
     folder = tmp_path / "my games"
     folder.mkdir()
     (folder / "cue.py").write_bytes(CUE_GAME.read_bytes())

@@ -1,4 +1,4 @@
-"""Which device and precision a run gets. Cards are simulated: ``auto`` has to leave a present one alone."""
+"""Device and precision of a run. GPUs are simulated: ``auto`` has to leave a present one alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.training.runs import Recorder, small_preset
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """A card that multiplies bfloat16 by emulation alone. Gets what ``is_bf16_supported`` was asked."""
+    """Simulate a GPU that emulates bfloat16; return the arguments that ``is_bf16_supported`` got."""
     asked: list[bool] = []
 
     def supported(including_emulation: bool = True) -> bool:
@@ -32,14 +32,14 @@ def test_auto_uses_the_cpu_and_reports_an_unused_gpu_once(tmp_path: Path, card: 
     assert hardware.device_name(RunConfig()) == "cpu"
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
-    said = [m for m in recorder.messages if "GPU" in m]
-    assert said == [
+    messages = [m for m in recorder.messages if "GPU" in m]
+    assert messages == [
         'the GPU of this machine is not used: run.device = "auto" means the processor; '
         "CUDA is experimental, ask for it with --run.device cuda"
     ]
 
 
-def test_no_gpu_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_gpu_gets_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     recorder = Recorder()
     start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])

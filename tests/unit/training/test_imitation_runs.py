@@ -1,4 +1,4 @@
-"""Whole runs by imitation: every kind of teacher, killed runs, what is refused."""
+"""Whole runs by imitation: every kind of teacher, killed runs, presets that are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def preset_of(**overrides: object) -> Preset:
 
 
 def weights_of(folder: Path, **settings: object) -> str:
-    """A run whose weights may teach."""
+    """Return a run whose weights may teach."""
     start_run(small_preset(run__max_steps=200, evaluation__every_steps=0, **settings), folder)
     return f"{folder}@last"
 
@@ -66,7 +66,7 @@ def weights_of(folder: Path, **settings: object) -> str:
     [("mcts:8", "sync", "none"), ("perfect", "sync", "none"), ("weights", "pipelined", "gru")],
 )
 def test_killed_runs_resume_bit_equal(tmp_path: Path, teacher: str, lag: str, memory: str) -> None:
-    """Of a teacher with weights the run has a copy."""
+    """The run has a copy of a teacher with weights."""
     named = teacher
     if teacher == "weights":
         named = weights_of(tmp_path / "teacher", policy__memory="gru", policy__memory_size=8)
@@ -116,7 +116,7 @@ def test_a_bot_in_python_teaches(tmp_path: Path) -> None:
 def test_a_bot_of_the_core_teaches(
     tmp_path: Path, teacher: str, low: float, high: float, outcomes: tuple[int, int, int] | None
 ) -> None:
-    """Scissors and rock are learned: against rock they lose and draw. One at random cannot be predicted."""
+    """The policy learns scissors and rock; a random bot cannot be predicted."""
     recorder = Recorder()
     changes = {"game__name": "matrix", "opponents__0__name": "first", "evaluation__final_matches": 50}
     preset = preset_of(**changes, algorithm__teacher=teacher, algorithm__learning_rate=0.03)
@@ -149,14 +149,14 @@ def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
         ({"run__lag": "async", "run__over_lag": "drop"}, 'run.over_lag = "drop": expected "wait"'),
     ],
 )
-def test_what_a_preset_cannot_ask_for(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+def test_impossible_presets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     preset = tmp_path / "preset.toml"
     preset.write_text(TOML)
     settings = {key.replace("__", "."): str(value) for key, value in changes.items()}
     with pytest.raises(PresetError) as error:
         check_game(load_preset(str(preset), settings))
-    said = [line for line in str(error.value).splitlines() if message in line]
-    assert len(said) == 1
+    lines = [line for line in str(error.value).splitlines() if message in line]
+    assert len(lines) == 1
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_a_preset_cannot_ask_for(tmp_path: Path, changes: dict[str, object]
         ("missing.py", r'algorithm\.teacher = "missing\.py": missing\.py: no such file'),
     ],
 )
-def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path, teacher: str, message: str) -> None:
+def test_an_impossible_teacher_leaves_no_run(tmp_path: Path, teacher: str, message: str) -> None:
     if teacher == "other":
         changes = {"game__name": "connect_four", "opponents__0__name": "random", "policy__channels": "4"}
         teacher = weights_of(tmp_path / "connect_four", **changes, policy__strides="1")
@@ -176,7 +176,7 @@ def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path, teacher: str, me
     assert not (tmp_path / "run").exists()
 
 
-def test_several_heads_of_the_value_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_value_heads_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preset = tmp_path / "preset.toml"
     preset.write_text(TOML)
     command = ["train", str(preset), "--run-dir", str(tmp_path / "run"), "--quiet"]
@@ -184,8 +184,8 @@ def test_several_heads_of_the_value_are_refused(tmp_path: Path, capsys: pytest.C
     assert 'algorithm.name = "imitation" trains one; expected 1' in capsys.readouterr().err
 
 
-def test_reinforcement_goes_on_from_a_clone(tmp_path: Path) -> None:
-    """Policy and value of the clone are what ``run.start`` begins with."""
+def test_reinforcement_starts_from_a_clone(tmp_path: Path) -> None:
+    """``run.start`` starts with the policy and the value of the clone."""
     start_run(preset_of(), tmp_path / "clone")
     settings = {"policy__dense": "16", "policy__hidden": "16", "run__start": f"{tmp_path / 'clone'}@last"}
     begun = build_learner(small_preset(**settings)).weights().tensors

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while AlphaZero learns or judges: the rest is owed, and done after a resume."""
+"""Ctrl-C and SIGTERM while AlphaZero learns or judges: a resumed run makes the remaining updates."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def state_of(run: Path) -> AlphaZeroState:
 
 
 def owed(state: AlphaZeroState) -> float:
-    """Minibatches that all matches are worth, less those that were learned."""
+    """Return the minibatches that all matches are worth, less those that were learned."""
     return REUSE * state.received / BATCH - state.learner["minibatches"]
 
 
 def signalled_at(
     monkeypatch: pytest.MonkeyPatch, calls: set[int], number: int = signal.SIGINT
 ) -> Callable[[], int]:
-    """The learner learns blocks of two minibatches; a signal comes during those ``calls``, the first is 1."""
+    """Make the learner learn blocks of two minibatches; send a signal during those ``calls``, from 1."""
     monkeypatch.setattr(trainer, "BLOCK", 2 * BATCH)
     learn, made = AlphaZeroLearner.learn, [0]
 
@@ -67,7 +67,7 @@ def signalled_at(
 
 
 def until_finished(run: Path, interrupts: int, **changes: str) -> RunResult:
-    """Starts a run and resumes it after each of so many interrupts."""
+    """Start a run and resume it after each of so many interrupts."""
     for count in range(interrupts):
         with pytest.raises(Interrupted):
             resume_run(run) if count else start_run(preset(**ROUNDS | changes), run)
@@ -93,7 +93,7 @@ def test_a_resumed_run_makes_the_updates_that_it_owes(
 def test_owed_updates_are_made_although_the_budget_is_used_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one round, whose learning is interrupted once its matches have used up all steps."""
+    """The learning of the only round is interrupted once its matches have used up all steps."""
     signalled_at(monkeypatch, {3})
     run = tmp_path / "run"
     changes = {"run.max_steps": "20"}

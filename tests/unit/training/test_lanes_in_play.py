@@ -38,7 +38,7 @@ class Nowhere:
 
 
 def frozen(version: int) -> Weights:
-    """Return weights of a version, other ones for each."""
+    """Return weights of a version, different for each."""
     weights = build_learner(PRESET).weights()
     random = np.random.default_rng(version)
     tensors = dict(weights.tensors)
@@ -57,7 +57,7 @@ def sampler() -> Iterator[LocalSampler]:
 
 
 def seat(sampler: LocalSampler, weights: dict[int, float]) -> bool:
-    """Seats frozen versions, by the weights with which they are drawn."""
+    """Seat frozen versions by the weights with which they are drawn."""
     mixture = {f"main:{version}": weight for version, weight in weights.items()}
     for player in sampler.missing(mixture):
         sampler.put(player, frozen(member_and_version(player)[1]), tuple(mixture))
@@ -88,7 +88,7 @@ def test_no_match_is_played_by_two_versions(sampler: LocalSampler) -> None:
     assert len(seen) > 20
 
 
-def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sampler: LocalSampler) -> None:
+def test_players_without_a_free_lane_wait_and_others_replace_them(sampler: LocalSampler) -> None:
     """8 lanes, all in use: the next players come when matches have ended."""
     assert seat(sampler, dict.fromkeys(range(8), 1.0))
     sampler.play(sampler.slabs[0], Nowhere())

@@ -51,7 +51,7 @@ SHORT = r'rulebook = "extends=extended\nmatch.tick_limit=600"'
 
 
 def train(text: str, folder: Path) -> None:
-    """Twenty updates into ``folder/run``."""
+    """Train for twenty updates in ``folder/run``."""
     recorder = Recorder()
     result = start_run(parse_preset(text.encode(), "levels").preset, folder / "run", sinks=[recorder])
     assert result.version == 20 == len(recorder.updates)
@@ -69,7 +69,7 @@ def train(text: str, folder: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("commands", ["tactical", "units"])
-def test_twenty_updates_of_each_level(
+def test_every_level_trains_for_twenty_updates(
     tmp_path: Path, game: str, limit: str, opponents: str, inputs: str, commands: str
 ) -> None:
     heads = spec(game, {"commands": commands}).heads

@@ -58,11 +58,11 @@ def preset(**changes: str) -> Preset:
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing is saved on the way out."""
+    """SIGKILL in place of an exception: nothing is saved on the way out."""
 
 
 class At(Recorder):
-    """Does something at one update."""
+    """Sink that calls a function at one update."""
 
     def __init__(self, update: int, act: Callable[[], None]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def match_numbers(run: Path) -> list[int]:
 
 
 def interrupted_run(run: Path, wanted: Preset, updates: int = 3) -> None:
-    """A run with one checkpoint, made after ``updates`` rounds."""
+    """Return a run with one checkpoint, made after ``updates`` rounds."""
     with pytest.raises(Interrupted):
         start_run(wanted, run, sinks=[At(updates, interrupt)])
 
@@ -97,7 +97,7 @@ def interrupted_run(run: Path, wanted: Preset, updates: int = 3) -> None:
 
 
 def test_processes_that_are_killed_play_no_match_twice(tmp_path: Path) -> None:
-    """Two processes die after one checkpoint; what the first of them played is learned once."""
+    """Two processes die after one checkpoint; matches of the first are learned once."""
     run = tmp_path / "run"
     interrupted_run(run, preset(**{"run.max_steps": "1200"}))
     for _ in range(2):
@@ -127,7 +127,7 @@ def test_a_process_that_is_killed_before_the_first_checkpoint_loses_no_match(tmp
     assert state.matches == len(numbers)
 
 
-def test_sessions_are_counted_where_no_match_is_left_to_tell(tmp_path: Path) -> None:
+def test_sessions_are_counted_without_a_match_on_disk(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
     played = set(match_numbers(run))
@@ -137,7 +137,7 @@ def test_sessions_are_counted_where_no_match_is_left_to_tell(tmp_path: Path) -> 
     assert played.isdisjoint(match_numbers(run))
 
 
-def test_a_match_of_a_session_that_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_a_match_of_an_impossible_session_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupted_run(run, preset())
     path = min((run / "self_play").iterdir())

@@ -42,7 +42,7 @@ def forget(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, with the example and a small preset."""
+    """Return the current folder, with the example and a small preset."""
     monkeypatch.chdir(tmp_path)
     forget(monkeypatch)
     shutil.copy(EXAMPLE, "reinforce.py")
@@ -54,14 +54,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A finished run of the example, in a process that knows it no more."""
+    """Return a finished run of the example, in a process that no longer knows it."""
     assert main(["train", "small.toml", "--method", "reinforce.py", "--run-dir", "run", "--quiet"]) == 0
     forget(monkeypatch)
     return Path("run")
 
 
 def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    """Exit code and stderr of one command."""
+    """Return exit code and stderr of one command."""
     capsys.readouterr()
     code = main(words)
     return code, capsys.readouterr().err
@@ -187,7 +187,7 @@ def test_a_run_from_elsewhere_runs_no_file_until_the_user_names_it(
 def test_a_configuration_that_was_changed_runs_no_file(
     before: str, after: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The settings are what the code is called with."""
+    """The code is called with the settings."""
     config = run / "config.toml"
     text = config.read_text()
     changed = text.replace(before, after) if after else text.replace("[algorithm]", "[algorithm]\nextra = 1")

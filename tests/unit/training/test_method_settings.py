@@ -1,4 +1,4 @@
-"""No setting of a method is without effect (``test_settings.py`` has those of the default method)."""
+"""Every setting of a method has an effect (``test_settings.py`` has those of the default method)."""
 
 from __future__ import annotations
 

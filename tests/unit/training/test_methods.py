@@ -1,4 +1,4 @@
-"""Whole runs by each method: killed ones resume bit-equal, and settings that teach nothing end a run."""
+"""Whole runs by each method: killed ones resume bit-equal, and settings that train nothing end a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_killed_runs_resume_bit_equal(tmp_path: Path, method: str, lag: str, mem
     assert same_weights(last_weights(killed), last_weights(whole))
 
 
-def test_a_run_whose_matches_end_in_no_slab_says_which_settings_help(
+def test_a_run_whose_matches_end_in_no_slab_names_the_settings_that_help(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """MiniRTS matches have about a hundred decisions, slabs four: exit code 2, and the run stays whole."""
@@ -65,14 +65,14 @@ def test_a_run_whose_matches_end_in_no_slab_says_which_settings_help(
         '[run]\nmax_steps = 100_000\nthreads = 1\nlag = "sync"\n'
     )
     assert cli.main(["train", str(preset), "--run-dir", str(tmp_path / "run"), "--quiet"]) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert said[-1].startswith('algorithm.baseline = "none": ')
-    assert 'raise pool.rollout_length, which is 4, or set algorithm.baseline = "value"' in said[-1]
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[-1].startswith('algorithm.baseline = "none": ')
+    assert 'raise pool.rollout_length, which is 4, or set algorithm.baseline = "value"' in lines[-1]
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-def test_a_killed_run_goes_on_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
-    """The teacher's run is gone, and its memory of every row is not."""
+def test_a_killed_run_resumes_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
+    """The teacher's run is removed, and its memory of every row is kept."""
     recurrent = {"policy__memory": "gru", "policy__memory_size": 8, "evaluation__every_steps": 0}
     start_run(
         small_preset(**recurrent, evaluation__final_matches=0, run__max_steps=300), tmp_path / "teacher"
@@ -90,7 +90,7 @@ def test_a_killed_run_goes_on_with_its_own_copy_of_the_teacher(tmp_path: Path) -
     assert same_weights(last_weights(killed), last_weights(whole))
 
 
-def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path) -> None:
+def test_an_impossible_teacher_leaves_no_run(tmp_path: Path) -> None:
     teacher = tmp_path / "teacher.safetensors"
     save_weights(build_learner(small_preset()).weights(), teacher)
     for changes, message in (

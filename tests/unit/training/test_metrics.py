@@ -81,7 +81,7 @@ def test_a_run_with_a_bad_row_ends_without_a_report(tmp_path: Path) -> None:
 
 
 class Broken(Sink):
-    """Fails at the second update."""
+    """Sink that fails at the second update."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -104,8 +104,8 @@ def test_a_sink_that_fails_is_left_out_and_the_run_continues(tmp_path: Path) -> 
     assert result.version > 2
     assert broken.seen == 2
     assert len(recorder.updates) == result.version
-    said = "problem: Broken is left out from now on: no connection"
-    assert recorder.messages.count(said) == 1
-    assert said in (run / "log.txt").read_text()
+    problem = "problem: Broken is left out from now on: no connection"
+    assert recorder.messages.count(problem) == 1
+    assert problem in (run / "log.txt").read_text()
     problems = [e["text"] for e in read_jsonl(run / "events.jsonl") if e["event"] == "problem"]
     assert problems == ["Broken is left out from now on: no connection"]

@@ -1,4 +1,4 @@
-"""Code around the methods knows none of them: it asks the fields of ``Method``."""
+"""Code around the methods names none of them: it reads the fields of ``Method``."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ BUILT_IN = {method.name: method for method in methods()}
 
 
 def module_of(reference: object) -> str:
-    """The module that a reference of the registry names, "" for none."""
+    """Return the module that a reference of the registry names, "" for none."""
     return reference.partition(":")[0] if isinstance(reference, str) else ""
 
 
 def own_module(method: Method) -> str:
-    """The module or package of one method: ``ludus.algorithms.dqn``."""
+    """Return the module or package of one method: ``ludus.algorithms.dqn``."""
     return ".".join(module_of(method.learner).split(".")[:3])
 
 
 def is_own(module: str, method: Method) -> bool:
-    """Whether ``module`` is the method's, or lies in its package."""
+    """Return whether ``module`` is the method's, or lies in its package."""
     return f"{module}.".startswith(f"{own_module(method)}.")
 
 
 def own_folder(method: Method) -> Path:
-    """Where the trainer of the method lies, if it has one of its own."""
+    """Return the folder of the method's trainer, if it has one."""
     if method.trainer == ACTOR_LEARNER:
         return SOURCE / "nowhere"
     return SOURCE.parent.joinpath(*module_of(method.trainer).split(".")).parent
@@ -42,12 +42,12 @@ KINDS = (ast.Name, ast.Attribute, ast.ImportFrom, ast.Import, ast.Compare, ast.M
 
 
 def nodes_of(code: str) -> list[ast.AST]:
-    """The nodes of a module that may mention a method."""
+    """Yield the nodes of a module that may mention a method."""
     return [node for node in ast.walk(ast.parse(code)) if isinstance(node, KINDS)]
 
 
 def mentions(nodes: Sequence[ast.AST], method: Method) -> Iterator[str]:
-    """Each place that names the method's settings, imports its modules or compares with its name."""
+    """Yield each place that names the method's settings, imports its modules or compares with its name."""
     for node in nodes:
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = node.id if isinstance(node, ast.Name) else node.attr

@@ -60,7 +60,7 @@ NO_RATES = dict.fromkeys(("win_rate", "ci_low", "ci_high", "wins", "draws", "los
 
 
 def test_a_game_without_winners_has_no_win_rate() -> None:
-    """In Python, in JSON and in text."""
+    """Results in Python, in JSON and in text have none."""
     rated = summarise([result(1.0), result(3.0)], player="me", against=ALONE, game="walk", seed=1)
     assert {name: getattr(rated, name) for name in NO_RATES} == NO_RATES
     assert (rated.win_rate_by_seat, rated.measure, rated.counts) == ((), 2.0, (0, 0, 0))
@@ -83,7 +83,7 @@ def test_a_game_of_one_seat_with_winners_has_win_rates() -> None:
 
 @pytest.mark.parametrize("against", [ALONE, "random"])
 def test_without_a_match_there_is_no_result(against: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every match ended by an error of the game."""
+    """An error of the game ends every match."""
     lost = [result(0.0, error="step: no")] * 3
     rated = summarise(lost, player="me", against=against, game="walk", seed=1)
     assert (rated.errors, rated.matches, rated.win_rate, rated.score) == (3, 0, None, None)
@@ -94,7 +94,7 @@ def test_without_a_match_there_is_no_result(against: str, capsys: pytest.Capture
     assert capsys.readouterr().out == "me at walk: no match was played to its end\n"
 
 
-def test_intervals_of_means() -> None:
+def test_the_interval_of_a_mean_covers_it_95_times_in_100() -> None:
     rng = np.random.default_rng(0)
     inside = 0
     for _ in range(400):
@@ -121,7 +121,7 @@ def test_summaries_hold_the_mean_return() -> None:
     assert 4.9 < (running_return(5.0, summary) or 0.0) < 5.0
 
 
-def test_a_run_from_training_to_report(tmp_path: Path) -> None:
+def test_a_run_reports_mean_returns_in_place_of_win_rates(tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = start_run(load_preset(str(preset(tmp_path))).preset, run)
     (final,) = done.final

@@ -1,4 +1,4 @@
-"""The small pieces of a run: lineups, past opponents, curriculum, budgets, counts."""
+"""Small parts of a run: lineups, past opponents, curriculum, budgets, counts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def result(
     return MatchResult(0, 0, 1, 7, 4, outcome, outcome, players, plans, bool(error), error)
 
 
-def test_lineup_of_a_mixture() -> None:
+def test_a_mixture_becomes_a_lineup() -> None:
     preset = msgspec.structs.replace(
         small_preset(),
         opponents=(
@@ -65,7 +65,7 @@ def test_lineup_of_a_mixture() -> None:
         ((OpponentConfig("random", frame_skip=2), OpponentConfig("perfect")), "frame_skip must be the same"),
     ],
 )
-def test_lineup_refuses(opponents: tuple[OpponentConfig, ...], message: str) -> None:
+def test_a_wrong_mixture_is_refused(opponents: tuple[OpponentConfig, ...], message: str) -> None:
     preset = msgspec.structs.replace(small_preset(), opponents=opponents)
     with pytest.raises(ConfigError, match=message):
         build_lineup(GAME, preset)
@@ -77,7 +77,7 @@ def test_curriculum_falls_to_zero() -> None:
     assert handover_ticks(CurriculumConfig(""), 0.0) == 0
 
 
-def test_budgets() -> None:
+def test_a_run_stops_at_each_of_its_budgets() -> None:
     run = RunConfig(max_steps=1000, max_minutes=2.0, target=0.7)
     assert reason_to_stop(run, Budget(steps=999, minutes=1.9, best_lower_bound=0.69)) == ""
     assert "max_steps" in reason_to_stop(run, Budget(steps=1000))
@@ -110,7 +110,7 @@ def test_summaries_count_from_the_learners_seat() -> None:
     assert evaluation.won[1] < 1 / 3 < evaluation.won[2]
 
 
-def test_opponent_names() -> None:
+def test_results_name_their_opponent() -> None:
     labels = {"policy:0": "latest", "policy:2": "past"}
     assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:0")), 0, labels) == "latest"
     assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:2")), 0, labels) == "past"
@@ -131,6 +131,6 @@ def test_seeds_of_streams_do_not_meet() -> None:
     assert all(0 <= s < 2**63 for s in seeds)
 
 
-def test_thinned_keeps_both_ends() -> None:
+def test_thinning_keeps_both_ends() -> None:
     assert thinned(list(range(100)), 5) == [0, 25, 50, 74, 99]
     assert thinned([1, 2], 5) == [1, 2]

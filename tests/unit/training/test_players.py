@@ -1,4 +1,4 @@
-"""Players by name: the two sides of a match draw apart."""
+"""Players by name: the two sides of a match have separate random numbers."""
 
 from __future__ import annotations
 

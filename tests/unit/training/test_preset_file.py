@@ -1,4 +1,4 @@
-"""Presets: every mistake with its path, overrides, origins, and the way back to TOML."""
+"""Presets: mistakes with their paths, overrides, origins, and conversion back to TOML."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_any_bytes_are_read_or_refused_without_a_crash(raw: bytes) -> None:
         assert isinstance(parse_preset(raw, "x").preset, Preset)
 
 
-def test_overrides_and_their_origins() -> None:
+def test_overrides_have_their_origins() -> None:
     loaded = parse_preset(
         GAME + b"[algorithm]\ndiscount = 0.9\ngae_lambda = 0.8\n",
         "x",
@@ -270,6 +270,6 @@ def test_any_text_key_and_number_survive_toml(title: str, key: str, number: floa
 
 
 def test_a_preset_is_plain_data() -> None:
-    """A resumed run reads the settings that it was trained with, for all types."""
+    """A resumed run reads the settings of its training back, for all types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset

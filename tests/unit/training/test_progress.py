@@ -1,4 +1,4 @@
-"""Descriptions of a run's present work, for every method and before its first update."""
+"""Descriptions of a run's current work, for every method and before its first update."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ METHODS: dict[str, tuple[Callable[[], Preset], str]] = {
 
 
 class Asking(Recorder):
-    """Asks what the run does whenever it reports something."""
+    """Sink that reads the description of the run's work at every report."""
 
     def start(self, run: RunStart) -> None:
         self.doing = run.doing
-        self.said = [run.doing()]
+        self.lines = [run.doing()]
 
     def update(self, metrics: UpdateMetrics) -> None:
-        self.said.append(self.doing())
+        self.lines.append(self.doing())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,7 +67,7 @@ def test_every_method_describes_its_present_work(
     play: Callable[..., object] = play_evaluation
     monkeypatch.setattr("ludus.training.run_evaluator.play_evaluation", ended)
     start_run(made(), tmp_path / "run", sinks=[sink])
-    assert len(sink.said) > 1  # before the first update, and at each
-    assert all(re.fullmatch(words, said) for said in sink.said), sink.said
-    assert all(re.fullmatch(RATING, said) for said in rated), rated
-    assert method in ("alphazero", "league") or any("of the initial weights: 4 of" in said for said in rated)
+    assert len(sink.lines) > 1  # before the first update, and at each
+    assert all(re.fullmatch(words, line) for line in sink.lines), sink.lines
+    assert all(re.fullmatch(RATING, line) for line in rated), rated
+    assert method in ("alphazero", "league") or any("of the initial weights: 4 of" in line for line in rated)

@@ -18,7 +18,7 @@ SPEC = game_spec("tic_tac_toe", {})
 
 
 class ByHeart:
-    """Always the first legal cell, so that every match from the first position is the same."""
+    """Bot that always takes the first legal cell, so that matches from the first position are equal."""
 
     def decide(self, scene: Scene) -> str:
         return scene.legal()[0]

@@ -23,7 +23,7 @@ Plain *centre* of **two** runs, `a<b`, 2 * 3 * 4.
 | cell | rate | note |
 |---|---|---|
 | a&#124;1 | 51.0% | `x \\| y` |
-| b | - | "said" & done |
+| b | - | "best" & done |
 
 ![Win rate](curve.svg)
 
@@ -55,7 +55,7 @@ def test_a_page_holds_the_report_and_its_plots() -> None:
     assert "<h1>A &lt;b&gt; report</h1>" in text
     assert "Plain <em>centre</em> of <strong>two</strong> runs, <code>a&lt;b</code>, 2 * 3 * 4.</p>" in text
     assert '<td>a&#124;1</td><td class="n">51.0%</td><td><code>x | y</code></td>' in text
-    assert '<td>b</td><td class="n">-</td><td>&quot;said&quot; &amp; done</td>' in text
+    assert '<td>b</td><td class="n">-</td><td>&quot;best&quot; &amp; done</td>' in text
     assert "<svg><title>t</title></svg><figcaption>Win rate</figcaption></figure>" in text
     assert "other.svg" not in text
     assert "<pre><code>title = &quot;&lt;script&gt;&quot;\n# no heading</code></pre>" in text

@@ -1,4 +1,4 @@
-"""One process at a time trains a run, and others can see whether one does."""
+"""One process at a time trains a run, and others can see that."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cli(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def start_endless(folder: Path, preset: str) -> subprocess.Popen[str]:
-    """A run without end; returns when its first checkpoint is there."""
+    """Start an endless run; return once its first checkpoint exists."""
     (folder / "preset.toml").write_text(preset)
     words: tuple[str, ...] = ("train", "preset.toml", "--run-dir", "run", "--run.max-steps", "1000000000")
     words += ("--run.checkpoint-every-minutes", "0.001", "--evaluation.every-steps", "0")
@@ -95,7 +95,7 @@ def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, prese
 
 
 class Looks(Recorder):
-    """Asks for the run's state, and tries to write it too, while it runs."""
+    """Sink that reads the run's state, and tries to write the run too, while it trains."""
 
     def __init__(self, run: Path) -> None:
         super().__init__()

@@ -84,7 +84,7 @@ def test_threads_do_not_change_the_result(tmp_path: Path) -> None:
 
 
 class KillAt(Recorder):
-    """Ends the process as a power cut would, right after a checkpoint or in the middle of things."""
+    """Sink that kills the process, right after a checkpoint or between two."""
 
     def __init__(self, update: int) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ start_run(preset, Path({run!r}), sinks=[KillAt({update})])
 
 
 def start_and_kill(preset: Preset, run: Path, update: int) -> None:
-    """A process of its own that is killed (SIGKILL) at ``update``."""
+    """Start a run in a process that is killed (SIGKILL) at ``update``."""
     run.parent.mkdir()
     config = run.parent / "killed.toml"
     config.write_text(to_toml(preset))
@@ -180,7 +180,7 @@ def test_an_interrupt_saves_the_run_and_prints_how_to_resume(tmp_path: Path) -> 
     assert same_weights(last_weights(run), last_weights(tmp_path / "whole"))
 
 
-def test_existing_directory_is_refused(tmp_path: Path) -> None:
+def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunExists):
         start_run(small_preset(), tmp_path)
 
@@ -194,7 +194,7 @@ def test_self_play_trains_both_seats(tmp_path: Path) -> None:
     assert np.isfinite(recorder.updates[-1].numbers["loss/policy"])
 
 
-def test_target_ends_a_run_early(tmp_path: Path) -> None:
+def test_a_target_ends_a_run_early(tmp_path: Path) -> None:
     preset = small_preset(run__target=0.1, run__max_steps=1_000_000)
     result = start_run(preset, tmp_path / "run")
     assert result.reason.startswith("target = 0.1 reached")
@@ -216,7 +216,7 @@ def test_weights_and_bots_are_evaluated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("max_lag", "over_lag"), [(0, "wait"), (2, "wait"), (0, "drop"), (1, "drop")])
-def test_async_keeps_its_bound_of_lag(tmp_path: Path, max_lag: int, over_lag: str) -> None:
+def test_an_async_run_keeps_its_bound_of_lag(tmp_path: Path, max_lag: int, over_lag: str) -> None:
     recorder = Recorder()
     preset = small_preset(
         run__lag="async",

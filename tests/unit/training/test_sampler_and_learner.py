@@ -10,8 +10,7 @@ import pytest
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import Learner, LearnerContext
-from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
-from ludus.flow.pool_options import PoolOptions
+from ludus.flow import Controller, Lineup, PoolOptions, RolloutStats, SeatPlan, Slab, Weights
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -38,7 +37,7 @@ def self_play(memory: str = "gru") -> Preset:
 
 
 class Stored:
-    """A sink that keeps copies, as one that sends slabs away would."""
+    """Slab sink that keeps copies, as one that sends slabs to another machine would."""
 
     def __init__(self) -> None:
         self.slabs: list[Fields] = []
@@ -66,7 +65,7 @@ def same_weights(a: Weights, b: Weights) -> bool:
 
 
 def test_a_sampler_plays_stored_weights_as_a_run_plays_its_learners(tmp_path: Path) -> None:
-    """A worker elsewhere fills the slab that the run itself would fill."""
+    """A worker on another machine fills the slab that the run itself would fill."""
     preset = self_play()
     save_weights(build_learner(preset).weights(), tmp_path / "w.safetensors")
     source = StoredWeights(load_weights(tmp_path / "w.safetensors"))
@@ -103,7 +102,7 @@ def test_a_sampler_takes_newer_weights_and_refuses_others() -> None:
 
 
 def test_a_learner_trains_from_stored_slabs() -> None:
-    """Slabs that were sent teach what the sampler's own slabs teach."""
+    """Slabs that were sent give the same updates as the sampler's own slabs."""
     preset = self_play()
     first, second, sampler, sink = (
         build_learner(preset),
@@ -129,7 +128,7 @@ def test_a_learner_trains_from_stored_slabs() -> None:
 
 
 def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights], int]:
-    """Tic-tac-toe between two policy ids, each trained by its learner; the weights of both."""
+    """Train tic-tac-toe between two policy ids, each by its learner; return the weights of both."""
     spec = game_spec("tic_tac_toe")
     lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
     pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=16, groups=2, threads=0, seed=4))
@@ -178,7 +177,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
 
 @pytest.mark.parametrize("pipelined", [False, True])
 def test_two_learners_share_a_match_and_no_policy_id_is_special(pipelined: bool) -> None:
-    """Other ids, the same bits: a learner trains the rows of its policy, wherever its id stands."""
+    """Other ids give the same bits: a learner trains the rows of its policy, whatever its id is."""
     weights, samples = two_learners(0, 1, pipelined)
     assert [w.meta.version for w in weights] == [5 - int(pipelined)] * 2
     assert samples > 500

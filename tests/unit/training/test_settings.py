@@ -1,4 +1,4 @@
-"""No setting of a preset is without effect: changed, something that a run does differs.
+"""Every setting of a preset has an effect: a changed one changes something in a run.
 
 The settings are those of the config structs; one that is new and not in the table fails here.
 """
@@ -20,7 +20,7 @@ from .settings_table import BOTS, SELF, TABLE, TABLES
 
 
 def structs(kind: mi.Type) -> Iterator[mi.StructType]:
-    """Every table that a preset may have."""
+    """Yield every table that a preset may have."""
     if isinstance(kind, mi.StructType):
         yield kind
         for f in kind.fields:
@@ -48,6 +48,6 @@ def test_a_setting_has_an_effect(struct: str, name: str) -> None:
 
 @pytest.mark.parametrize("base", [BOTS, SELF], ids=["appo", "alphazero"])
 def test_compared_runs_are_reproducible(base: str) -> None:
-    """Or any two runs would differ, and every setting seem to have an effect."""
+    """Otherwise any two runs would differ, and every setting would seem to have an effect."""
     preset = parse_preset(base.encode(), "base").preset
     assert run(preset) == run(preset)

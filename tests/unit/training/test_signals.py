@@ -1,4 +1,4 @@
-"""``ludus train`` under the signals that end a run, at any place: exit code 130, and nothing is lost."""
+"""Signals that end ``ludus train``, at any place: exit code 130, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SOON = ["--quiet", "--run.max-steps", "150", "--algorithm.window-games-min", "5"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that no signal disturbed."""
+    """Return a run that no signal interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "small.toml").write_text(TOML)
     assert main(["train", str(folder / "small.toml"), "--run-dir", str(folder / "run"), *FAST]) == 0
@@ -59,7 +59,7 @@ def handlers() -> Iterator[None]:
 
 
 class Unhandled(BaseException):
-    """The signal's default action would have ended the process."""
+    """Error in place of the signal's default action, which would end the process."""
 
 
 def _unhandled(number: int, frame: object) -> None:
@@ -86,7 +86,7 @@ PLACES: dict[str, tuple[type, str, Callable[..., bool]]] = {
 
 
 def signal_at(monkeypatch: pytest.MonkeyPatch, place: str, number: int) -> None:
-    """Sends the signal once, when the method is called there."""
+    """Send the signal once, when the method is called there."""
     owner, name, here = PLACES[place]
     original, sent = getattr(owner, name), list[int]()
 
@@ -101,7 +101,7 @@ def signal_at(monkeypatch: pytest.MonkeyPatch, place: str, number: int) -> None:
 
 
 def everywhere(places: Iterable[str]) -> list[tuple[str, int]]:
-    """Each place with one of the signals in turn."""
+    """Return each place with one of the signals in turn."""
     return list(zip(places, itertools.cycle(SIGNALS), strict=False))
 
 
@@ -168,7 +168,7 @@ def test_a_signal_that_is_ignored_stays_ignored(number: int) -> None:
 
 
 def test_workers_leave_signals_to_a_whole_job_to_their_parent() -> None:
-    """And programs that a game starts are ended by them."""
+    """Programs that a game starts end on them."""
     leave_to_parent()
     for number in SIGNALS:
         os.kill(os.getpid(), number)

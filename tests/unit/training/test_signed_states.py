@@ -22,7 +22,7 @@ from ludus.training.runs import resume_run, start_run
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights
 
-ANEW = "matches restart ("
+RESTART = "matches restart ("
 MASK = (1 << 64) - 1
 
 
@@ -33,7 +33,7 @@ def mix64(z: int) -> int:
 
 
 def pool_checksum(data: bytes) -> bytes:
-    """The core's checksum of a snapshot (``cpp/base/hash.hpp``), as anybody can compute it."""
+    """Return the core's checksum of a snapshot (``cpp/base/hash.hpp``), which needs no key."""
     h = 0x6C756475735F6831
     words = struct.unpack(f"<{(len(data) + 7) // 8}Q", data + bytes(-len(data) % 8))
     for word in (len(data), *words):
@@ -42,7 +42,7 @@ def pool_checksum(data: bytes) -> bytes:
 
 
 def with_random_states(snapshot: bytes) -> bytes:
-    """A pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
+    """Return a pool's snapshot whose states are random bytes; all else, the checksum too, is right."""
     assert snapshot[-8:] == pool_checksum(snapshot[:-8])
     (length,) = struct.unpack_from("<Q", snapshot, 16)
     described = dict(line.split("=", 1) for line in snapshot[24 : 24 + length].decode().splitlines())
@@ -61,7 +61,7 @@ def newest(run: Path) -> Path:
 
 
 def forge(folder: Path) -> None:
-    """Random states under checksums that are all right, as a hostile checkpoint has them."""
+    """Write random states under right checksums, as a hostile checkpoint has them."""
     path = folder / "rollout.safetensors"
     tensors = load_file(path)
     tensors["pool"] = np.frombuffer(with_random_states(tensors["pool"].tobytes()), np.uint8)
@@ -96,9 +96,9 @@ def test_random_states_under_valid_checksums_are_not_restored(tmp_path: Path, ga
 
     done = resume(run, "--run.max-steps", "96")
     assert done.returncode == 0, (done.returncode, done.stderr)
-    assert done.stderr.count(ANEW) == 1
+    assert done.stderr.count(RESTART) == 1
     assert "not signed with this user's key" in done.stderr
-    assert ANEW in (run / "log.txt").read_text()
+    assert RESTART in (run / "log.txt").read_text()
     after = list(read_jsonl(run / "metrics.jsonl"))
     assert after[: len(before)] == before  # weights, optimiser and counters continue
     assert [row["version"] for row in after] == list(range(1, len(after) + 1))
@@ -117,8 +117,8 @@ def resumed(run: Path) -> Recorder:
     return recorder
 
 
-def says_anew(recorder: Recorder) -> bool:
-    return any(ANEW in m for m in recorder.messages)
+def reports_restart(recorder: Recorder) -> bool:
+    return any(RESTART in m for m in recorder.messages)
 
 
 def test_a_signature_holds_for_its_own_run_and_version_alone(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_signature_holds_for_its_own_run_and_version_alone(tmp_path: Path) -> 
     assert theirs.name == newest(second).name
     shutil.rmtree(newest(second))
     shutil.copytree(theirs, second / "checkpoints" / theirs.name)
-    assert says_anew(resumed(second))  # the same preset, seed and version, signed for another run
+    assert reports_restart(resumed(second))  # the same preset, seed and version, signed for another run
 
     later = first / "checkpoints" / "000000099"
     shutil.copytree(theirs, later)
@@ -142,19 +142,19 @@ def test_a_copied_run_is_as_good_as_the_run(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     shutil.copytree(run, tmp_path / "copy")
     one, other = resumed(run), resumed(tmp_path / "copy")
-    assert not says_anew(one)
-    assert not says_anew(other)
+    assert not reports_restart(one)
+    assert not reports_restart(other)
     assert same_weights(last_weights(run), last_weights(tmp_path / "copy"))
 
 
 @pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
-def test_another_users_run_goes_on_with_new_matches(
+def test_another_users_run_resumes_with_new_matches(
     tmp_path: Path, lag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = interrupted_run(tmp_path / "run", run__lag=lag, policy__memory="gru", policy__memory_size=4)
     monkeypatch.setenv("LUDUS_STATE_DIR", str(tmp_path / "another-user"))
     recorder = resumed(run)
-    assert says_anew(recorder)
+    assert reports_restart(recorder)
     rows = reproducible_rows(run / "metrics.jsonl")
     updates = [row["version"] for row in rows if row["kind"] == "update"]
     assert updates == list(range(1, len(updates) + 1))
@@ -163,9 +163,7 @@ def test_another_users_run_goes_on_with_new_matches(
     assert json.loads((newest(run) / "state.json").read_bytes())["state"]["restarts"] == 1
 
 
-def test_matches_that_begin_anew_twice_are_others_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matches_that_restart_twice_differ_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = interrupted_run(tmp_path / "run", run__lag="sync")
     seeds = []
     for user in ("b", "c"):
@@ -175,10 +173,10 @@ def test_matches_that_begin_anew_twice_are_others_each_time(
         snapshot = load_file(newest(run) / "rollout.safetensors")["pool"].tobytes()
         seeds.append(next(line for line in snapshot.split(b"\n") if line.startswith(b"seed=")))
     assert len(set(seeds)) == 2
-    assert not says_anew(resumed(run))  # signed by "c", whose pool is found again
+    assert not reports_restart(resumed(run))  # signed by "c", whose pool is found again
 
 
-def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_a_user_without_a_home_warns_and_continues(tmp_path: Path) -> None:
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     where = {"LUDUS_STATE_DIR": str(nowhere / "state")}
@@ -189,10 +187,10 @@ def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
     assert done.stderr.count("checkpoints are not signed: no key can be stored") == 1
     again = resume(run, "--run.max-steps", "2400", **where)
     assert again.returncode == 0, again.stderr
-    assert ANEW in again.stderr
+    assert RESTART in again.stderr
 
 
-def test_rows_that_a_power_cut_took_are_said_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_rows_lost_in_a_power_cut_are_reported_and_the_run_continues(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     metrics = run / "metrics.jsonl"
     lines = metrics.read_bytes().splitlines(keepends=True)
@@ -201,4 +199,4 @@ def test_rows_that_a_power_cut_took_are_said_and_the_run_goes_on(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert f"problem: {metrics}: " in done.stderr
     assert "the rows between are lost, the run continues" in done.stderr
-    assert ANEW not in done.stderr
+    assert RESTART not in done.stderr

@@ -1,4 +1,4 @@
-"""TensorBoard's files: readable by TensorBoard, and never in the way of a run."""
+"""TensorBoard's files: TensorBoard reads them, and their errors do not end a run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_full_disk_costs_only_records(tmp_path: Path, monkeypatch: pytest.Monk
     real_open = os.fdopen
 
     class Short:
-        """A file that takes ten bytes of whatever it is given, as a disk with ten bytes left does."""
+        """File that writes ten bytes of any data, as on a disk with ten bytes left."""
 
         def __init__(self, fd: int) -> None:
             self.file = real_open(fd, "ab", buffering=0)
@@ -91,7 +91,7 @@ def test_a_full_disk_costs_only_records(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def logged(run: Path, *steps: int, player: str = "") -> None:
-    """``metrics.jsonl`` as a checkpoint left it."""
+    """Return ``metrics.jsonl`` as a checkpoint left it."""
     with (run / "metrics.jsonl").open("ab") as file:
         for step in steps:
             row = metrics_row(msgspec.structs.replace(metrics(step), player=player))

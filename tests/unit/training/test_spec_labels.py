@@ -24,7 +24,7 @@ def exchanged(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def with_labels(where: str) -> GameSpec:
-    """Tic-tac-toe with the first two labels of its board or of its moves exchanged."""
+    """Return tic-tac-toe with the first two labels of its board or of its moves exchanged."""
     part = (BOARD.observation if where == "observation" else BOARD.heads)[0]
     changed = msgspec.structs.replace(part, labels=exchanged(part.labels))
     return msgspec.structs.replace(BOARD, **{where: (changed,)})
@@ -42,7 +42,7 @@ def swapped(text: str) -> str:
 
 
 def two_types_exchanged(folder: Path) -> tuple[Path, Path]:
-    """The extended rulebook, and the same with the names of two of its types exchanged."""
+    """Return the extended rulebook, and one with the names of two of its types exchanged."""
     text = (Path(games.__file__).parent / "rulebooks" / "extended.toml").read_text(encoding="utf-8")
     one, two = folder / "one.toml", folder / "two.toml"
     one.write_text(text, encoding="utf-8")

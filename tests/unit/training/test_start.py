@@ -1,4 +1,4 @@
-"""``run.start``: a new run begins with the weights of another, and needs nothing of it afterwards."""
+"""``run.start``: a new run starts with the weights of another, and needs no file of it afterwards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ QUIET: dict[str, object] = {
 
 
 def trained(folder: Path, **overrides: object) -> Path:
-    """A finished run of 400 steps, with statistics of observations."""
+    """Return a finished run of 400 steps, with statistics of observations."""
     run = folder / "source"
     start_run(small_preset(**{**QUIET, **overrides}), run)
     return run
@@ -44,7 +44,7 @@ def fine_tuning(start: str, **overrides: object) -> Preset:
     return small_preset(**{**QUIET, "run__seed": 9, "run__start": start, **overrides})
 
 
-def test_a_run_begins_with_the_weights_and_not_with_the_optimiser(tmp_path: Path) -> None:
+def test_a_run_starts_with_the_weights_and_without_the_optimiser(tmp_path: Path) -> None:
     source = trained(tmp_path)
     theirs = load_weights(last_weights(source))
     learner = build_learner(fine_tuning(f"{source}@last"))
@@ -83,7 +83,7 @@ def test_other_weights_are_refused_in_one_line_and_leave_nothing(tmp_path: Path)
         "weights of tic_tac_toe, expected weights of connect_four": fine_tuning(
             name, game__name="connect_four"
         ),
-        "not a run directory": fine_tuning(str(tmp_path / "nobody@best")),
+        "not a run directory": fine_tuning(str(tmp_path / "missing@best")),
         "no such weights file": fine_tuning("nothing.safetensors"),
         'policy.network = "encoder", expected "resnet"': parse_preset(
             SELF.encode(), "self", overrides={"run.start": name}
@@ -99,7 +99,7 @@ def test_other_weights_are_refused_in_one_line_and_leave_nothing(tmp_path: Path)
         assert not (tmp_path / "run").exists()
 
 
-def test_alphazero_begins_with_the_weights_too(tmp_path: Path) -> None:
+def test_alphazero_starts_with_the_weights_too(tmp_path: Path) -> None:
     other = parse_preset(SELF.encode(), "self", overrides={"run.seed": "5"}).preset
     first = build_alphazero(other)
     save_weights(first.learner.weights(), tmp_path / "other.safetensors")
@@ -115,7 +115,7 @@ def test_alphazero_begins_with_the_weights_too(tmp_path: Path) -> None:
 
 
 def unlike(text: str) -> dict[str, np.ndarray]:
-    """Weights of the preset's own seed."""
+    """Return weights of the preset's own seed."""
     components = build_alphazero(parse_preset(text.encode(), "self").preset)
     components.learner.publish(None)
     return components.learner.weights().tensors

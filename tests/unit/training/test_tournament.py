@@ -127,7 +127,7 @@ def test_any_player_determines_the_game(weights: str, place: int) -> None:
     ],
 )
 def test_all_players_are_checked_before_a_match(weights: str, wrong: str, game: str, message: str) -> None:
-    """The wrong one is the last of four: five pairs would have met."""
+    """The wrong player is the last of four: five pairs would have played."""
     played: list[object] = []
     with pytest.raises((ConfigError, StorageError), match=message):
         tournament(

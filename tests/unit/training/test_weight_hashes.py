@@ -1,9 +1,9 @@
-"""Training gives the very weights that it gave when ``tests/golden/weights.json`` was written.
+"""Training gives the weights of ``tests/golden/weights.json``, bit for bit.
 
 The last bits of a matrix product differ between processors, so each entry is kept under a fingerprint of this
 machine's arithmetic. On a machine whose fingerprint is unknown the weights are compared within a tolerance.
 
-``python -m tests.unit.training.test_weight_hashes`` writes the file anew, adding this machine's fingerprint.
+``python -m tests.unit.training.test_weight_hashes`` rewrites the file with this machine's fingerprint added.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ THREADED = {
 
 
 def fingerprint() -> str:
-    """Of this machine's float32 arithmetic: the bits of products, sums and functions of fixed numbers."""
+    """Return a digest of this machine's float32 arithmetic: products, sums and functions of fixed numbers."""
     random = np.random.Generator(np.random.Philox(key=7))
     a = torch.from_numpy(random.standard_normal((96, 48)).astype(np.float32))
     b = torch.from_numpy(random.standard_normal((48, 33)).astype(np.float32))
@@ -139,7 +139,7 @@ def fingerprint() -> str:
 
 
 def train(text: str, folder: Path) -> Weights:
-    """The last weights of a run of the preset ``text``."""
+    """Return the last weights of a run of the preset ``text``."""
     preset = parse_preset(text.encode(), "preset.toml").preset
     if isinstance(preset.algorithm, AlphaZeroConfig):
         return _alphazero(preset)
@@ -148,7 +148,7 @@ def train(text: str, folder: Path) -> Weights:
 
 
 def _alphazero(preset: Preset) -> Weights:
-    """Three rounds of one worker in this thread: a run's threads stop at moments that time decides."""
+    """Return weights after three rounds of one worker in this thread: threads stop at varying moments."""
     components = build_alphazero(preset)
     random = np.random.Generator(np.random.Philox(key=5))
     (play,) = make_plays(preset, components, 0, NetworkEvaluator(components.learner.playing, "float32"))
@@ -171,7 +171,7 @@ def _alphazero(preset: Preset) -> Weights:
 
 
 def digest(weights: Weights) -> str:
-    """SHA-256 of all tensors and of their names."""
+    """Return the SHA-256 of all tensors and of their names."""
     made = hashlib.sha256()
     for name, tensor in sorted(weights.tensors.items()):
         made.update(name.encode())
@@ -180,7 +180,7 @@ def digest(weights: Weights) -> str:
 
 
 def summary(weights: Weights) -> dict[str, list[float]]:
-    """Mean, deviation and three values of each tensor."""
+    """Return mean, deviation and three values of each tensor."""
     return {
         name: [float(x) for x in (t.mean(), t.std(), *t.reshape(-1)[:3])]
         for name, t in sorted(weights.tensors.items())
@@ -200,7 +200,7 @@ def _agree(name: str, weights: Weights) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_training_gives_the_weights_it_gave(name: str, tmp_path: Path) -> None:
+def test_training_gives_the_pinned_weights(name: str, tmp_path: Path) -> None:
     _agree(name, train(PRESETS[name], tmp_path / "run"))
 
 
@@ -210,7 +210,7 @@ def test_three_threads_give_the_weights_of_one(name: str, tmp_path: Path) -> Non
 
 
 def main() -> None:
-    """Writes the golden file, keeping what other machines' fingerprints gave where nothing has changed."""
+    """Write the golden file; keep the weights of other machines' fingerprints where nothing has changed."""
     old = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
     made = {}
     for name, text in PRESETS.items():

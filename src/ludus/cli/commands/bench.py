@@ -199,8 +199,7 @@ def pool_ticks_per_s(
     seed: int,
 ) -> float:
     """Ticks per second of the pool with bots in every seat, with ``matches`` matches per thread."""
-    from ludus.flow import Controller, Lineup, SeatPlan
-    from ludus.flow.pool_options import PoolOptions
+    from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan
     from ludus.pool.native import NativePool
 
     plans = tuple(SeatPlan((Controller(bot=bot),), frame_skip=frame_skip) for bot in bots)

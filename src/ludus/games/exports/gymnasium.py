@@ -16,9 +16,8 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ludus.flow import Slab
+from ludus.flow import PoolOptions, Slab
 from ludus.flow.masks import legal_choices
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import kept_state, make_match, revive, unpack_one

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import GameSpec, Slab, TensorSpec
+from ludus.flow import GameSpec, PoolOptions, Slab, TensorSpec
 from ludus.flow.masks import check_choices, legal_choices
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed

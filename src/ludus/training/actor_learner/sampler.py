@@ -13,9 +13,8 @@ import numpy as np
 import torch
 
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, Orders, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Weights
 from ludus.flow.lineups import teams_of_plans
-from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.flow.slab import Array
 from ludus.policies.config import EncoderConfig

@@ -11,18 +11,11 @@ from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
 from ludus.storage.frozen import LearnerState
-from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
+from ludus.training.league import member_parts as parts
 from ludus.training.league.learner_states import state_from
-from ludus.training.league.member_parts import (
-    MemberState,
-    first_learner,
-    member_components,
-    member_preset,
-)
-from ludus.training.league.seats import LEARNER
 
 
 class Member:
@@ -46,18 +39,18 @@ class Member:
         preset: Preset,
         index: int,
         config: PlayerConfig,
-        state: MemberState,
+        state: parts.MemberState,
         *,
         restarts: int = 0,
         resumed: bool = False,
     ) -> None:
         """Build the learner and the pool. Raises ``ConfigError``."""
         self.name, self.config, self.state = config.name, config, state
-        self._preset, self._index, self._restarts = member_preset(preset, index), index, restarts
+        self._preset, self._index, self._restarts = parts.member_preset(preset, index), index, restarts
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
-        first = build_learner(self.preset, LEARNER) if resumed else first_learner(self.preset, config, index)
-        self.components = member_components(self.preset, self.name, restarts + state.pools, first)
+        learner = parts.member_learner(self.preset, config, index, seeded=not resumed)
+        self.components = parts.member_components(self.preset, self.name, restarts + state.pools, learner)
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
         """Get ready to play. ``threads`` are those of the run: one member learns at a time."""
@@ -80,7 +73,7 @@ class Member:
 
     def first_weights(self) -> Weights:
         """Return the weights that the member started with, built again."""
-        return first_learner(self.preset, self.config, self._index).weights()
+        return parts.member_learner(self.preset, self.config, self._index).weights()
 
     def close(self) -> None:
         """Stop the pool."""
@@ -103,7 +96,8 @@ class Member:
 
         ``state``: of the learner that froze them; without it the optimiser starts from scratch.
         """
-        self._load(*state_from(build_learner(self.preset, LEARNER), weights, state))
+        fresh = parts.member_learner(self.preset, self.config, self._index, seeded=False)
+        self._load(*state_from(fresh, weights, state))
 
     def copy(self, source: Member) -> None:
         """Take weights and optimiser of ``source``; the version keeps counting."""
@@ -111,17 +105,17 @@ class Member:
 
     def set_hyper(self, hyper: dict[str, float]) -> bool:
         """Set the settings from now on. Returns whether the pool was built again: its matches are gone."""
-        before = self.preset
+        game, learner = self.preset.game, self.components.learner
         self.state.hyper = dict(hyper)
-        after, learner = self.preset, self.components.learner
-        learner.set_config(after.algorithm)
-        if before.game == after.game:
+        learner.set_config(self.preset.algorithm)
+        if self.preset.game == game:
             return False
         time_step = self.components.sampler.time_step
         self.state.pools += 1
         self._drop_waiting()
         self.components.close()
-        self.components = member_components(after, self.name, self._restarts + self.state.pools, learner)
+        restarts = self._restarts + self.state.pools
+        self.components = parts.member_components(self.preset, self.name, restarts, learner)
         self.components.sampler.start_at(time_step)
         self.seating.restart(self.components.sampler)
         self._start_rounds(self.rounds.learner_threads)

@@ -43,13 +43,13 @@ def member_preset(preset: Preset, index: int) -> Preset:
     return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, seed=seed))
 
 
-def first_learner(preset: Preset, config: PlayerConfig, index: int) -> Learner:
-    """Build the learner of a new run, with new weights or those of the member's seed.
+def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: bool = True) -> Learner:
+    """Build the learner of member number ``index``, with new weights or those of its seed.
 
-    Raises ``ConfigError``.
+    ``seeded``: whether the seed is used. Raises ``ConfigError``.
     """
     learner = build_learner(preset, LEARNER)
-    if config.seed:
+    if config.seed and seeded:
         seed = load_weights(config.seed)
         check_spec(seed.meta, learner.network.spec, config.seed)
         try:

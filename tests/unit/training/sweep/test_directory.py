@@ -208,7 +208,7 @@ while not pathlib.Path(__file__).with_name("open").exists() and time.monotonic()
 
 @pytest.fixture
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Processes that start run while this file exists, however late anyone looks at them."""
+    """Return a file; processes that a test starts run while it exists."""
     folder = tmp_path / "gate"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(GATE)

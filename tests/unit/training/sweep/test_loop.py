@@ -37,7 +37,7 @@ evaluation.final_matches = 20
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of two runs, one of which fails: no GPU is here, which no preset's check can know."""
+    """Return a sweep of two runs, one of which fails because this machine has no GPU."""
     folder = tmp_path_factory.mktemp("swept")
     (folder / "s.toml").write_text(TINY + '[cells.good]\n[cells.bad]\nrun.device = "cuda"\n')
     command = [sys.executable, "-m", "ludus.cli", "sweep", "s.toml", "--run-dir", "out", "--json"]
@@ -77,7 +77,7 @@ def test_results_come_from_the_records_of_the_runs(swept: Path) -> None:
 
 
 def test_every_cell_has_its_floors(swept: Path) -> None:
-    """Though a sweep's runs are not evaluated inside training."""
+    """Runs of a sweep are not evaluated during training, and still have floors."""
     out = swept / "out"
     report = msgspec.json.decode((out / "results.json").read_bytes(), type=SweepReport)
     (floor,) = report.floors

@@ -1,4 +1,4 @@
-"""The order of a sweep's processes: how many at a time, what follows what, what a search learns."""
+"""The processes of a sweep: their number at a time, their order, the results that a search gets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ludus.training.sweep.processes import ProcessCommand, ProcessEnd
 
 
 class Still:
-    """A view that counts the runs at work."""
+    """View that counts the active runs."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -34,7 +34,7 @@ class Still:
 
 
 class Stage:
-    """Stands for the processes: each ends at its second poll, with the code of its run."""
+    """Fake processes: each ends at its second poll, with the code of its run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.codes: dict[str, int] = {}
@@ -173,7 +173,7 @@ TPE = {
 def test_a_search_avoids_the_point_of_a_failed_run(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, failed: list[str]
 ) -> None:
-    """Its result is NaN, whichever seed failed and whatever the others reached."""
+    """The result of the point is NaN, whichever seed failed."""
     asked_with: list[list[float | None]] = []
 
     def ask(space: object, tried: list[tuple[object, float | None]], seed: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Comparison of cells, learning curves, plots and tables, from records that are made up."""
+"""Comparison of cells, learning curves, plots and tables, from made-up records."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_curve_that_counts_a_curriculums_help_is_marked() -> None:
 
 
 def test_a_curve_leaves_out_the_matches_that_ended_first() -> None:
-    """They are the shortest; of 40 matches at a time the first 40 to end say little."""
+    """The first 40 of 40 matches at a time to end are the shortest, so they are biased."""
     updates = [update(100, 30, 0), update(200, 10, 10), update(300, 10, 30), update(400, 20, 20)]
     grid = np.array([100.0, 200.0, 300.0, 400.0])
     curve = run_curve((updates, []), grid, evaluated=False, settled=40)

@@ -1,4 +1,4 @@
-"""Asking Optuna: points in their ranges, better ones with time, the same again from what is known."""
+"""Searches with Optuna: points in their ranges, better ones with time, equal ones from equal results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_without_optuna_the_extra_is_named_and_nothing_is_made(
 
 
 def tried(count: int, seed: int) -> list[Trial]:
-    """A search for small ``share`` and the widths [16, 16]."""
+    """Run a search for small ``share`` and the widths [16, 16]."""
     found: list[Trial] = []
     for _ in range(count):
         point = ask(SPACE, found, seed)

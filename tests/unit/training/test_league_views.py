@@ -1,4 +1,4 @@
-"""The guide's league, trained: read while it runs, reported, and its frozen players met by name."""
+"""The guide's league: its journal while it trains, its tables, its report, and its players by name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SMALL = {
 
 
 class Reader(Sink):
-    """Reads the journal after each update, as another process would."""
+    """Sink that reads the journal after each update, as another process would."""
 
     def start(self, run: RunStart) -> None:
         self.run = RunDirectory.open(run.path)
@@ -54,7 +54,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reader]:
     return path, reader
 
 
-def test_the_journal_is_read_while_the_run_goes_on(trained: tuple[Path, Reader]) -> None:
+def test_the_journal_is_readable_while_the_run_trains(trained: tuple[Path, Reader]) -> None:
     _, reader = trained
     numbers = [number for number, _ in reader.seen]
     assert len(numbers) > 10
@@ -62,7 +62,9 @@ def test_the_journal_is_read_while_the_run_goes_on(trained: tuple[Path, Reader])
     assert reader.seen[-1][1]["main"] > reader.seen[1][1]["main"]
 
 
-def test_the_league_is_shown(trained: tuple[Path, Reader], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_league_command_shows_every_table(
+    trained: tuple[Path, Reader], capsys: pytest.CaptureFixture[str]
+) -> None:
     run, _ = trained
     documents = {}
     for name in ("status", "players", "payoff", "ratings", "lineage"):
@@ -92,7 +94,7 @@ def test_the_report_has_the_league(trained: tuple[Path, Reader]) -> None:
     assert (run / "league_payoff.svg").is_file()
 
 
-def test_frozen_players_are_met_by_name(trained: tuple[Path, Reader]) -> None:
+def test_frozen_players_play_by_name(trained: tuple[Path, Reader]) -> None:
     run, _ = trained
     result = ludus.evaluate(f"{run}@main:last", f"{run}@main:0", matches=8)
     versions = RunDirectory.open(run).frozen.versions("main")
@@ -101,4 +103,4 @@ def test_frozen_players_are_met_by_name(trained: tuple[Path, Reader]) -> None:
     everyone = expand(f"{run}@all", 99)
     assert {f"{run}@main:{version}" for version in versions} <= set(everyone)
     assert RunDirectory.open(run).frozen.versions("main_exploiter")[0] == 0
-    assert f"{run}@main_exploiter:0" not in everyone  # nobody met it
+    assert f"{run}@main_exploiter:0" not in everyone  # it was in no match

@@ -1,4 +1,4 @@
-"""How candidates are judged: searches without noise, fresh matches, half a point for a draw; and the debt."""
+"""The gate: searches without noise, new matches, half a point for a draw; and minibatches that rounds owe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LOUD = {"algorithm.search.noise_share": "1.0", "algorithm.search.forced_playouts
 
 
 def moves_of(wanted: Preset) -> list[bytes]:
-    """Replays of matches that a judged player plays against chance."""
+    """Return replays of matches that a judged player plays against random moves."""
     components = build_alphazero(wanted)
     player = Gate(wanted, components, "r@{}".format).player(components.learner.playing, seed=5, version=0)
     random = scripted_player("random", components.spec, 2)
@@ -76,7 +76,7 @@ def test_a_judged_player_searches_without_noise(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_self_play_has_noise() -> None:
-    """A searched player decides alike whatever noise its search is set to."""
+    """A searched player decides the same for every noise setting of its search."""
 
     def found(share: float) -> list[tuple[list[float], list[int]]]:
         text = SearchText(search=SearchConfig(visits=16, noise_share=share), plies=0)
@@ -93,7 +93,7 @@ def test_only_self_play_has_noise() -> None:
 
 
 def test_a_judged_player_considers_all_moves() -> None:
-    """Gumbel's sampled moves are for self-play, too."""
+    """Gumbel's sampled moves are only for self-play, too."""
     assert moves_of(preset(**{"algorithm.search.gumbel_moves": "2"})) == moves_of(preset())
 
 
@@ -103,7 +103,7 @@ def test_a_judged_player_considers_all_moves() -> None:
 def gated(
     monkeypatch: pytest.MonkeyPatch, outcomes: tuple[float, ...], **changes: str
 ) -> tuple[GateResult, list[int]]:
-    """A gate whose matches end for the candidate like ``outcomes`` in turn, and the seeds of its matches."""
+    """Return the result of a gate whose matches end with ``outcomes``, and the seeds of its matches."""
     wanted = preset(**{"algorithm.gate": "true"} | changes)
     components = build_alphazero(wanted)
     seeds: list[int] = []
@@ -143,14 +143,14 @@ def test_a_drawn_match_is_half_a_point_at_the_gate(monkeypatch: pytest.MonkeyPat
     assert (lost.score, lost.passed) == (5.0, False)
 
 
-def test_every_gate_and_every_part_of_one_plays_matches_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_gate_and_every_chunk_of_one_plays_matches_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     _, seeds = gated(monkeypatch, (0.0,), **{"algorithm.gate_matches": str(3 * CHUNK)})
     assert len(seeds) >= 4
     assert len(set(seeds)) == len(seeds)
 
 
 def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two gates that shared the players' chance would play alike even on matches of their own."""
+    """Gates that shared the players' seeds would play the same moves even in other matches."""
     seen: list[int] = []
     made = Gate.player
 
@@ -163,11 +163,11 @@ def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) ->
     assert len(set(seen)) == len(seen) >= 4
 
 
-# ---- giving up -----------------------------------------------------------------------------------------
+# ---- resignation ---------------------------------------------------------------------------------------
 
 
-def test_the_threshold_of_giving_up_moves_towards_what_winners_have_seen() -> None:
-    """A step up while winners never saw less, a step down where they came back from below it."""
+def test_the_resignation_threshold_moves_towards_the_lowest_values_of_winners() -> None:
+    """It rises while winners never had lower values, and falls where they won from below it."""
     safe = np.full(RESIGN_ENOUGH, 0.3, np.float32)
     assert moved_threshold(-1.0, safe, 0.05) == pytest.approx(-1.0 + RESIGN_STEP)
     assert moved_threshold(RESIGN_HIGHEST, safe, 0.05) == RESIGN_HIGHEST
@@ -178,15 +178,15 @@ def test_the_threshold_of_giving_up_moves_towards_what_winners_have_seen() -> No
     assert near == pytest.approx(float(np.quantile(saved, 0.05)))
     assert (saved < near).mean() <= 0.06
     assert moved_threshold(-0.97, saved, 0.2) > near
-    assert moved_threshold(-0.8, safe[:-1], 0.05) == -0.8  # too few to tell
+    assert moved_threshold(-0.8, safe[:-1], 0.05) == -0.8  # too few matches
 
 
-# ---- the debt ------------------------------------------------------------------------------------------
+# ---- owed minibatches ----------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("stepped_self_play")
-def test_what_a_round_owes_and_does_not_learn_is_learned_later(tmp_path: Path) -> None:
-    """``reuse`` is kept over a run, whatever part of a minibatch each round leaves over."""
+def test_minibatches_that_a_round_owes_are_made_later(tmp_path: Path) -> None:
+    """A run as a whole keeps ``reuse``, though each round may leave part of a minibatch over."""
     wanted = preset(
         **{
             "algorithm.round_positions": "40",

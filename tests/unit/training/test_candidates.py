@@ -1,4 +1,4 @@
-"""Which weights become ``best``, and that the figure beside them is no maximum of several."""
+"""The choice of the ``best`` weights, whose figure is no maximum of several evaluations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_three_best_versions_are_kept_each_once() -> None:
 def run_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate_of: Callable[[int, int], float]
 ) -> tuple[Path, Recorder, list[tuple[int, int, int]]]:
-    """A run whose evaluations come out as ``rate_of(version, number)``; who was rated in what, how often."""
+    """Run with evaluations of rate ``rate_of(version, number)``; return them by version and kind."""
     asked: list[tuple[int, int, int]] = []
     rate = RunEvaluator.rate
 
@@ -64,7 +64,7 @@ def preset() -> Preset:
 def test_the_luckiest_evaluation_does_not_choose_the_best_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While training, earlier versions look better; in the play-off the latest of the candidates is."""
+    """Earlier versions have higher rates during training; in the play-off the latest candidate wins."""
     run, recorder, asked = run_with(
         tmp_path,
         monkeypatch,
@@ -115,7 +115,7 @@ def test_a_run_of_one_candidate_plays_no_play_off(tmp_path: Path) -> None:
 
 
 def test_candidates_survive_a_resume(tmp_path: Path) -> None:
-    """Weights that a later part of the run did not make stay on disk and in the play-off."""
+    """Weights from before the resume stay on disk and in the play-off."""
     run = tmp_path / "run"
     start_run(preset(), run)
     store = RunDirectory.open(run).checkpoints

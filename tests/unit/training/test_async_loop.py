@@ -20,7 +20,7 @@ from .runs import small_preset
 
 @contextmanager
 def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds, list[int]]]:
-    """Rounds whose sampler has filled ``until`` slabs with the first weights, and how many it has filled."""
+    """Yield rounds whose sampler has filled ``until`` slabs with the first weights, and the count of them."""
     components = build(preset, slabs)
     filled: list[int] = []
     collector = local_sampler(components.sampler).collector
@@ -38,7 +38,7 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
         end = time.monotonic() + 60.0
         while len(filled) < until and time.monotonic() < end:
             time.sleep(0.01)
-        assert len(filled) >= until, "the sampler waits although it may begin"
+        assert len(filled) >= until, "the sampler waits although it may start"
         yield rounds, filled
     finally:
         rounds.close()
@@ -48,7 +48,7 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])
 def test_waiting_keeps_the_bound_and_uses_all_of_it(max_lag: int) -> None:
-    """More slabs than are needed: the rule holds the sampler back, not the memory."""
+    """There are more slabs than needed: the rule limits the sampler, not the memory."""
     preset = small_preset(run__lag="async", run__max_lag=max_lag, run__over_lag="wait")
     with ahead(preset, slabs=6, until=max_lag + 1) as (rounds, filled):
         time.sleep(0.3)
@@ -58,8 +58,8 @@ def test_waiting_keeps_the_bound_and_uses_all_of_it(max_lag: int) -> None:
 
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])
-def test_what_is_older_than_the_bound_is_dropped(max_lag: int) -> None:
-    """Five slabs of version 0: as many are learned from as the bound allows, the others are thrown away."""
+def test_slabs_older_than_the_bound_are_dropped(max_lag: int) -> None:
+    """Of five slabs of version 0 as many are used as the bound allows; the others are dropped."""
     preset = small_preset(run__lag="async", run__max_lag=max_lag, run__over_lag="drop")
     with ahead(preset, slabs=5, until=5) as (rounds, filled):
         assert filled == [0] * 5
@@ -73,7 +73,7 @@ def test_what_is_older_than_the_bound_is_dropped(max_lag: int) -> None:
 @pytest.mark.parametrize(
     ("over_lag", "slabs"), [("wait", {0: 1, 1: 2, 3: 4, 9: 4}), ("drop", {0: 3, 1: 4, 3: 6, 9: 6})]
 )
-def test_slabs_for_what_waits_and_what_is_filled(over_lag: str, slabs: dict[int, int]) -> None:
+def test_the_queue_and_the_sampler_have_enough_slabs(over_lag: str, slabs: dict[int, int]) -> None:
     for max_lag, count in slabs.items():
         config = RunConfig(lag="async", max_lag=max_lag, over_lag=over_lag)  # type: ignore[arg-type]
         assert slabs_needed(config) == count

@@ -57,7 +57,7 @@ def close(rounds: TurnRounds) -> None:
 
 @pytest.mark.parametrize("name", ["appo", "a2c"])
 def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -> None:
-    """Against the same done by hand: a learner for each gradient, a sum of the gradients."""
+    """The run equals one written out here: a learner for each gradient, a sum of the gradients."""
     preset = small_preset(**TURNS, **PLAIN, algorithm__name=name)
     rounds = turn_rounds(preset)
     shared = cast("ActorCriticLearner[AppoConfig]", rounds.components.learner)
@@ -88,7 +88,7 @@ def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -
 
 
 def test_moments_of_returns_are_shared_and_change_no_prediction() -> None:
-    """At a learning rate of nothing the shared network predicts the same, whatever its units are."""
+    """At learning rate 0 the shared network predicts the same in every unit of returns."""
     preset = small_preset(**TURNS, algorithm__learning_rate=1e-12, algorithm__reward_scale=20)
     rounds = turn_rounds(preset)
     network = cast("ActorCriticLearner[AppoConfig]", rounds.components.learner).network
@@ -122,7 +122,7 @@ def test_both_lags_give_the_same_bits_and_other_topologies_do_not(tmp_path: Path
     assert not same_weights(last_weights(tmp_path / "sync"), last_weights(tmp_path / "standard"))
 
 
-def test_a_killed_run_goes_on_bit_by_bit(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_bit_by_bit(tmp_path: Path) -> None:
     settings = TURNS | {"evaluation__every_steps": 150, "evaluation__matches": 4, "run__max_steps": 500}
     settings |= {"policy__memory": "gru", "policy__memory_size": 8}
     preset = small_preset(**settings)
@@ -136,7 +136,7 @@ def test_a_killed_run_goes_on_bit_by_bit(tmp_path: Path) -> None:
     assert reproducible_rows(tmp_path / "killed" / "run" / "metrics.jsonl") == rows
 
 
-def test_matches_of_another_user_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_of_another_user_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LUDUS_STATE_DIR", str(tmp_path / "mine"))
     start_run(small_preset(**TURNS, run__max_steps=200), tmp_path / "run")
     monkeypatch.setenv("LUDUS_STATE_DIR", str(tmp_path / "theirs"))
@@ -159,7 +159,7 @@ def test_matches_of_another_user_begin_anew(tmp_path: Path, monkeypatch: pytest.
         ("minirts", {"opponents.0.name": "past"}, 'an opponent is "past"'),
     ],
 )
-def test_what_it_does_not_go_with_is_refused(preset: str, settings: dict[str, str], expected: str) -> None:
+def test_settings_that_do_not_fit_are_refused(preset: str, settings: dict[str, str], expected: str) -> None:
     with pytest.raises(PresetError) as error:
         check_game(load_preset(preset, {**settings, "run.topology": "one_to_one"}))
     text = f'--run.topology: run.topology = "one_to_one": expected "many_to_one" where {expected}'
