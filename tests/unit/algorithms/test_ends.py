@@ -182,7 +182,7 @@ def test_score_share_mixes_the_margin_into_the_value(share: float) -> None:
     worth = (1 - share) * 1.0 + share * POINTS / 25
     window = ReplayBuffer(AlphaZeroConfig(window_matches_min=1, value_mix=0.5), SPEC.mask_size, share)
     games = recorded(MATCH[:-1], MATCH)
-    games.value[:] = 0.125  # what the searches said; the other half of the target
+    games.value[:] = 0.125  # values of the searches; the other half of the target
     window.add(0, games, ends_of(games))
     drawn = window.draw(600, np.random.default_rng(1), lead)
     assert drawn.ends is not None

@@ -159,16 +159,16 @@ def test_the_normaliser_learns_from_the_teachers_rows() -> None:
     learner = make_learner()
     slab = demonstrated(9)
     slab.policy[:, ::4][slab.policy[:, ::4] >= 0] = 0  # decisions of another
-    taught = (slab.active[:-1] != 0) & (slab.policy[:-1] == TEACHER)
+    demonstrated_steps = (slab.active[:-1] != 0) & (slab.policy[:-1] == TEACHER)
     learner.update(slab)
     network = PolicyNetwork(POLICY, SPEC, 1)
-    obs = {name: torch.from_numpy(array[:-1][taught]) for name, array in slab.obs.items()}
+    obs = {name: torch.from_numpy(array[:-1][demonstrated_steps]) for name, array in slab.obs.items()}
     vectors, (expected, found) = network.vectors(obs), (network.normaliser, learner.network.normaliser)
     assert vectors is not None
     assert expected is not None
     assert found is not None
     expected.absorb(vectors)
-    assert float(found.count) == float(expected.count) == taught.sum() > 50
+    assert float(found.count) == float(expected.count) == demonstrated_steps.sum() > 50
     torch.testing.assert_close(found.mean, expected.mean)
     torch.testing.assert_close(found.variance, expected.variance)
 
