@@ -28,6 +28,8 @@ Window = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
 Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
+Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -151,6 +153,20 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
+class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Machines that play, by Ray; the process that was started learns.
+
+    ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
+    ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
+    ``local`` starts one on this machine, for this run alone.
+    """
+
+    rollouts: Rollouts = 0
+    cpus: RolloutCpus = 1
+    gpus: NonNegative = 0.0
+    address: Name = "local"
+
+
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of a preset file. ``algorithm``: the settings of a registered method."""
 
@@ -163,6 +179,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     league: LeagueConfig | None = None
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()
+    cluster: ClusterConfig = ClusterConfig()
     title: str = ""
 
 

@@ -1,0 +1,1 @@
+"""Rollouts on many machines, by Ray. Nothing outside this package imports Ray."""

@@ -1,0 +1,216 @@
+"""The part of a run that plays on another machine: samplers, asked for one slab at a time.
+
+A rollout owns pools and acting networks and knows nothing of the learner. Weights, orders and players come
+with a request; the answer is small, the slab's arrays are a second object that the learner fetches later.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
+from ludus.flow.slab import Array
+from ludus.presets.config import Preset
+from ludus.presets.game_checks import resolve_spec
+from ludus.rollouts.exchange import StoredWeights
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
+from ludus.training.opponents import Seats
+from ludus.version import __version__
+
+Tensors = dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What must be equal on all machines of a run, and where it was read."""
+
+    host: str
+    pid: int
+    package_version: str
+    spec_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerOrder:
+    """Description of a sampler that a rollout builds.
+
+    Args:
+        preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
+        index: The rollout's number; each draws on its own.
+        restarts: How often the run's matches started again.
+        incarnation: How often this rollout was replaced.
+        seats: Controllers of each seat; None: the preset's opponents.
+    """
+
+    preset: Preset
+    index: int
+    restarts: int = 0
+    incarnation: int = 0
+    seats: Seats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Properties of a sampler that do not change."""
+
+    slots: int
+    rows: int
+    row_slot: Array
+    row_seat: Array
+    lanes: tuple[int, ...]
+    learned: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a slab is played with; the tensors of ``weights`` follow as arguments of their own.
+
+    Args:
+        weights: Policy id and version of each argument.
+        handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
+    """
+
+    weights: tuple[tuple[int, int], ...] = ()
+    handover: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known about a slab without its arrays.
+
+    Args:
+        stats: Statistics and results.
+        time_step: Time steps since the start of the run.
+        in_play: See :meth:`ludus.rollouts.exchange.Sampler.in_play`.
+        versions: Version of the weights of each learner's policy id.
+    """
+
+    stats: RolloutStats
+    time_step: int
+    in_play: dict[int, int]
+    versions: dict[int, int] = field(default_factory=dict)
+
+
+class Rollout:
+    """A process that plays. One call at a time, but for :meth:`ping`."""
+
+    def __init__(self) -> None:
+        """Start without a sampler."""
+        self._sampler: LocalSampler | None = None
+        self._inputs: frozenset[str] = frozenset()
+
+    @property
+    def sampler(self) -> LocalSampler:
+        """The sampler of :meth:`build`."""
+        if self._sampler is None:
+            raise ValueError("no sampler was built")
+        return self._sampler
+
+    def ping(self) -> int:
+        """Return the process id."""
+        return os.getpid()
+
+    def about(self, preset: Preset) -> About:
+        """Describe this machine for ``preset``."""
+        spec, _ = resolve_spec(preset)
+        return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
+
+    def build(self, order: SamplerOrder) -> Facts:
+        """Build a sampler in the place of the last one. Raises ``ConfigError``."""
+        self.close()
+        made = build_sampler(
+            order.preset,
+            order.index,
+            slabs=1,
+            restarts=order.restarts,
+            seats=order.seats,
+        )
+        self._sampler = made
+        network = next(iter(made.actors.values())).network
+        self._inputs = frozenset(f"obs.{t.name}" for t in network.inputs)
+        pool = made.pool
+        return Facts(
+            slots=pool.slots,
+            rows=pool.rows,
+            row_slot=np.array(pool.row_slot),
+            row_seat=np.array(pool.row_seat),
+            lanes=tuple(made.lanes.ids),
+            learned=tuple(made.learned),
+        )
+
+    def play(self, request: Request, *tensors: Tensors) -> tuple[Answer, Tensors]:
+        """Fill a slab. Return what is known about it, and the arrays that a learner reads."""
+        sampler, slab = self.sampler, self.sampler.slabs[0]
+        self._take(request.weights, tensors)
+        stats = sampler.play(slab, _Nowhere(), handover=request.handover)
+        versions = {policy: actor.version for policy, actor in sampler.actors.items()}
+        answer = Answer(stats, sampler.time_step, sampler.in_play(), versions)
+        read = {n: a for n, a in slab.fields().items() if n in self._inputs or not n.startswith("obs.")}
+        return answer, read
+
+    def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
+        for (policy, version), arrays in zip(of, tensors, strict=True):
+            meta = WeightsMeta(version, "", "", "", "")
+            self.sampler.take({policy: StoredWeights(Weights(meta, arrays))})
+
+    # ---- what a sampler is asked between two slabs -----------------------------------------------
+
+    def put(self, player: str, weights: Weights, keep: tuple[str, ...]) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
+        self.sampler.put(player, weights, keep)
+
+    def replace(self, player: str, weights: Weights) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
+        self.sampler.replace(player, weights)
+
+    def missing(self, players: tuple[str, ...]) -> list[str]:
+        """See :meth:`ludus.rollouts.exchange.Sampler.missing`."""
+        return self.sampler.missing(players)
+
+    def seat(self, orders: Orders) -> tuple[bool, dict[int, str]]:
+        """Return the result of :meth:`ludus.rollouts.exchange.Sampler.seat`, and the bound players."""
+        settled = self.sampler.seat(orders)
+        return settled, dict(self.sampler.bound)
+
+    def follow_orders(self, orders: Orders) -> tuple[bool, dict[int, str]]:
+        """See :meth:`seat`; lanes stay as they are bound."""
+        settled = self.sampler.follow_orders(orders)
+        return settled, dict(self.sampler.bound)
+
+    def load_lanes(self, bound: dict[int, str]) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
+        self.sampler.load_lanes(bound)
+
+    def in_play(self) -> dict[int, int]:
+        """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
+        return self.sampler.in_play()
+
+    def snapshot(self) -> Tensors:
+        """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
+        return self.sampler.snapshot()
+
+    def restore(self, state: Tensors) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
+        self.sampler.restore(state)
+
+    def start_at(self, time_step: int) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
+        self.sampler.start_at(time_step)
+
+    def close(self) -> None:
+        """Stop the matches. Idempotent."""
+        if self._sampler is not None:
+            self._sampler.close()
+            self._sampler = None
+
+
+class _Nowhere:
+    """Sink of a slab whose arrays are returned."""
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """Do nothing."""
