@@ -109,7 +109,14 @@ class Learner(Protocol):
         ...
 
     def weights(self) -> Weights:
-        """Return copies of all parameters and normalisers with their version."""
+        """Return copies of all parameters and normalisers with their version, as they are stored."""
+        ...
+
+    def acting_weights(self) -> Weights:
+        """Return copies of the tensors that :meth:`copy_to` copies, to be sent to an acting network.
+
+        They differ from :meth:`weights` where stored weights do not explore and acting ones do.
+        """
         ...
 
     def copy_to(self, network: Network) -> int:
@@ -206,6 +213,10 @@ class SlabLearner(ABC, Generic[Config]):
 
     def weights(self) -> Weights:
         """See :meth:`Learner.weights`."""
+        return self.acting_weights()
+
+    def acting_weights(self) -> Weights:
+        """See :meth:`Learner.acting_weights`."""
         meta = WeightsMeta(
             version=self.version,
             spec_hash=self.spec.spec_hash,

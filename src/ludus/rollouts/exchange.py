@@ -27,7 +27,7 @@ class WeightSource(Protocol):
         ...
 
     def newest(self) -> Weights:
-        """Return the weights as arrays."""
+        """Return the weights that act as arrays."""
         ...
 
     def copy_to(self, network: Network) -> int:

@@ -74,7 +74,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
 
     def weights(self) -> Weights:
         """See :meth:`Learner.weights`. They do not explore: epsilon is 0."""
-        weights = super().weights()
+        weights = self.acting_weights()
         weights.tensors["epsilon"] = np.zeros((), np.float32)
         return weights
 

@@ -11,6 +11,7 @@ import torch
 
 from ludus.algorithms.config import MethodConfig, SettingError
 from ludus.algorithms.learner import Learner, LearnerContext
+from ludus.algorithms.parameters import tensors_of
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
@@ -86,7 +87,7 @@ class LocalWeights:
 
     def newest(self) -> Weights:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
-        return self._learner.weights()
+        return self._learner.acting_weights()
 
     def copy_to(self, network: Network) -> int:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
@@ -102,6 +103,7 @@ class StagedWeights(LocalWeights):
         mine = learner.network
         self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
         self._lock = Lock()
+        self._meta = learner.acting_weights().meta
         self._version = learner.copy_to(self._copy)
 
     @property
@@ -113,6 +115,12 @@ class StagedWeights(LocalWeights):
         """Copy the learner's weights; no update is under way."""
         with self._lock:
             self._version = self._learner.copy_to(self._copy)
+
+    def newest(self) -> Weights:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        with self._lock:
+            meta = msgspec.structs.replace(self._meta, version=self._version)
+            return Weights(meta, tensors_of(self._copy))
 
     @torch.no_grad()
     def copy_to(self, network: Network) -> int:
