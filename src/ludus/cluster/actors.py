@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import ray
 from ray.exceptions import (
-    GetTimeoutError,
     ObjectLostError,
     RayActorError,
     RayError,
@@ -64,23 +63,30 @@ class RolloutActor:
         try:
             refs = bound.remote(*arguments)
         except RayError as error:
-            raise RolloutLost(_text(error)) from error
+            raise RolloutLost(first_line(error)) from error
         return Call(self, tuple(refs) if returns > 1 else (refs,))
 
-    def ready(self) -> Any:  # noqa: ANN401
-        """Return a reference that is ready when the process has started."""
+    def _ping(self) -> Any:  # noqa: ANN401
         return self._handle.ping.options(concurrency_group="health").remote()
+
+    def wait_for_start(self, seconds: float) -> bool:
+        """Return whether the process has started, or failed to, within ``seconds``."""
+        return bool(ray.wait([self._ping()], timeout=seconds)[0])
 
     def wait(self, ref: Any) -> None:  # noqa: ANN401
         """Wait for ``ref``, as long as the process lives. Raises :class:`RolloutLost`."""
         while not ray.wait([ref], timeout=PATIENCE_S, fetch_local=False)[0]:
-            try:
-                ray.get(self.ready(), timeout=PATIENCE_S)
-            except GetTimeoutError:
-                self.kill()
-                raise RolloutLost(f"no answer within {PATIENCE_S:.0f} s") from None
-            except RayError as error:
-                raise RolloutLost(_text(error)) from error
+            if not self.lives():
+                raise RolloutLost("it neither answers nor ends")
+
+    def lives(self) -> bool:
+        """Return whether the process answers. One that does not is ended."""
+        try:
+            ray.get(self._ping(), timeout=PATIENCE_S)
+        except RayError:
+            self.kill()
+            return False
+        return True
 
     def kill(self) -> None:
         """End the process at once. Idempotent."""
@@ -94,14 +100,9 @@ def fetch(ref: Any) -> Any:  # noqa: ANN401
     except RayTaskError as error:
         raise original(error) from None
     except (RayActorError, ObjectLostError) as error:
-        raise RolloutLost(_text(error)) from error
+        raise RolloutLost(first_line(error)) from error
     except RayError as error:
-        raise RolloutLost(_text(error)) from error
-
-
-def gather(calls: Sequence[Call]) -> list[Any]:
-    """Return the first objects of all answers."""
-    return [call.first() for call in calls]
+        raise RolloutLost(first_line(error)) from error
 
 
 def original(error: RayTaskError) -> Exception:
@@ -112,6 +113,23 @@ def original(error: RayTaskError) -> Exception:
     return PoolError(f"rollout: {type(cause).__name__}: {cause}")
 
 
-def _text(error: Exception) -> str:
-    """Return the first line of Ray's message."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+def first_line(error: Exception) -> str:
+    """Return the first line of a message, after the name of the error."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def first_ready(calls: Mapping[int, Call]) -> int:
+    """Return the key of the call that is answered first.
+
+    A rollout that does not answer is ended, and its call returned.
+    """
+    by_ref = {call.refs[0]: number for number, call in calls.items()}
+    ready: list[Any] = []
+    while not ready:
+        ready, _ = ray.wait(list(by_ref), timeout=PATIENCE_S, fetch_local=False)
+        if not ready:
+            for number, call in calls.items():
+                if not call.actor.lives():
+                    return number
+    return by_ref[ready[0]]

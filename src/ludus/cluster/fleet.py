@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, gather
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, first_ready
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
+from ludus.flow import Orders
 from ludus.flow.seeds import SEED_ACTING, derive_seed
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
@@ -19,18 +21,19 @@ from ludus.training.actor_learner.sampler import NO_WEIGHTS, first_network
 from ludus.training.opponents import Seats, build_seats
 
 MAX_DEATHS = 5  # of one rollout without a slab between them
+START_S = 60.0  # for a process with the processors of a rollout
 
 
 class Fleet:
     """N rollouts with a sampler each. One thread calls it.
 
     A rollout that dies gets a successor with the next incarnation, which plays matches of its own; the slab
-    that it was asked for is played again by the successor, so that every slab counts once.
+    that was lost with it is played again by the successor, so that every slab counts once.
     """
 
     def __init__(self, preset: Preset, restarts: int, seats: Seats | None = None) -> None:
         """Start the rollouts of ``preset`` and build their samplers. Raises ``ConfigError``."""
-        cluster = preset.cluster
+        count = preset.cluster.rollouts
         self._preset, self._restarts, self._seats = preset, restarts, seats
         self.spec, self.params = resolve_spec(preset)
         chosen = seats or build_seats(self.spec, preset)
@@ -39,72 +42,190 @@ class Fleet:
         seed = derive_seed(preset.run.seed, SEED_ACTING)
         self.actors = {chosen.ids.learner: NetworkActor(network, seed, NO_WEIGHTS)}
         self.steps = preset.pool.rollout_length
-        self._incarnations = [0] * cluster.rollouts
-        self._deaths = [0] * cluster.rollouts
+        self.time_step = 0
+        self.deaths = 0  #: number of rollouts that were replaced
+        self.bound: list[dict[int, str]] = [{} for _ in range(count)]  #: players by the lanes of each rollout
+        self._incarnations, self._in_a_row = [0] * count, [0] * count
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
-        self._sent: list[dict[int, int]] = [{} for _ in range(cluster.rollouts)]  # versions that it has
+        self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
+        self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
+        self._orders: Orders | None = None
         self._handover: int | None = None
-        self.rollouts = [RolloutActor(cluster.cpus, cluster.gpus) for _ in range(cluster.rollouts)]
+        self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
+        self._rollouts = [self._start() for _ in range(count)]
         try:
-            calls = [actor.ask("build", self._order(i)) for i, actor in enumerate(self.rollouts)]
-            self.facts: Facts = gather(calls)[0]
-        except RolloutLost as error:
-            self.close()
-            raise PoolError(f"a rollout died while it started: {error}") from error
+            self.facts: Facts = self._together([("build", self._order(i)) for i in range(count)])[0]
         except BaseException:
             self.close()
             raise
 
     def __len__(self) -> int:
         """Return the number of rollouts."""
-        return len(self.rollouts)
+        return len(self.bound)
+
+    def _start(self) -> RolloutActor:
+        return RolloutActor(self._preset.cluster.cpus, self._preset.cluster.gpus)
 
     def _order(self, number: int) -> SamplerOrder:
         preset = part_of(self._preset)
         return SamplerOrder(preset, number, self._restarts, self._incarnations[number], self._seats)
 
+    # ---- between two slabs -----------------------------------------------------------------------
+
     def send_weights(self, policy: int, version: int, tensors: Any) -> None:  # noqa: ANN401
         """Send ``tensors`` with the next slab's request: a reference to the acting weights of ``policy``."""
         self._weights[policy] = (version, tensors)
 
+    def put(self, player: str, weights: Any, keep: Collection[str]) -> None:  # noqa: ANN401
+        """See :meth:`ludus.rollouts.exchange.Sampler.put`; ``weights`` is a reference."""
+        self.every("put", player, weights, tuple(keep))
+        self._players[player] = weights
+
+    def follow(self, method: str, orders: Orders) -> bool:
+        """Let all rollouts ``seat`` or ``follow_orders``. Return whether nothing is left to be done."""
+        answers: list[tuple[bool, dict[int, str]]] = self.every(method, orders)
+        self.bound = [bound for _, bound in answers]
+        self._orders = orders
+        needed = {*orders.mixture, *orders.kept, *(p for order in orders.batch for p in order.players)}
+        needed |= {player for bound in self.bound for player in bound.values()}
+        self._players = {player: ref for player, ref in self._players.items() if player in needed}
+        return all(settled for settled, _ in answers)
+
+    def load_lanes(self, bound: list[dict[int, str]]) -> None:
+        """Bind the lanes of each rollout, before :meth:`follow`."""
+        self._together([("load_lanes", part) for part in bound])
+        self.bound = bound
+
+    def restore(self, parts: list[Mapping[str, Any]], time_step: int) -> None:
+        """Restore the snapshot of each rollout."""
+        self._together([("restore", dict(part)) for part in parts])
+        self.time_step = time_step
+
+    def start_at(self, time_step: int) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
+        self.every("start_at", time_step)
+        self.time_step = time_step
+
     def every(self, method: str, *arguments: object) -> list[Any]:
         """Call ``method`` of all rollouts and return the answers in their order."""
-        try:
-            return gather([actor.ask(method, *arguments) for actor in self.rollouts])
-        except RolloutLost as error:
-            raise PoolError(f"a rollout died: {error}") from error
+        return self._together([(method, *arguments)] * len(self))
+
+    def _together(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+        """Call each rollout with its own method and arguments. A successor is asked again."""
+        asked = [actor.ask(*call) for actor, call in zip(self._rollouts, calls, strict=True)]
+        answers = []
+        for number, call in enumerate(asked):
+            current = call
+            while True:
+                try:
+                    answers.append(current.first())
+                    break
+                except RolloutLost as error:
+                    self._replace(number, error)
+                    current = self._rollouts[number].ask(*calls[number])
+        return answers
+
+    # ---- slabs -----------------------------------------------------------------------------------
+
+    def set_handover(self, ticks: int | None) -> None:
+        """See :meth:`ludus.rollouts.exchange.Sampler.play`."""
+        if ticks is not None:
+            self._handover = ticks
 
     def play(self, handover: int | None) -> Iterator[tuple[Answer, Tensors]]:
         """Ask every rollout for a slab, and return the answers in the rollouts' order."""
-        if handover is not None:
-            self._handover = handover
-        calls = [self._ask(number, handover) for number in range(len(self.rollouts))]
+        self.set_handover(handover)
+        calls = [self._ask(number) for number in range(len(self))]
         for number, call in enumerate(calls):
             yield self._answer(number, call)
 
-    def _ask(self, number: int, handover: int | None) -> Call:
+    def play_first(self) -> tuple[int, Answer, Tensors]:
+        """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
+        for number in range(len(self)):
+            if number not in self._flying:
+                self._flying[number] = self._ask(number)
+        number = first_ready(self._flying)
+        return number, *self._answer(number, self._flying.pop(number))
+
+    def _ask(self, number: int) -> Call:
         sent = self._sent[number]
         fresh = {p: (v, ref) for p, (v, ref) in self._weights.items() if sent.get(p) != v}
         sent.update({policy: version for policy, (version, _) in fresh.items()})
-        request = Request(tuple((policy, version) for policy, (version, _) in fresh.items()), handover)
-        return self.rollouts[number].ask("play", request, *(ref for _, ref in fresh.values()), returns=2)
+        request = Request(tuple((p, version) for p, (version, _) in fresh.items()), self._handover)
+        return self._rollouts[number].ask("play", request, *(ref for _, ref in fresh.values()), returns=2)
 
     def _answer(self, number: int, call: Call) -> tuple[Answer, Tensors]:
-        answer, arrays = call.first(), call.second()
-        self._deaths[number] = 0
-        return answer, arrays
+        """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
+        while True:
+            try:
+                answer, arrays = call.first(), call.second()
+            except RolloutLost as error:
+                self._replace(number, error)
+                call = self._ask(number)
+            else:
+                self._in_a_row[number] = 0
+                self.time_step = max(self.time_step, answer.time_step)
+                return answer, arrays
+
+    # ---- deaths ----------------------------------------------------------------------------------
+
+    def _replace(self, number: int, error: RolloutLost) -> None:
+        """Start a successor in the state of the others, with matches of its own.
+
+        Raises ``PoolError`` after too many deaths, or without a machine for it.
+        """
+        while True:
+            self.deaths += 1
+            self._in_a_row[number] += 1
+            if self._in_a_row[number] >= MAX_DEATHS:
+                text = f"rollout {number} died {MAX_DEATHS} times without a slab"
+                raise PoolError(f"{text}: {error}") from error
+            self._rollouts[number].kill()
+            self._incarnations[number] += 1
+            self._sent[number] = {}
+            self._rollouts[number] = self._start()
+            if not self._rollouts[number].wait_for_start(START_S):
+                cpus = self._preset.cluster.cpus
+                text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
+                raise PoolError(f"rollout {number} died ({error}), and {text}") from error
+            try:
+                self._prepare(number)
+            except RolloutLost as another:
+                error = another
+            else:
+                return
+
+    def _prepare(self, number: int) -> None:
+        """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
+        actor = self._rollouts[number]
+        actor.ask("build", self._order(number)).first()
+        actor.ask("start_at", self.time_step).first()
+        for player, weights in self._players.items():
+            actor.ask("put", player, weights, tuple(self._players)).first()
+        if self._orders is not None:
+            actor.ask("load_lanes", self.bound[number]).first()
+            actor.ask("follow_orders", self._orders).first()
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the rollouts."""
+        return self.every("ping")
+
+    def wait_for_start(self, seconds: float) -> int:
+        """Return how many rollouts have a process after at most ``seconds``."""
+        end = time.monotonic() + seconds
+        return sum(actor.wait_for_start(max(0.0, end - time.monotonic())) for actor in self._rollouts)
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for actor in self.rollouts:
+        for actor in self._rollouts:
             actor.kill()
-        self.rollouts = []
+        self._rollouts = []
 
 
 def part_of(preset: Preset) -> Preset:
-    """Return the settings of one rollout, with its own threads and device."""
+    """Return the settings of one rollout: its threads and device, and the precision of this machine."""
     cluster = preset.cluster
     device = "cuda" if cluster.gpus > 0 else "cpu"
-    precision = precision_name(preset.run, device_name(preset.run))  # machines may differ in what they have
+    precision = precision_name(preset.run, device_name(preset.run))  # other machines may have another
     run = msgspec.structs.replace(preset.run, threads=cluster.cpus, device=device, precision=precision)
     return msgspec.structs.replace(preset, run=run)

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 import numpy as np
 import ray
 import torch
 
-from ludus.cluster.actors import Call, RolloutLost, gather
 from ludus.cluster.fleet import Fleet
-from ludus.cluster.rollout import Answer, Facts, Request, Tensors
-from ludus.flow import GameSpec, MatchResult, Orders, RolloutStats, Slab, Weights
+from ludus.cluster.rollout import Answer, Tensors
+from ludus.flow import MatchResult, Orders, RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
 from ludus.rollouts.exchange import SlabSink, WeightSource
-from ludus.rollouts.network_actor import NetworkActor
+from ludus.training.actor_learner.sampler import TIME_STEP
 
 STRIDE = 1 << 10  # more than a pool has policy ids
 LANE = "policy:"  # start of the name of a lane in a result
@@ -33,22 +31,25 @@ LANE = "policy:"  # start of the name of a lane in a result
 class RemoteSampler:
     """A sampler whose matches are played by the rollouts of a fleet (:class:`ludus.rollouts.exchange.Sampler`)."""
 
-    def __init__(self, fleet: Fleet, slabs: int) -> None:
-        """Own ``fleet``, whose slabs are joined in ``slabs`` slabs of this process."""
-        self._fleet = fleet
+    def __init__(self, fleet: Fleet, slabs: int, joined: bool = True) -> None:
+        """Own ``fleet``. Its arrays are copied to ``slabs`` slabs of this process.
+
+        Args:
+            fleet: The rollouts.
+            slabs: Number of slabs to be filled in turn.
+            joined: Whether a slab has the rows of all rollouts; else it has those of one, as they come.
+        """
+        self._fleet, self._joined = fleet, joined
         self.spec, self.params = fleet.spec, fleet.params
         self.labels, self.actors = fleet.labels, fleet.actors
-        self.time_step, self.played = 0, False
-        self._own_labels = dict(fleet.labels)
-        self._bound: list[dict[int, str]] = [{} for _ in range(len(fleet))]
-        self._in_play: list[dict[int, int]] | None = None
+        self.played = False
         self.slabs = [self._slab() for _ in range(slabs)]
 
     def _slab(self) -> Slab:
-        facts, fleet = self._fleet.facts, self._fleet
-        slab = Slab(self.spec, fleet.steps, facts.rows * len(fleet))
-        slab.row_slot = np.concatenate([facts.row_slot + i * facts.slots for i in range(len(fleet))])
-        slab.row_seat = np.concatenate([facts.row_seat] * len(fleet))
+        facts, parts = self._fleet.facts, range(len(self._fleet) if self._joined else 1)
+        slab = Slab(self.spec, self._fleet.steps, facts.rows * len(parts))
+        slab.row_slot = np.concatenate([facts.row_slot + i * facts.slots for i in parts])
+        slab.row_seat = np.concatenate([facts.row_seat for _ in parts])
         return slab
 
     @property
@@ -64,7 +65,14 @@ class RemoteSampler:
     @property
     def bound(self) -> Mapping[int, str]:
         """See :attr:`ludus.rollouts.exchange.Sampler.bound`."""
-        return {lane + i * STRIDE: p for i, bound in enumerate(self._bound) for lane, p in bound.items()}
+        return {
+            lane + i * STRIDE: p for i, bound in enumerate(self._fleet.bound) for lane, p in bound.items()
+        }
+
+    @property
+    def time_step(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.time_step`."""
+        return self._fleet.time_step
 
     def take(self, sources: Mapping[int, WeightSource]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.take`."""
@@ -83,7 +91,7 @@ class RemoteSampler:
 
     def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
-        self._fleet.every("put", player, ray.put(weights), tuple(keep))
+        self._fleet.put(player, ray.put(weights), keep)
 
     def replace(self, player: str, weights: Weights) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
@@ -91,11 +99,11 @@ class RemoteSampler:
 
     def seat(self, orders: Orders) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.seat`."""
-        return self._settled("seat", orders)
+        return self._fleet.follow("seat", orders)
 
     def follow_orders(self, orders: Orders) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.follow_orders`."""
-        return self._settled("follow_orders", orders)
+        return self._fleet.follow("follow_orders", orders)
 
     def load_lanes(self, bound: Mapping[int, str]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
@@ -104,14 +112,7 @@ class RemoteSampler:
         parts: list[dict[int, str]] = [{} for _ in range(len(self._fleet))]
         for lane, player in bound.items():
             parts[lane // STRIDE][lane % STRIDE] = player
-        gather([a.ask("load_lanes", part) for a, part in zip(self._fleet.rollouts, parts, strict=True)])
-        self._bound = parts
-
-    def _settled(self, method: str, orders: Orders) -> bool:
-        answers: list[tuple[bool, dict[int, str]]] = self._fleet.every(method, orders)
-        self._bound = [bound for _, bound in answers]
-        self._in_play = None
-        return all(settled for settled, _ in answers)
+        self._fleet.load_lanes(parts)
 
     # ---- matches ---------------------------------------------------------------------------------
 
@@ -127,10 +128,15 @@ class RemoteSampler:
             between()
         start = time.perf_counter()
         total = RolloutStats()
-        self._in_play = []
-        for i, (answer, arrays) in enumerate(self._fleet.play(handover)):
-            self._copy(slab, i, arrays)
-            self._add(total, i, answer)
+        if self._joined:
+            for i, (answer, arrays) in enumerate(self._fleet.play(handover)):
+                self._copy(slab, i, arrays)
+                self._add(total, i, answer)
+        else:
+            self._fleet.set_handover(handover)
+            number, answer, arrays = self._fleet.play_first()
+            self._copy(slab, 0, arrays)
+            self._add(total, number, answer)
         self.played = True
         total.total_s = time.perf_counter() - start
         sink.put(slab, total)
@@ -160,9 +166,6 @@ class RemoteSampler:
         total.infer_s = max(total.infer_s, stats.infer_s)
         total.wait_s = max(total.wait_s, stats.wait_s)
         total.results += [self._renumbered(result, number) for result in stats.results]
-        self.time_step = answer.time_step
-        assert self._in_play is not None
-        self._in_play.append(answer.in_play)
 
     def _renumbered(self, result: MatchResult, number: int) -> MatchResult:
         """Return ``result`` with the slot and the lanes that it has among all rollouts."""
@@ -175,10 +178,8 @@ class RemoteSampler:
 
     def in_play(self) -> dict[int, int]:
         """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
-        if self._in_play is None:
-            self._in_play = self._fleet.every("in_play")
         tags = Counter[int]()
-        for part in self._in_play:
+        for part in self._fleet.every("in_play"):
             tags.update(part)
         return dict(tags)
 
@@ -189,14 +190,13 @@ class RemoteSampler:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
-        calls: list[Call] = []
-        for actor, prefix in zip(self._fleet.rollouts, self._prefixes(), strict=True):
-            part = {n.removeprefix(prefix): a for n, a in state.items() if n.startswith(prefix)}
-            calls.append(actor.ask("restore", part))
-        gather(calls)
-        self.played, self._in_play = True, None
-        (step,) = {int(state[f"{prefix}collector.time_step"][0]) for prefix in self._prefixes()}
-        self.time_step = step
+        parts: list[Mapping[str, Array]] = []
+        for prefix in self._prefixes():
+            parts.append({n.removeprefix(prefix): a for n, a in state.items() if n.startswith(prefix)})
+        if any(TIME_STEP not in part for part in parts):
+            raise ValueError(f"no array {TIME_STEP} of {len(parts)} rollouts")
+        self._fleet.restore(parts, int(parts[0][TIME_STEP][0]))
+        self.played = True
 
     def _prefixes(self) -> list[str]:
         """Return the start of the names of each rollout's arrays; one rollout has those of one process."""
@@ -205,8 +205,7 @@ class RemoteSampler:
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self._fleet.every("start_at", time_step)
-        self.time_step = time_step
+        self._fleet.start_at(time_step)
 
     def close(self) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.close`."""

@@ -86,13 +86,11 @@ class Answer:
     Args:
         stats: Statistics and results.
         time_step: Time steps since the start of the run.
-        in_play: See :meth:`ludus.rollouts.exchange.Sampler.in_play`.
         versions: Version of the weights of each learner's policy id.
     """
 
     stats: RolloutStats
     time_step: int
-    in_play: dict[int, int]
     versions: dict[int, int] = field(default_factory=dict)
 
 
@@ -149,7 +147,7 @@ class Rollout:
         self._take(request.weights, tensors)
         stats = sampler.play(slab, _Nowhere(), handover=request.handover)
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
-        answer = Answer(stats, sampler.time_step, sampler.in_play(), versions)
+        answer = Answer(stats, sampler.time_step, versions)
         read = {n: a for n, a in slab.fields().items() if n in self._inputs or not n.startswith("obs.")}
         return answer, read
 

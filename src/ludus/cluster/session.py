@@ -1,0 +1,88 @@
+"""The Ray cluster of a run: one that was named, or one of this machine for this run alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from typing import Any
+
+import ray
+from ray.exceptions import AuthenticationError, RayError
+
+from ludus.cluster.actors import first_line
+from ludus.presets.config import ClusterConfig
+from ludus.presets.errors import ConfigError
+
+LOCAL_ADDRESS = "local"
+CONNECT_S = 10.0  # until an address without an answer is given up
+#: Ray notices a machine that is gone after two seconds, instead of fifteen.
+HEALTH = {
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "4",
+    "RAY_health_check_timeout_ms": "1000",
+}
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+}
+
+
+def connect(config: ClusterConfig) -> None:
+    """Connect this process to the cluster of ``config``. Raises ``ConfigError``.
+
+    A cluster that was not named is never joined: Ray alone would join any that runs on this machine.
+    """
+    for name, value in (HEALTH | QUIET).items():
+        os.environ.setdefault(name, value)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+    if config.address == LOCAL_ADDRESS:
+        options["include_dashboard"] = False
+    else:
+        _check_reachable(config.address)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    terminate = signal.getsignal(signal.SIGTERM)
+    where = f'cluster.address = "{config.address}"'
+    try:
+        ray.init(address=config.address, **options)
+    except (AuthenticationError, ConnectionError) as error:
+        raise ConfigError(
+            f"{where}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the "
+            "token of the cluster, and both must have the same version of Ray"
+        ) from error
+    except (RayError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"{where}: {first_line(error)}") from error
+    finally:
+        if in_main_thread and terminate is not None:  # Ray replaces the handler
+            signal.signal(signal.SIGTERM, terminate)
+
+
+def _check_reachable(address: str) -> None:
+    """Check that something answers at ``address``: Ray would try for minutes. Raises ``ConfigError``."""
+    where = f'cluster.address = "{address}"'
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or not host:
+        raise ConfigError(f'{where}: expected "HOST:PORT" of a Ray cluster, or "{LOCAL_ADDRESS}"')
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"{where}: no Ray cluster answers there: {error}") from error
+
+
+def disconnect() -> None:
+    """Leave the cluster; one of this run alone ends. Idempotent."""
+    ray.shutdown()
+
+
+def free_cpus() -> int:
+    """Return the number of processors that no process of the cluster has."""
+    return int(ray.available_resources().get("CPU", 0))
+
+
+def store_bytes() -> int:
+    """Return the size of this machine's object store."""
+    here = ray.get_runtime_context().get_node_id()
+    (node,) = (n for n in ray.nodes() if n["NodeID"] == here)
+    return int(node["Resources"].get("object_store_memory", 0))
