@@ -74,9 +74,9 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def refused(capsys: pytest.CaptureFixture[str], *words: str, expected: str = "") -> None:
     """Require that the command ends with exit code 2 and few printable lines, soon."""
     capsys.readouterr()
-    begun = time.monotonic()
+    started = time.monotonic()
     code = main(words)
-    took = time.monotonic() - begun
+    took = time.monotonic() - started
     output = capsys.readouterr()
     assert code == 2, f"{words}\n{output.out[-2000:]}\n{output.err[-2000:]}"
     assert expected in output.err

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ludus.flow.match import Controller, Lineup, MatchResult, Order, Orders, SeatPlan
     from ludus.flow.pool_options import PoolOptions
     from ludus.flow.rollout import RolloutStats
-    from ludus.flow.slab import Slab
+    from ludus.flow.slab import Slab, joined
     from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
     from ludus.flow.weights import Weights, WeightsMeta
 else:
@@ -22,7 +22,7 @@ else:
         **dict.fromkeys(("Controller", "Lineup", "MatchResult", "Order", "Orders", "SeatPlan"), "match"),
         "PoolOptions": "pool_options",
         "RolloutStats": "rollout",
-        "Slab": "slab",
+        **dict.fromkeys(("Slab", "joined"), "slab"),
         **dict.fromkeys(("BotSpec", "GameSpec", "HeadSpec", "ParamSpec", "TensorSpec"), "spec"),
         "decode_spec": "spec",
         **dict.fromkeys(("Weights", "WeightsMeta"), "weights"),
@@ -56,4 +56,5 @@ __all__ = [
     "Weights",
     "WeightsMeta",
     "decode_spec",
+    "joined",
 ]

@@ -19,7 +19,7 @@ its rewards still count for its last active step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -30,6 +30,11 @@ from ludus.flow.spec import GameSpec
 Array = npt.NDArray[np.generic]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 Allocator = Callable[[tuple[int, ...], "np.dtype[np.generic]"], Array]
+_OBS, _MEMORY = "obs.", "memory."  # prefixes of fields
+_FIELDS = (
+    "mask active is_first policy reward terminated truncated actions log_prob value final_value version"
+).split()
+_TO_THE_END = {"mask", "active", "is_first", "policy", "value"}  # they have T + 1 time steps, as observations
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
@@ -83,11 +88,106 @@ class Slab:
 
         Names are those of the attributes; observations are ``obs.<name>``, memories ``memory.<policy id>``.
         """
-        out: dict[str, Array] = {f"obs.{k}": v for k, v in self.obs.items()}
-        for name in (
-            "mask active is_first policy reward terminated truncated actions log_prob value"
-            " final_value version"
-        ).split():
+        out: dict[str, Array] = {f"{_OBS}{k}": v for k, v in self.obs.items()}
+        for name in _FIELDS:
             out[name] = getattr(self, name)
-        out.update({f"memory.{policy}": memory for policy, memory in self.memory.items()})
+        out.update({f"{_MEMORY}{policy}": memory for policy, memory in self.memory.items()})
         return out
+
+    def learned_fields(self, inputs: Collection[str]) -> dict[str, Array]:
+        """Return the fields that a learner reads: all but observations that its network has no input for.
+
+        Args:
+            inputs: Names of the observation tensors that the network reads.
+        """
+        read = {f"{_OBS}{name}" for name in inputs}
+        return {n: a for n, a in self.fields().items() if n in read or not n.startswith(_OBS)}
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Array], row_slot: Array, row_seat: Array) -> Slab:
+        """Return a slab that consists of arrays, which are not copied.
+
+        Args:
+            fields: Arrays by the names of :meth:`fields`; observations may be missing.
+            row_slot: ``int32[R]``, the match slot of each row.
+            row_seat: ``int32[R]``, the seat of each row.
+
+        Raises:
+            ValueError: A field is missing or unknown, or its time steps or rows are not those of the others.
+        """
+        lacking = [name for name in _FIELDS if name not in fields]
+        named = [n for n in fields if n not in _FIELDS and not n.startswith((_OBS, _MEMORY))]
+        if lacking or named:
+            raise ValueError(f"fields of a slab: missing {lacking}, unknown {named}")
+        slab = cls.__new__(cls)
+        slab.steps, slab.rows = fields["reward"].shape
+        for name, array in fields.items():
+            time = () if name.startswith(_MEMORY) else (slab.steps + _longer(name),)
+            if array.shape[: len(time) + 1] != (*time, slab.rows):
+                raise ValueError(
+                    f"field {name} of a slab: shape {array.shape}, expected {(*time, slab.rows)}"
+                )
+        if not row_slot.shape == row_seat.shape == (slab.rows,):
+            raise ValueError(f"rows of a slab: {row_slot.shape}, {row_seat.shape}, expected {(slab.rows,)}")
+        for name in _FIELDS:
+            setattr(slab, name, fields[name])
+        slab.obs = {n.removeprefix(_OBS): a for n, a in fields.items() if n.startswith(_OBS)}
+        slab.memory = {
+            int(n.removeprefix(_MEMORY)): cast("npt.NDArray[np.float32]", a)
+            for n, a in fields.items()
+            if n.startswith(_MEMORY)
+        }
+        slab.row_slot, slab.row_seat = row_slot, row_seat
+        return slab
+
+
+def _longer(field: str) -> int:
+    """Return 1 for a field with T + 1 time steps, else 0."""
+    return int(field in _TO_THE_END or field.startswith(_OBS))
+
+
+def joined(slabs: Sequence[Slab], into: Slab | None = None) -> Slab:
+    """Return one slab with the rows of several, in their order.
+
+    The slots of a slab are numbered after those of the slabs before it.
+
+    Args:
+        slabs: One or more slabs of equal time steps and equal fields.
+        into: Slab that the rows are copied into and that is returned; None: a new one.
+
+    Raises:
+        ValueError: Slabs that do not fit together, or not into ``into``.
+    """
+    parts = [slab.fields() for slab in slabs]
+    for part in parts[1:]:
+        _check_like(part, parts[0])
+    columns = {n: [part[n] for part in parts] for n in parts[0]}
+    slots, first = [], 0
+    for slab in slabs:
+        slots.append(slab.row_slot.astype(np.int32) + np.int32(first))
+        first += int(slab.row_slot.max()) + 1
+    row_slot, row_seat = np.concatenate(slots), np.concatenate([slab.row_seat for slab in slabs])
+    if into is None:
+        return Slab.of({n: np.concatenate(c, _axis(n)) for n, c in columns.items()}, row_slot, row_seat)
+    memory = {policy: (len(row_slot), *m.shape[1:]) for policy, m in slabs[0].memory.items()}
+    if {policy: m.shape for policy, m in into.memory.items()} != memory:
+        into.memory = {policy: np.empty(shape, np.float32) for policy, shape in memory.items()}
+    targets = into.fields()
+    _check_like(targets, parts[0])
+    for name, arrays in columns.items():
+        np.concatenate(arrays, _axis(name), out=targets[name])
+    into.row_slot, into.row_seat = row_slot, row_seat
+    return into
+
+
+def _axis(field: str) -> int:
+    """Return the axis of rows."""
+    return 0 if field.startswith(_MEMORY) else 1
+
+
+def _check_like(fields: Mapping[str, Array], others: Mapping[str, Array]) -> None:
+    """Raise ``ValueError`` for other names or types than those of ``others``."""
+    if fields.keys() != others.keys():
+        raise ValueError(f"slabs of unequal fields: {sorted(fields.keys() ^ others.keys())}")
+    if odd := [n for n, a in fields.items() if a.dtype != others[n].dtype]:
+        raise ValueError(f"slabs of unequal types: {odd}")

@@ -55,10 +55,10 @@ class MultiAgentShard(Shard):
         show = _Show(slab, now, views, masks)
         if before < 0:
             for i, slot in enumerate(self.slots):
-                begun = lost and control.match[slot] >= 0  # and took its worker along
-                if begun:
+                started = lost and control.match[slot] >= 0  # and took its worker along
+                if started:
                     self._record(slot, True, self._lost_text(slot))
-                self._begin(i, not begun, show)
+                self._begin(i, not started, show)
             return
         self._clear(slab, before)
         over: list[tuple[int, bool]] = []

@@ -63,9 +63,9 @@ class SingleAgentShard(Shard):
                 out[name] = view
         errors: dict[int, str] = {}
         over: dict[int, bool] = {}
-        begun = control.match[span] >= 0
+        started = control.match[span] >= 0
         if before < 0:
-            taken = np.flatnonzero(begun) if lost else np.zeros(0, np.int64)  # took their worker along
+            taken = np.flatnonzero(started) if lost else np.zeros(0, np.int64)  # took their worker along
             for i in taken.tolist():
                 self._record(first + i, True, self._lost_text(first + i))
             fresh: Longs = np.arange(len(self.slots))
@@ -76,10 +76,10 @@ class SingleAgentShard(Shard):
         else:
             self._clear(slab, before)
             if lost:
-                errors = {i: self._lost_text(first + i) for i in np.flatnonzero(begun).tolist()}
+                errors = {i: self._lost_text(first + i) for i in np.flatnonzero(started).tolist()}
             else:
                 errors.update(self.broken)
-                stepped = begun.copy()
+                stepped = started.copy()
                 stepped[list(self.broken)] = False
                 self.broken = {}
                 self._step(slab, before, stepped, over, errors)

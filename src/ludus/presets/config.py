@@ -72,7 +72,7 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``slots``: matches that run in parallel. ``rollout_length``: T, the time steps of a slab.
 
     ``on_error``: the effect of a failed match: a game that raised, hung, or returned values outside its spec.
-    ``go_on`` reports it and starts the slot's next match; ``stop`` ends the run.
+    ``continue`` reports it and starts the slot's next match; ``stop`` ends the run.
     """
 
     slots: Slots = 256
@@ -80,7 +80,7 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # workers of the core; 0 = as many as run.threads, none if the run has one thread (a Python game has one)
     threads: Threads = 0
     timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
-    on_error: Literal["go_on", "stop"] = "go_on"
+    on_error: Literal["continue", "stop"] = "continue"
     rollout_length: Length = 32
 
 

@@ -213,7 +213,9 @@ def test_a_mistake_is_one_line(config: cfg.LeagueConfig, line: str) -> None:
         ({"seed_specs": {"old@3": "bb"}}, 'players.0.seed = "old@3": expected weights of this game\'s spec'),
     ],
 )
-def test_what_the_rest_of_a_preset_rules_out(change: dict[str, object], line: str) -> None:
+def test_settings_that_the_rest_of_a_preset_rules_out_are_refused(
+    change: dict[str, object], line: str
+) -> None:
     around = msgspec.structs.replace(AROUND, **change)
     found = problems(league(cfg.PlayerConfig("main", seed="old@3")), around)
     assert [line in text for text in found] == [True]
@@ -241,7 +243,7 @@ def test_a_resume_needs_the_same_league() -> None:
     assert differences(old, msgspec.structs.replace(old, rating_share=0.5)) != []
 
 
-def test_the_words_of_a_file() -> None:
+def test_types_and_rule_names_of_a_file_are_checked() -> None:
     """Types and names of rules are checked by the presets' schema, with paths and the nearest name."""
     kind = mi.type_info(cfg.LeagueConfig)
     data = {

@@ -34,7 +34,7 @@ def contents(path: Path) -> list[JournalRow]:
         return list(journal.rows())
 
 
-def test_rows_come_back_as_they_went(path: Path) -> None:
+def test_rows_are_read_as_they_were_written(path: Path) -> None:
     rows = [row(n, n) for n in range(1, 40)]
     with Journal.create(path) as journal:
         assert journal.append(rows[:20])
@@ -49,7 +49,7 @@ def test_rows_come_back_as_they_went(path: Path) -> None:
     assert len(contents(path)) == 40
 
 
-def test_a_second_journal_and_a_missing_one(path: Path) -> None:
+def test_a_second_journal_and_a_missing_one_are_refused(path: Path) -> None:
     Journal.create(path).close()
     with pytest.raises(RunExists, match="exists already"):
         Journal.create(path)
@@ -85,7 +85,7 @@ def test_rewind_goes_back_and_the_same_rows_come_again(path: Path) -> None:
         ),
     ],
 )
-def test_rows_that_no_journal_may_hold(path: Path, bad: JournalRow, why: str) -> None:
+def test_invalid_rows_are_refused(path: Path, bad: JournalRow, why: str) -> None:
     with Journal.create(path) as journal:
         journal.append([row(1)])
         with pytest.raises(ValueError, match=why):
@@ -164,9 +164,7 @@ def _tamper(path: Path, statement: str) -> None:
     ],
 )
 @pytest.mark.parametrize("mode", ["open", "read"])
-def test_files_that_are_not_a_journal_of_this_version(
-    path: Path, statement: str, why: str, mode: str
-) -> None:
+def test_other_databases_and_versions_are_refused(path: Path, statement: str, why: str, mode: str) -> None:
     with Journal.create(path) as journal:
         journal.append([row(1), row(2), row(3)])
     statement = statement.replace("number = number + 1", "number = 7 WHERE number = 3")
@@ -199,7 +197,7 @@ def test_values_that_no_journal_holds_are_refused_as_they_are_read(
         list(journal.rows())
 
 
-def test_damage_at_every_part_of_the_file(path: Path) -> None:
+def test_damage_at_any_byte_is_refused_or_leaves_valid_rows(path: Path) -> None:
     """Flipped bytes are refused or leave a journal whose rows are valid; no other error, and no change."""
     with Journal.create(path) as journal:
         journal.append([row(n, n) for n in range(1, 60)])
@@ -223,7 +221,7 @@ def test_damage_at_every_part_of_the_file(path: Path) -> None:
         Journal.open(path)
 
 
-def test_no_journal_at_all(path: Path, tmp_path: Path) -> None:
+def test_files_without_a_journal_are_refused(path: Path, tmp_path: Path) -> None:
     path.write_bytes(b"not a database, however long it may be" * 200)
     with pytest.raises(CorruptFile):
         Journal.open(path)
@@ -262,7 +260,7 @@ WRITER = textwrap.dedent(
 )
 
 
-def test_killed_at_random_moments_it_is_whole(path: Path) -> None:
+def test_a_journal_is_complete_after_kills_at_random_moments(path: Path) -> None:
     """kill -9 while rounds of five events are written: no round is torn, none that was reported is lost."""
     Journal.create(path).close()
     generator = random.Random(1)

@@ -24,7 +24,7 @@ from tests.unit.league.play import EXPLOITER, MAIN, Play
 # --- freezes, and weights to continue from --------------------------------------------------------
 
 
-def test_periods_and_updates() -> None:
+def test_members_are_frozen_after_a_period_or_a_number_of_updates() -> None:
     play = Play(
         cfg.PlayerConfig("a", "fsp", freeze=cfg.Period(steps=100)), cfg.PlayerConfig("b", "openai_five")
     )
@@ -135,7 +135,7 @@ def sources(rule: cfg.AnyOrigin, reason: str = "timeout") -> str:
     return origin.source(rule, reason, standings.members["ex"], standings, Stream(1, 2))  # type: ignore[arg-type]
 
 
-def test_origins() -> None:
+def test_each_origin_names_its_source() -> None:
     assert sources(cfg.Itself()) == "itself"
     assert sources(cfg.Best()) == "ex:1"
     assert sources(cfg.Best(only_after_timeout=True), "beats") == "itself"
@@ -146,7 +146,7 @@ def test_origins() -> None:
     assert sources(cfg.Meta(solver="uniform")) in ("ex:1", "ex:2", "ex:3")
 
 
-def test_cycling_through_leaves() -> None:
+def test_a_cycle_passes_through_its_leaves() -> None:
     play = Play(MAIN, cfg.PlayerConfig("ex", "cyclic_exploiter", origin=cfg.Cycle(leaves=2)))
     found = []
     for version in range(1, 6):
@@ -159,7 +159,7 @@ def test_cycling_through_leaves() -> None:
     assert found == ["seed", "ex:1", "ex:2", "ex:3", "ex:4"]
 
 
-def test_a_frozen_file_that_is_gone_while_it_is_to_be_loaded() -> None:
+def test_a_member_whose_source_retires_is_reset_to_the_seed() -> None:
     play = Play(MAIN, cfg.PlayerConfig("ex", "evolutionary_exploiter", origin=cfg.Best()))
     play.freeze("ex", 1)
     assert play.league.pending() == [ResetTo("ex", "ex:1")]
@@ -243,7 +243,7 @@ def test_the_elo_rule_of_ftw_and_tleague() -> None:
         assert play.result("p1", steps=10) == []
 
 
-def test_diversity() -> None:
+def test_a_population_copies_a_member_that_beats_others() -> None:
     play = population(cfg.Diversity(every=10), 3)
     play.result("p0", "p1", 98, 0)
     play.result("p1", "p2", 98, 0)

@@ -31,12 +31,12 @@ X = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
         ("variance_floor", [0.09, 0.16, 0.25, 0.09, 0.0]),
     ],
 )
-def test_weightings(weighting: str, weights: list[float]) -> None:
+def test_each_weighting_has_its_formula(weighting: str, weights: list[float]) -> None:
     expected = np.array(weights) / np.sum(weights)
     np.testing.assert_allclose(meeting.prioritised(X, weighting, 0.1), expected)
 
 
-def test_where_all_weights_vanish_all_are_alike() -> None:
+def test_weights_that_are_all_zero_become_equal() -> None:
     np.testing.assert_allclose(meeting.prioritised(np.ones(4), "squared"), 0.25)
     assert len(meeting.prioritised(np.zeros(0), "squared")) == 0
 
@@ -45,7 +45,7 @@ def test_where_all_weights_vanish_all_are_alike() -> None:
     ("rates", "left"),
     [([], 0), ([0.4], 0), ([0.9, 0.8, 0.7], 0), ([0.5, 0.9, 0.7], 2), ([0.9, 0.5, 0.6], 3), ([0.5, 0.5], 0)],
 )
-def test_monotonic_suffix(rates: list[float], left: int) -> None:
+def test_a_monotonic_suffix_is_left_out(rates: list[float], left: int) -> None:
     assert meeting.without_monotonic_suffix(np.array(rates)) == left
 
 
@@ -138,7 +138,7 @@ def test_pfsp_fsp_and_uniform() -> None:
     assert play.shares("main", cfg.Psro(solver="uniform")) == pytest.approx(dict.fromkeys(pfsp, 1 / 3))
 
 
-def test_named_players() -> None:
+def test_named_rules_meet_the_named_players() -> None:
     play = league_of_three()
     assert play.shares("main", cfg.Latest()) == {"main": 1.0}
     assert play.shares("main", cfg.NamedMember(name="ex")) == {"ex": 1.0}
@@ -170,7 +170,7 @@ def test_an_exploiter_whose_main_has_no_past() -> None:
     assert play.met("ex", 10) == {"main": 1.0}
 
 
-def test_verification() -> None:
+def test_verification_meets_players_that_a_main_has_forgotten() -> None:
     play = league_of_three()
     assert play.shares("main", cfg.Verification()) == {"ex:1": 1.0}  # beaten at a rate of .2 < .3
     play.result("main", "ex:1", 30, 0)

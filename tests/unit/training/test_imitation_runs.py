@@ -188,9 +188,9 @@ def test_reinforcement_starts_from_a_clone(tmp_path: Path) -> None:
     """``run.start`` starts with the policy and the value of the clone."""
     start_run(preset_of(), tmp_path / "clone")
     settings = {"policy__dense": "16", "policy__hidden": "16", "run__start": f"{tmp_path / 'clone'}@last"}
-    begun = build_learner(small_preset(**settings)).weights().tensors
+    started = build_learner(small_preset(**settings)).weights().tensors
     cloned = load_weights(last_weights(tmp_path / "clone")).tensors
-    assert all(np.array_equal(begun[n], a) for n, a in cloned.items())
+    assert all(np.array_equal(started[n], a) for n, a in cloned.items())
 
 
 def test_the_learner_trains_the_teachers_rows() -> None:

@@ -46,7 +46,7 @@ target = {target}
 """
 
 
-def preset(folder: Path, params: str = "", on_error: str = "go_on", target: float = 0.0) -> Path:
+def preset(folder: Path, params: str = "", on_error: str = "continue", target: float = 0.0) -> Path:
     path = folder / "walk.toml"
     path.write_text(PRESET.format(game=GAME, params=params, on_error=on_error, target=target))
     return path

@@ -48,11 +48,11 @@ def test_a_run_starts_with_the_weights_and_without_the_optimiser(tmp_path: Path)
     source = trained(tmp_path)
     theirs = load_weights(last_weights(source))
     learner = build_learner(fine_tuning(f"{source}@last"))
-    begun = learner.weights()
-    assert all(np.array_equal(begun.tensors[n], theirs.tensors[n]) for n in theirs.tensors)
+    started = learner.weights()
+    assert all(np.array_equal(started.tensors[n], theirs.tensors[n]) for n in theirs.tensors)
     assert any("values" in n and theirs.tensors[n].any() for n in theirs.tensors), sorted(theirs.tensors)
-    assert begun.meta.version == 0
-    assert begun.meta.steps == 0
+    assert started.meta.version == 0
+    assert started.meta.steps == 0
     arrays, counters = learner.state()
     assert counters["adam_steps"] == 0
     assert not any(a.any() for n, a in arrays.items() if n.startswith("adam."))
@@ -109,8 +109,8 @@ def test_alphazero_starts_with_the_weights_too(tmp_path: Path) -> None:
     second = build_alphazero(preset)
     for components in (first, second):
         components.learner.publish(None)
-    theirs, begun = first.learner.weights().tensors, second.learner.weights().tensors
-    assert all(np.array_equal(begun[n], theirs[n]) for n in theirs)
+    theirs, started = first.learner.weights().tensors, second.learner.weights().tensors
+    assert all(np.array_equal(started[n], theirs[n]) for n in theirs)
     assert any(not np.array_equal(a, theirs[n]) for n, a in unlike(SELF).items())
 
 

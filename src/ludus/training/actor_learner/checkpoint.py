@@ -162,9 +162,7 @@ def _slab_name(number: int, field: str) -> str:
 
 
 def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
-    """Return the fields that a learner reads: all but observations that the network has no input for."""
-    inputs = {f"obs.{t.name}" for t in components.learner.network.inputs}
-    return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
+    return slab.learned_fields([t.name for t in components.learner.network.inputs])
 
 
 def _time_step(checkpoint: Checkpoint) -> int:

@@ -34,11 +34,37 @@ from ludus.rollouts.lanes import Lanes, slot_orders
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.demonstrator import demonstrator, demonstrator_actor, demonstrator_inputs
 from ludus.training.opponents import Seats, build_seats
+from ludus.training.teacher import demonstration_of
 
 NO_WEIGHTS = -1  # version of an actor that has not taken any
 POOL = "pool"  # array of a snapshot that holds the matches
 ROWS = "collector."  # prefix of a snapshot's other arrays
 TIME_STEP = f"{ROWS}time_step"
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerParts:
+    """Everything of a sampler but its matches.
+
+    A controller that has the matches played elsewhere needs these parts alone.
+
+    Attributes:
+        spec: Interface of the game.
+        params: Parameters of the game.
+        seats: Controllers of each seat.
+        seed: Seed of the sampler, of which those of matches, draws and lanes are derived.
+        actors: Actors of the learners' policy ids, without weights yet.
+        learned: Policy ids whose memory at the first time step is part of a slab.
+        labels: Names in statistics of the players of a match's result (``policy:3``).
+    """
+
+    spec: GameSpec
+    params: dict[str, str]
+    seats: Seats
+    seed: int
+    actors: dict[int, NetworkActor]
+    learned: tuple[int, ...]
+    labels: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -261,17 +287,12 @@ def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
     return network.to(device)
 
 
-def build_sampler(
-    preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0, seats: Seats | None = None
-) -> LocalSampler:
-    """Build a sampler whose actors have no weights yet. Raises ``ConfigError``.
+def sampler_parts(preset: Preset, index: int = 0, *, seats: Seats | None = None) -> SamplerParts:
+    """Build everything of a sampler but its matches. Raises ``ConfigError``.
 
     Args:
         preset: of the run.
         index: the sampler's number among those of a run; each draws on its own.
-        slabs: number of slabs that it fills in turn.
-        restarts: how often the run's matches started again
-            (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
         seats: controllers of each seat; None: the preset's opponents.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
@@ -284,24 +305,57 @@ def build_sampler(
     run = preset.run
     seed = derive_seed(run.seed, SEED_SAMPLER, index) if index else run.seed
     acting = first_network(preset, spec).for_acting()
-    ids = seats.ids
-    actors = {ids.learner: NetworkActor(acting, derive_seed(seed, SEED_ACTING), NO_WEIGHTS)}
+    learner = seats.ids.learner
+    return SamplerParts(
+        spec=spec,
+        params=params,
+        seats=seats,
+        seed=seed,
+        actors={learner: NetworkActor(acting, derive_seed(seed, SEED_ACTING), NO_WEIGHTS)},
+        learned=() if demonstration_of(preset) is not None else (learner,),
+        labels={f"policy:{policy}": name for policy, name in seats.labels.items()},
+    )
+
+
+def build_sampler(
+    preset: Preset,
+    index: int = 0,
+    *,
+    slabs: int = 2,
+    restarts: int = 0,
+    incarnation: int = 0,
+    seats: Seats | None = None,
+) -> LocalSampler:
+    """Build a sampler whose actors have no weights yet. Raises ``ConfigError``.
+
+    Args:
+        preset: of the run.
+        index: the sampler's number among those of a run; each draws on its own.
+        slabs: number of slabs that it fills in turn.
+        restarts: how often the run's matches started again
+            (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+        incarnation: how many samplers of this number have been lost since then.
+        seats: controllers of each seat; None: the preset's opponents.
+    """
+    parts = sampler_parts(preset, index, seats=seats)
+    spec, params, ids, seed = parts.spec, parts.params, parts.seats.ids, parts.seed
+    acting = parts.actors[ids.learner].network
 
     def frozen(weights: Weights) -> Network:
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
     teacher = demonstrator(preset, spec, params, seed, ids.teacher)
-    bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, seats.cache)
+    bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, parts.seats.cache)
     try:
         pool = make_pool(
             preset.game.name,
             params,
-            seats.lineup,
+            parts.seats.lineup,
             PoolOptions(
                 slots=preset.pool.slots,
                 groups=preset.pool.groups,
                 threads=pool_thread_count(preset),
-                seed=derive_seed(seed, SEED_POOL, *([restarts] if restarts else [])),
+                seed=pool_seed(seed, restarts, incarnation),
                 on_error="raise" if preset.pool.on_error == "stop" else "truncate",
                 timeout_s=preset.pool.timeout_s,
                 inputs=demonstrator_inputs(teacher, preset.policy.inputs),
@@ -318,20 +372,29 @@ def build_sampler(
     return LocalSampler(
         spec=spec,
         params=params,
-        lineup=seats.lineup,
+        lineup=parts.seats.lineup,
         pool=pool,
-        actors=actors,
+        actors=parts.actors,
         bank=bank,
         lanes=Lanes(bank.lanes),
         collector=Collector(
-            pool,
-            {**actors, **others, **bank.idle(acting)},
-            learned=() if others else actors,
-            shown=others,
+            pool, {**parts.actors, **others, **bank.idle(acting)}, learned=parts.learned, shown=others
         ),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
-        labels={f"policy:{policy}": name for policy, name in seats.labels.items()},
+        labels=parts.labels,
         build_network=lambda: first_network(preset, spec).for_acting(),
         others=others,
-        live=seats.live,
+        live=parts.seats.live,
     )
+
+
+def pool_seed(seed: int, restarts: int, incarnation: int) -> int:
+    """Return the seed of the matches of a sampler, which is another one for each way to start again.
+
+    Args:
+        seed: the sampler's.
+        restarts: how often all matches of the run started again.
+        incarnation: how often those of this sampler started again since then.
+    """
+    counts = [restarts, incarnation] if incarnation else [restarts] if restarts else []
+    return derive_seed(seed, SEED_POOL, *counts)

@@ -42,9 +42,9 @@ def test_bad_leagues_are_refused(tmp_path: Path, change: str) -> None:
             "dense = []\nhidden = [8]", 'network = "resnet"'
         )
     path.write_text(text)
-    with pytest.raises(PresetError) as said:
+    with pytest.raises(PresetError) as error:
         check_game(load_preset(str(path)))
-    assert WRONG[change] in str(said.value)
+    assert WRONG[change] in str(error.value)
 
 
 def test_a_run_without_the_checks_is_refused_too(tmp_path: Path) -> None:

@@ -298,8 +298,8 @@ def test_a_seed_is_needed_at_the_start_only(tmp_path: Path) -> None:
     text = LEAGUE.format(game="matrix", lag="sync", steps=600)
     text = text.replace('role = "pfsp"', f'role = "pfsp"\nseed = "{seed}"')
     start_run(parse_preset(text.encode(), "league").preset, tmp_path / "run")
-    begun = RunDirectory.open(tmp_path / "run").frozen.load("main", 0).tensors
+    started = RunDirectory.open(tmp_path / "run").frozen.load("main", 0).tensors
     given = RunDirectory.open(tmp_path / "first").frozen.load("main", 0).tensors
-    assert all(np.array_equal(begun[name], given[name]) for name in given)
+    assert all(np.array_equal(started[name], given[name]) for name in given)
     seed.unlink()
     resume_run(tmp_path / "run")

@@ -102,8 +102,8 @@ def test_members_are_named_while_the_run_trains_and_after_it_was_resumed(tmp_pat
 def test_a_member_that_froze_nothing_has_no_newest_frozen_player(run: RunDirectory) -> None:
     with pytest.raises(RunNotFound) as error:
         resolve_weights(f"{run.path}@main:last")
-    for said in (f"did you mean {run.path}@main,", f"{run.path}@main:0 are its initial weights"):
-        assert said in str(error.value)
+    for message in (f"did you mean {run.path}@main,", f"{run.path}@main:0 are its initial weights"):
+        assert message in str(error.value)
     frozen = run.frozen.versions("exploiter")
     assert load_weights(f"{run.path}@exploiter:last").meta.version == frozen[-1] > 0
 
@@ -111,16 +111,16 @@ def test_a_member_that_froze_nothing_has_no_newest_frozen_player(run: RunDirecto
 @pytest.mark.parametrize(
     "command", ["eval {} --against random", "rate {} random", "eval random --against {}"]
 )
-def test_commands_refuse_it_in_one_line(
+def test_commands_refuse_a_missing_newest_player_in_one_line(
     run: RunDirectory, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(command.format(f"{run.path}@main:last").split()) == 2
-    said = capsys.readouterr().err.strip()
-    assert "\n" not in said
-    assert f"did you mean {run.path}@main," in said
+    message = capsys.readouterr().err.strip()
+    assert "\n" not in message
+    assert f"did you mean {run.path}@main," in message
 
 
-def test_initial_weights_are_said_to_be_that(run: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+def test_initial_weights_are_named_as_such(run: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     version = load_weights(f"{run.path}@main").meta.version
     asked = [f"{run.path}@main", "--against", f"{run.path}@main:0", "--matches", "4"]
     assert cli.main(["eval", *asked]) == 0
@@ -134,7 +134,7 @@ def test_initial_weights_are_said_to_be_that(run: RunDirectory, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("mian", "did you mean main?"),
         ("exploter", "did you mean exploiter?"),
@@ -146,10 +146,10 @@ def test_initial_weights_are_said_to_be_that(run: RunDirectory, capsys: pytest.C
         ("../../etc", "no member"),
     ],
 )
-def test_the_nearest_name_is_said(run: RunDirectory, name: str, said: str) -> None:
+def test_an_unknown_name_gets_the_nearest_one(run: RunDirectory, name: str, message: str) -> None:
     with pytest.raises(RunNotFound) as error:
         resolve_weights(f"{run.path}@{name}")
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_other_commands_take_a_member(run: RunDirectory, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_waiting_data_is_dropped() -> None:
         built.close()
 
 
-def test_it_is_stored_where_a_member_may_be_reset_to_it(
+def test_an_optimiser_is_stored_where_a_member_may_be_reset_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
@@ -172,9 +172,9 @@ def test_a_lost_optimiser_is_reported_and_starts_from_scratch(
     monkeypatch.setattr(FrozenPlayers, "save_learner", lambda *_: None)
     sink = Recorder()
     start_run(preset(steps=2000), tmp_path / "run", sinks=[sink])
-    said = [text for text in sink.messages if "; exploiter continues with a new optimiser" in text]
-    assert len(said) == len(resets(tmp_path / "run")) >= 1
-    assert all("no such file" in text for text in said)
+    messages = [text for text in sink.messages if "; exploiter continues with a new optimiser" in text]
+    assert len(messages) == len(resets(tmp_path / "run")) >= 1
+    assert all("no such file" in text for text in messages)
 
 
 def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def _changed(member: Member, act: Callable[[], object]) -> set[str]:
     return {n for n in names if not np.array_equal(before[n], after[n])}
 
 
-def test_it_counts_updates_from_a_seed_a_copy_and_not_from_new_weights(
+def test_value_only_updates_count_from_a_seed_or_a_copy_and_not_from_new_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start_run(preset(steps=300), tmp_path / "first")

@@ -77,7 +77,7 @@ def test_a_path_is_tuned_from_the_command_line_alone(tmp_path: Path) -> None:
     assert tunes(loaded, 1)["algorithm.entropy_coefficient"] == Tune(low=1e-3, high=0.1)
 
 
-def test_what_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
+def test_an_option_that_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
     options = {"league.players.0.freeze.every": "7", "league.players.0.freeze.rule": "updates"}
     path = tmp_path / "league.toml"
     text = TEXT.replace('[league.players.tune."freeze.steps"]\nlow = 1000\nhigh = 10000', "")
@@ -129,10 +129,10 @@ def test_what_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_reached_is_said(tmp_path: Path, options: dict[str, str], message: str) -> None:
-    with pytest.raises(PresetError) as said:
+def test_options_that_cannot_apply_are_refused(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(PresetError) as error:
         load(tmp_path, **options)
-    assert message in str(said.value)
+    assert message in str(error.value)
 
 
 def test_an_option_of_a_tuned_setting_holds_where_members_start_with_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// The timeline and the small plots. Each keeps its still picture in a second canvas and only draws the cursor anew.
+// The timeline and the small plots. Each keeps its still picture in a second canvas and only draws the cursor again.
 
 const ALARMS = new Set(["alarm", "razed", "over"]);
 
