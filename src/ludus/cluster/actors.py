@@ -1,4 +1,7 @@
-"""Calls of rollouts by Ray: actors are started, asked and ended here, and all of Ray's errors are handled here."""
+"""Calls of rollouts by Ray.
+
+Processes are started, asked and ended here alone, and all of Ray's errors about them are handled here.
+"""
 
 from __future__ import annotations
 

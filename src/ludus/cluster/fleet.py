@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, first_ready
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
-from ludus.flow import Orders
-from ludus.flow.seeds import SEED_ACTING, derive_seed
+from ludus.cluster.starting import START_S, check_store, part_of, start_all, start_one
+from ludus.flow import Orders, TensorSpec
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
-from ludus.presets.game_checks import resolve_spec
-from ludus.presets.hardware import device_name, precision_name
-from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.actor_learner.sampler import NO_WEIGHTS, first_network
-from ludus.training.opponents import Seats, build_seats
+from ludus.training.actor_learner.sampler import sampler_parts
+from ludus.training.opponents import Seats
 
 MAX_DEATHS = 5  # of one rollout without a slab between them
-START_S = 60.0  # for a process with the processors of a rollout
 
 
 class Fleet:
@@ -31,16 +24,26 @@ class Fleet:
     that was lost with it is played again by the successor, so that every slab counts once.
     """
 
-    def __init__(self, preset: Preset, restarts: int, seats: Seats | None = None) -> None:
-        """Start the rollouts of ``preset`` and build their samplers. Raises ``ConfigError``."""
+    def __init__(
+        self,
+        preset: Preset,
+        restarts: int = 0,
+        seats: Seats | None = None,
+        report: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """Start the rollouts of ``preset`` and build their samplers. Raises ``ConfigError``.
+
+        Args:
+            preset: Of the run.
+            restarts: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
+            seats: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
+            report: Called with a line now and then while machines are missing.
+        """
         count = preset.cluster.rollouts
         self._preset, self._restarts, self._seats = preset, restarts, seats
-        self.spec, self.params = resolve_spec(preset)
-        chosen = seats or build_seats(self.spec, preset)
-        self.labels = {f"policy:{policy}": name for policy, name in chosen.labels.items()}
-        network = first_network(preset, self.spec).for_acting()
-        seed = derive_seed(preset.run.seed, SEED_ACTING)
-        self.actors = {chosen.ids.learner: NetworkActor(network, seed, NO_WEIGHTS)}
+        parts = sampler_parts(preset, seats=seats)
+        self.spec, self.params = parts.spec, parts.params
+        self.labels, self.actors, self.learned = parts.labels, parts.actors, parts.learned
         self.steps = preset.pool.rollout_length
         self.time_step = 0
         self.deaths = 0  #: number of rollouts that were replaced
@@ -52,9 +55,11 @@ class Fleet:
         self._orders: Orders | None = None
         self._handover: int | None = None
         self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
-        self._rollouts = [self._start() for _ in range(count)]
+        self._rollouts: list[RolloutActor] = []
         try:
+            self._rollouts = start_all(preset, part_of(preset), self.spec.spec_hash, report)
             self.facts: Facts = self._together([("build", self._order(i)) for i in range(count)])[0]
+            check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
             raise
@@ -63,8 +68,8 @@ class Fleet:
         """Return the number of rollouts."""
         return len(self.bound)
 
-    def _start(self) -> RolloutActor:
-        return RolloutActor(self._preset.cluster.cpus, self._preset.cluster.gpus)
+    def _inputs(self) -> Sequence[TensorSpec]:
+        return next(iter(self.actors.values())).network.inputs
 
     def _order(self, number: int) -> SamplerOrder:
         preset = part_of(self._preset)
@@ -96,7 +101,7 @@ class Fleet:
         self._together([("load_lanes", part) for part in bound])
         self.bound = bound
 
-    def restore(self, parts: list[Mapping[str, Any]], time_step: int) -> None:
+    def restore(self, parts: Sequence[Mapping[str, Any]], time_step: int) -> None:
         """Restore the snapshot of each rollout."""
         self._together([("restore", dict(part)) for part in parts])
         self.time_step = time_step
@@ -183,7 +188,7 @@ class Fleet:
             self._rollouts[number].kill()
             self._incarnations[number] += 1
             self._sent[number] = {}
-            self._rollouts[number] = self._start()
+            self._rollouts[number] = start_one(self._preset)
             if not self._rollouts[number].wait_for_start(START_S):
                 cpus = self._preset.cluster.cpus
                 text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
@@ -210,22 +215,8 @@ class Fleet:
         """Return the process ids of the rollouts."""
         return self.every("ping")
 
-    def wait_for_start(self, seconds: float) -> int:
-        """Return how many rollouts have a process after at most ``seconds``."""
-        end = time.monotonic() + seconds
-        return sum(actor.wait_for_start(max(0.0, end - time.monotonic())) for actor in self._rollouts)
-
     def close(self) -> None:
         """End the rollouts. Idempotent."""
         for actor in self._rollouts:
             actor.kill()
         self._rollouts = []
-
-
-def part_of(preset: Preset) -> Preset:
-    """Return the settings of one rollout: its threads and device, and the precision of this machine."""
-    cluster = preset.cluster
-    device = "cuda" if cluster.gpus > 0 else "cpu"
-    precision = precision_name(preset.run, device_name(preset.run))  # other machines may have another
-    run = msgspec.structs.replace(preset.run, threads=cluster.cpus, device=device, precision=precision)
-    return msgspec.structs.replace(preset, run=run)

@@ -29,7 +29,7 @@ LANE = "policy:"  # start of the name of a lane in a result
 
 
 class RemoteSampler:
-    """A sampler whose matches are played by the rollouts of a fleet (:class:`ludus.rollouts.exchange.Sampler`)."""
+    """A sampler whose matches a fleet plays (:class:`ludus.rollouts.exchange.Sampler`)."""
 
     def __init__(self, fleet: Fleet, slabs: int, joined: bool = True) -> None:
         """Own ``fleet``. Its arrays are copied to ``slabs`` slabs of this process.
@@ -60,7 +60,7 @@ class RemoteSampler:
     @property
     def learned(self) -> Collection[int]:
         """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
-        return self._fleet.facts.learned
+        return self._fleet.learned
 
     @property
     def bound(self) -> Mapping[int, str]:
@@ -190,9 +190,10 @@ class RemoteSampler:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
-        parts: list[Mapping[str, Array]] = []
-        for prefix in self._prefixes():
-            parts.append({n.removeprefix(prefix): a for n, a in state.items() if n.startswith(prefix)})
+        parts = [
+            {n.removeprefix(prefix): a for n, a in state.items() if n.startswith(prefix)}
+            for prefix in self._prefixes()
+        ]
         if any(TIME_STEP not in part for part in parts):
             raise ValueError(f"no array {TIME_STEP} of {len(parts)} rollouts")
         self._fleet.restore(parts, int(parts[0][TIME_STEP][0]))

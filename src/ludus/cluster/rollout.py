@@ -63,7 +63,6 @@ class Facts:
     row_slot: Array
     row_seat: Array
     lanes: tuple[int, ...]
-    learned: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Rollout:
     def __init__(self) -> None:
         """Start without a sampler."""
         self._sampler: LocalSampler | None = None
-        self._inputs: frozenset[str] = frozenset()
+        self._inputs: list[str] = []
 
     @property
     def sampler(self) -> LocalSampler:
@@ -126,11 +125,12 @@ class Rollout:
             order.index,
             slabs=1,
             restarts=order.restarts,
+            incarnation=order.incarnation,
             seats=order.seats,
         )
         self._sampler = made
         network = next(iter(made.actors.values())).network
-        self._inputs = frozenset(f"obs.{t.name}" for t in network.inputs)
+        self._inputs = [t.name for t in network.inputs]
         pool = made.pool
         return Facts(
             slots=pool.slots,
@@ -138,7 +138,6 @@ class Rollout:
             row_slot=np.array(pool.row_slot),
             row_seat=np.array(pool.row_seat),
             lanes=tuple(made.lanes.ids),
-            learned=tuple(made.learned),
         )
 
     def play(self, request: Request, *tensors: Tensors) -> tuple[Answer, Tensors]:
@@ -148,8 +147,7 @@ class Rollout:
         stats = sampler.play(slab, _Nowhere(), handover=request.handover)
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
         answer = Answer(stats, sampler.time_step, versions)
-        read = {n: a for n, a in slab.fields().items() if n in self._inputs or not n.startswith("obs.")}
-        return answer, read
+        return answer, slab.learned_fields(self._inputs)
 
     def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
         for (policy, version), arrays in zip(of, tensors, strict=True):

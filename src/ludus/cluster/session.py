@@ -76,9 +76,24 @@ def disconnect() -> None:
     ray.shutdown()
 
 
-def free_cpus() -> int:
-    """Return the number of processors that no process of the cluster has."""
-    return int(ray.available_resources().get("CPU", 0))
+def free_cpus() -> float:
+    """Return the number of processors of the cluster that no process has."""
+    return float(ray.available_resources().get("CPU", 0))
+
+
+def free_gpus() -> float:
+    """Return the number of GPUs of the cluster that no process has."""
+    return float(ray.available_resources().get("GPU", 0))
+
+
+def all_cpus() -> float:
+    """Return the number of processors of the cluster."""
+    return float(ray.cluster_resources().get("CPU", 0))
+
+
+def all_gpus() -> float:
+    """Return the number of GPUs of the cluster."""
+    return float(ray.cluster_resources().get("GPU", 0))
 
 
 def store_bytes() -> int:
