@@ -9,11 +9,10 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
-from ludus.training.opponents import Seats
 
 
 class RayMachines:
-    """Maker of samplers whose matches are played by the rollouts of a cluster."""
+    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`)."""
 
     def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
         """Connect to the cluster of ``preset``. Raises ``ConfigError``.
@@ -23,9 +22,11 @@ class RayMachines:
         self._report = report
         connect(preset.cluster)
 
-    def sampler(self, preset: Preset, slabs: int, restarts: int = 0, seats: Seats | None = None) -> Sampler:
-        """Return a sampler over the rollouts of ``preset``. Raises ``ConfigError``."""
-        fleet = Fleet(preset, restarts, seats, self._report)
+    def sampler(self, preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0) -> Sampler:
+        """See :meth:`ludus.training.machines.Machines.sampler`."""
+        if index:
+            raise ValueError(f"sampler {index}: expected one over all rollouts")
+        fleet = Fleet(preset, restarts, report=self._report)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
     def close(self) -> None:

@@ -39,15 +39,15 @@ class RemoteSampler:
             slabs: Number of slabs to be filled in turn.
             joined: Whether a slab has the rows of all rollouts; else it has those of one, as they come.
         """
-        self._fleet, self._joined = fleet, joined
+        self.fleet, self._joined = fleet, joined
         self.spec, self.params = fleet.spec, fleet.params
         self.labels, self.actors = fleet.labels, fleet.actors
         self.played = False
         self.slabs = [self._slab() for _ in range(slabs)]
 
     def _slab(self) -> Slab:
-        facts, parts = self._fleet.facts, range(len(self._fleet) if self._joined else 1)
-        slab = Slab(self.spec, self._fleet.steps, facts.rows * len(parts))
+        facts, parts = self.fleet.facts, range(len(self.fleet) if self._joined else 1)
+        slab = Slab(self.spec, self.fleet.steps, facts.rows * len(parts))
         slab.row_slot = np.concatenate([facts.row_slot + i * facts.slots for i in parts])
         slab.row_seat = np.concatenate([facts.row_seat for _ in parts])
         return slab
@@ -55,24 +55,22 @@ class RemoteSampler:
     @property
     def slots(self) -> int:
         """See :attr:`ludus.rollouts.exchange.Sampler.slots`."""
-        return self._fleet.facts.slots * len(self._fleet)
+        return self.fleet.facts.slots * len(self.fleet)
 
     @property
     def learned(self) -> Collection[int]:
         """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
-        return self._fleet.learned
+        return self.fleet.learned
 
     @property
     def bound(self) -> Mapping[int, str]:
         """See :attr:`ludus.rollouts.exchange.Sampler.bound`."""
-        return {
-            lane + i * STRIDE: p for i, bound in enumerate(self._fleet.bound) for lane, p in bound.items()
-        }
+        return {lane + i * STRIDE: p for i, bound in enumerate(self.fleet.bound) for lane, p in bound.items()}
 
     @property
     def time_step(self) -> int:
         """See :attr:`ludus.rollouts.exchange.Sampler.time_step`."""
-        return self._fleet.time_step
+        return self.fleet.time_step
 
     def take(self, sources: Mapping[int, WeightSource]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.take`."""
@@ -80,39 +78,39 @@ class RemoteSampler:
             actor = self.actors[policy]
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
-                self._fleet.send_weights(policy, actor.version, ray.put(arrays_of(actor.network)))
+                self.fleet.send_weights(policy, actor.version, ray.put(arrays_of(actor.network)))
 
     # ---- players ---------------------------------------------------------------------------------
 
     def missing(self, players: Collection[str]) -> list[str]:
         """See :meth:`ludus.rollouts.exchange.Sampler.missing`."""
-        lacking = set[str]().union(*self._fleet.every("missing", tuple(players)))
+        lacking = set[str]().union(*self.fleet.every("missing", tuple(players)))
         return [player for player in players if player in lacking]
 
     def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
-        self._fleet.put(player, ray.put(weights), keep)
+        self.fleet.put(player, ray.put(weights), keep)
 
     def replace(self, player: str, weights: Weights) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
-        self._fleet.every("replace", player, ray.put(weights))
+        self.fleet.every("replace", player, ray.put(weights))
 
     def seat(self, orders: Orders) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.seat`."""
-        return self._fleet.follow("seat", orders)
+        return self.fleet.follow("seat", orders)
 
     def follow_orders(self, orders: Orders) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.follow_orders`."""
-        return self._fleet.follow("follow_orders", orders)
+        return self.fleet.follow("follow_orders", orders)
 
     def load_lanes(self, bound: Mapping[int, str]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
-        if any(lane // STRIDE >= len(self._fleet) for lane in bound):
-            raise ValueError(f"lanes: {dict(bound)}, expected those of {len(self._fleet)} rollouts")
-        parts: list[dict[int, str]] = [{} for _ in range(len(self._fleet))]
+        if any(lane // STRIDE >= len(self.fleet) for lane in bound):
+            raise ValueError(f"lanes: {dict(bound)}, expected those of {len(self.fleet)} rollouts")
+        parts: list[dict[int, str]] = [{} for _ in range(len(self.fleet))]
         for lane, player in bound.items():
             parts[lane // STRIDE][lane % STRIDE] = player
-        self._fleet.load_lanes(parts)
+        self.fleet.load_lanes(parts)
 
     # ---- matches ---------------------------------------------------------------------------------
 
@@ -129,12 +127,12 @@ class RemoteSampler:
         start = time.perf_counter()
         total = RolloutStats()
         if self._joined:
-            for i, (answer, arrays) in enumerate(self._fleet.play(handover)):
+            for i, (answer, arrays) in enumerate(self.fleet.play(handover)):
                 self._copy(slab, i, arrays)
                 self._add(total, i, answer)
         else:
-            self._fleet.set_handover(handover)
-            number, answer, arrays = self._fleet.play_first()
+            self.fleet.set_handover(handover)
+            number, answer, arrays = self.fleet.play_first()
             self._copy(slab, 0, arrays)
             self._add(total, number, answer)
         self.played = True
@@ -144,7 +142,7 @@ class RemoteSampler:
 
     def _copy(self, slab: Slab, number: int, arrays: Tensors) -> None:
         """Copy a rollout's arrays to its rows of ``slab``."""
-        rows = self._fleet.facts.rows
+        rows = self.fleet.facts.rows
         place = slice(number * rows, (number + 1) * rows)
         fields = slab.fields()
         for name, array in arrays.items():
@@ -171,21 +169,21 @@ class RemoteSampler:
         """Return ``result`` with the slot and the lanes that it has among all rollouts."""
         if number == 0:
             return result
-        lanes = {f"{LANE}{lane}": f"{LANE}{lane + number * STRIDE}" for lane in self._fleet.facts.lanes}
+        lanes = {f"{LANE}{lane}": f"{LANE}{lane + number * STRIDE}" for lane in self.fleet.facts.lanes}
         players = tuple(lanes.get(player, player) for player in result.players)
-        slot = result.slot + number * self._fleet.facts.slots
+        slot = result.slot + number * self.fleet.facts.slots
         return msgspec.structs.replace(result, slot=slot, players=players)
 
     def in_play(self) -> dict[int, int]:
         """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
         tags = Counter[int]()
-        for part in self._fleet.every("in_play"):
+        for part in self.fleet.every("in_play"):
             tags.update(part)
         return dict(tags)
 
     def snapshot(self) -> dict[str, Array]:
         """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
-        parts: list[Tensors] = self._fleet.every("snapshot")
+        parts: list[Tensors] = self.fleet.every("snapshot")
         return {f"{prefix}{n}": a for prefix, part in zip(self._prefixes(), parts) for n, a in part.items()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -196,21 +194,21 @@ class RemoteSampler:
         ]
         if any(TIME_STEP not in part for part in parts):
             raise ValueError(f"no array {TIME_STEP} of {len(parts)} rollouts")
-        self._fleet.restore(parts, int(parts[0][TIME_STEP][0]))
+        self.fleet.restore(parts, int(parts[0][TIME_STEP][0]))
         self.played = True
 
     def _prefixes(self) -> list[str]:
         """Return the start of the names of each rollout's arrays; one rollout has those of one process."""
-        count = len(self._fleet)
+        count = len(self.fleet)
         return [""] if count == 1 else [f"rollout{i}." for i in range(count)]
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self._fleet.start_at(time_step)
+        self.fleet.start_at(time_step)
 
     def close(self) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.close`."""
-        self._fleet.close()
+        self.fleet.close()
 
 
 @torch.no_grad()

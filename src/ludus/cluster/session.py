@@ -23,11 +23,7 @@ HEALTH = {
     "RAY_health_check_failure_threshold": "4",
     "RAY_health_check_timeout_ms": "1000",
 }
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-}
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 def connect(config: ClusterConfig) -> None:
@@ -37,11 +33,12 @@ def connect(config: ClusterConfig) -> None:
     """
     for name, value in (HEALTH | QUIET).items():
         os.environ.setdefault(name, value)
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if config.address == LOCAL_ADDRESS:
         options["include_dashboard"] = False
     else:
         _check_reachable(config.address)
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a wrong token is reported every second
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
     where = f'cluster.address = "{config.address}"'

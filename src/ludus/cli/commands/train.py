@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -28,6 +29,7 @@ from ludus.training.trusted_code import resumed_code, resumed_method
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
     from ludus.policies.summary import NetworkSummary
+    from ludus.training.machines import Machines
     from ludus.training.runs import RunResult
 
 JSON = option("print one JSON document when the run has ended")
@@ -92,8 +94,8 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.cli.live import make_view
         from ludus.training.runs import start_run
 
-        with like_ctrl_c(), make_view(self.quiet) as view:
-            result = start_run(loaded.preset, run_dir, sinks=[view])
+        with like_ctrl_c(), machines_of(loaded.preset) as machines, make_view(self.quiet) as view:
+            result = start_run(loaded.preset, run_dir, sinks=[view], machines=machines)
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
 
@@ -147,7 +149,7 @@ class Resume(msgspec.Struct, frozen=True):
         def changed(_: Preset) -> Preset:
             return loaded.preset
 
-        with like_ctrl_c(), make_view(self.quiet) as view:
+        with like_ctrl_c(), machines_of(loaded.preset) as machines, make_view(self.quiet) as view:
             result = resume_run(
                 run_dir,
                 sinks=[view],
@@ -155,9 +157,39 @@ class Resume(msgspec.Struct, frozen=True):
                 game=self.game,
                 teacher=self.teacher,
                 method=self.method,
+                machines=machines,
             )
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
+
+
+@contextmanager
+def machines_of(preset: Preset) -> Iterator[Machines]:
+    """Open the machines that play the matches of ``preset``: this process, or a Ray cluster.
+
+    Raises:
+        UserError: Ray is not installed.
+        ConfigError: A cluster that cannot be reached.
+    """
+    from ludus.training.machines import LOCAL
+
+    if not preset.cluster.rollouts:
+        yield LOCAL
+        return
+    try:
+        from ludus.cluster.machines import RayMachines
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        rollouts = preset.cluster.rollouts
+        raise UserError(
+            f"cluster.rollouts = {rollouts}: Ray is not installed; pip install 'ludus-rl[cluster]'"
+        ) from error
+    machines = RayMachines(preset, console.note)
+    try:
+        yield machines
+    finally:
+        machines.close()
 
 
 def resumable(given: Mapping[str, str]) -> dict[str, str]:

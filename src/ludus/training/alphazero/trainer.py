@@ -40,6 +40,7 @@ from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.update_metrics import Round, update_metrics
 from ludus.training.alphazero.workers import Workers
 from ludus.training.evaluations import PlayerFactory
+from ludus.training.machines import LOCAL, Machines
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import RunEvaluator
@@ -48,7 +49,7 @@ from ludus.training.stopping import progress, reason_to_stop
 BLOCK = 1 << 15  # positions that are led to at once
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_alphazero(preset)
     return RunBuilder(

@@ -1,0 +1,58 @@
+"""Settings that cannot be played by rollouts on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.registry import method_of
+from ludus.games.names import is_bot_file, is_installed_name
+from ludus.presets.config import Preset
+from ludus.presets.method_file import method_file
+from ludus.presets.schema import Problem
+from ludus.storage.references import is_reference
+
+
+def cluster_problems(preset: Preset) -> Iterator[Problem]:
+    """Yield why ``cluster.rollouts`` must be 0, or lower."""
+    rollouts = preset.cluster.rollouts
+    if rollouts == 0:
+        return
+    where, run = f"cluster.rollouts = {rollouts}", preset.run
+    if reason := _alone(preset):
+        yield Problem("cluster.rollouts", f"{where}: expected 0 where {reason}")
+    if run.lag != "async" or rollouts == 1:
+        return
+    if _has_teacher(preset.algorithm):
+        text = f'expected 1 where run.lag = "async" and {_teacher_text(preset.algorithm)}'
+        yield Problem("cluster.rollouts", f"{where}: {text}")
+    if rollouts > run.max_lag + 1:
+        text = f'expected at most run.max_lag + 1 = {run.max_lag + 1} where run.lag = "async"'
+        yield Problem("cluster.rollouts", f"{where}: {text}")
+
+
+def _alone(preset: Preset) -> str:
+    """Return why a run plays in its own process alone; empty where it does not."""
+    method = method_of(preset.algorithm)
+    if preset.league is not None:
+        return "there is a league"
+    if not method.learns_from_slabs:
+        return f'algorithm.name = "{method.name}"'
+    if preset.run.topology == "one_to_one":
+        return 'run.topology = "one_to_one"'
+    if not is_installed_name(preset.game.name):
+        return f'game.name = "{preset.game.name}" is a file'
+    if method_file(preset.algorithm) is not None:
+        return f'algorithm.name = "{method.name}" is a file'
+    teacher = str(getattr(preset.algorithm, "teacher", ""))
+    if method.teaches == "player" and (is_bot_file(teacher) or is_reference(teacher)):
+        return f'algorithm.teacher = "{teacher}" is a file'
+    return ""
+
+
+def _has_teacher(config: MethodConfig) -> bool:
+    return method_of(config).teaches == "player" or bool(getattr(config, "teacher", ""))
+
+
+def _teacher_text(config: MethodConfig) -> str:
+    return f'algorithm.teacher = "{getattr(config, "teacher", "")}"'

@@ -1,0 +1,261 @@
+"""Rollouts by Ray against one process, bit for bit, and what happens when they die.
+
+One cluster serves the module: starting one takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from ludus.algorithms.learner import Learner
+from ludus.flow import MatchResult, Orders, RolloutStats, Slab, joined
+from ludus.pool import PoolError
+from ludus.presets.config import ClusterConfig, Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import load_preset
+from ludus.rollouts.exchange import Sampler
+from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
+from ludus.training.actor_learner.sampler import build_sampler
+from ludus.training.actor_learner.trainer import make_rounds, slabs_of
+from ludus.version import __version__
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+
+from ludus.cluster.actors import RolloutActor
+from ludus.cluster.fleet import Fleet
+from ludus.cluster.remote_sampler import RemoteSampler
+from ludus.cluster.rollout import About
+from ludus.cluster.session import connect, disconnect
+from ludus.cluster.starting import check_alike, start_one
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """A cluster of this machine."""
+    connect(ClusterConfig())
+    yield
+    disconnect()
+
+
+def preset_of(
+    name: str, lag: str = "sync", rollouts: int = 0, more: Mapping[str, str] | None = None
+) -> Preset:
+    """Return a preset with small slabs."""
+    settings = {
+        "run.threads": "1",
+        "run.lag": lag,
+        "pool.slots": "8",
+        "pool.rollout_length": "8",
+        "cluster.rollouts": str(rollouts),
+    }
+    return load_preset(name, settings | dict(more or {})).preset
+
+
+@dataclass
+class Trained:
+    """What a training left behind."""
+
+    weights: str
+    results: list[MatchResult]
+
+
+def remote(preset: Preset) -> Sampler:
+    """Return a sampler over the rollouts of ``preset``."""
+    return RemoteSampler(Fleet(preset), slabs_of(preset.run), joined=preset.run.lag != "async")
+
+
+def local(preset: Preset) -> Sampler:
+    """Return the sampler of one process."""
+    return build_sampler(preset, slabs=slabs_of(preset.run))
+
+
+def trained(
+    preset: Preset, make: Callable[[Preset], Sampler], updates: int, each: Callable[[Sampler, int], None]
+) -> Trained:
+    """Train from scratch with a sampler that ``make`` returns. ``each`` is called after each round."""
+    sampler, learner = make(preset), build_learner(preset)
+    (policy,) = sampler.actors
+    components = Components(sampler=sampler, learners={policy: learner}, threads=1)
+    threads, rounds = None, None
+    results: list[MatchResult] = []
+    try:
+        sampler.take({policy: LocalWeights(learner)})
+        sampler.seat(Orders())
+        threads, rounds = make_rounds(components, preset)
+        while learner.version < updates:
+            results += rounds.run(0.0).results
+            each(sampler, learner.version)
+    finally:
+        if rounds is not None and threads is not None:
+            rounds.close()
+            threads.close()
+        components.close()
+    return Trained(digest(learner), results)
+
+
+def nothing(sampler: Sampler, version: int) -> None:
+    """Do nothing after a round."""
+
+
+def digest(learner: Learner) -> str:
+    """Return a digest of all parameters and buffers."""
+    total = hashlib.sha256()
+    for name, tensor in learner.network.state_dict().items():
+        total.update(name.encode() + tensor.detach().cpu().float().numpy().tobytes())
+    return total.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "lag", "updates", "more"),
+    [
+        ("minirts", "sync", 20, {}),
+        ("minirts", "pipelined", 20, {}),
+        ("minirts-dqn", "sync", 4, {"algorithm.learning_starts": "64"}),
+        ("minirts-imitation", "pipelined", 4, {}),
+        ("minirts-units", "sync", 3, {}),
+        ("minirts", "pipelined", 4, {"policy.memory": "gru"}),
+    ],
+)
+def test_one_rollout_gives_the_bits_of_one_process(
+    name: str, lag: str, updates: int, more: dict[str, str]
+) -> None:
+    here = trained(preset_of(name, lag, more=more), local, updates, nothing)
+    there = trained(preset_of(name, lag, 1, more), remote, updates, nothing)
+    assert there == here
+
+
+def test_two_rollouts_give_the_bits_of_two_joined_samplers() -> None:
+    preset = preset_of("minirts")
+    samplers = [build_sampler(preset, index, slabs=1) for index in (0, 1)]
+    learner = build_learner(preset)
+    try:
+        for sampler in samplers:
+            sampler.seat(Orders())
+        for _ in range(4):
+            slabs: list[Slab] = []
+            for sampler in samplers:
+                sampler.take({policy: LocalWeights(learner) for policy in sampler.actors})
+                sampler.play(sampler.slabs[0], _Kept(slabs))
+            learner.start(joined(slabs), 0.0).help(0)
+            learner.finish()
+    finally:
+        for sampler in samplers:
+            sampler.close()
+    there = trained(preset_of("minirts", rollouts=2), remote, 4, nothing)
+    assert there.weights == digest(learner)
+
+
+class _Kept:
+    def __init__(self, slabs: list[Slab]) -> None:
+        self._slabs = slabs
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        self._slabs.append(slab)
+
+
+def assert_each_once(results: list[MatchResult]) -> None:
+    """Check that no match is among ``results`` twice: its pool's seed and its number name it."""
+    names = [(result.seed, result.match) for result in results]
+    assert len(set(names)) == len(names)
+
+
+def test_a_rollout_that_is_killed_is_replaced_and_no_match_counts_twice() -> None:
+    killed: list[int] = []
+
+    def kill_once(sampler: Sampler, version: int) -> None:
+        assert isinstance(sampler, RemoteSampler)
+        if version == 10 and not killed:
+            killed.append(sampler.fleet.pids()[1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    preset = preset_of("tic_tac_toe", rollouts=2)
+    after = trained(preset, remote, 20, kill_once)
+    assert len(killed) == 1
+    assert len(after.results) > 20
+    assert_each_once(after.results)
+
+
+def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def dead(preset: Preset) -> RolloutActor:
+        actor = start_one(preset)
+        actor.kill()
+        return actor
+
+    def kill(sampler: Sampler, version: int) -> None:
+        assert isinstance(sampler, RemoteSampler)
+        monkeypatch.setattr("ludus.cluster.fleet.start_one", dead)
+        os.kill(sampler.fleet.pids()[0], signal.SIGKILL)
+
+    with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
+        trained(preset_of("tic_tac_toe", rollouts=1), remote, 3, kill)
+
+
+def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
+    stopped: list[int] = []
+
+    def stop_once(sampler: Sampler, version: int) -> None:
+        assert isinstance(sampler, RemoteSampler)
+        if version == 2 and not stopped:
+            stopped.append(sampler.fleet.pids()[0])
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    after = trained(preset_of("tic_tac_toe", rollouts=1), remote, 4, stop_once)
+    assert len(stopped) == 1
+    assert len(after.results) > 0
+    assert_each_once(after.results)
+
+
+def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
+    sizes: set[int] = set()
+
+    def look(sampler: Sampler, version: int) -> None:
+        sizes.update(slab.rows for slab in sampler.slabs)
+
+    preset = preset_of("tic_tac_toe", "async", rollouts=2)
+    after = trained(preset, remote, 10, look)
+    assert len(sizes) == 1
+    slots = {result.slot for result in after.results}
+    assert max(slots) >= preset.pool.slots > min(slots)
+
+
+def test_slabs_larger_than_half_of_the_object_store_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 << 20)
+    with pytest.raises(ConfigError, match=r"slabs take .* MB, expected at most half .* 2\.0 MB"):
+        remote(preset_of("minirts", rollouts=1, more={"pool.slots": "64", "pool.rollout_length": "64"}))
+
+
+def test_more_processors_than_the_machine_has_are_refused_with_both_numbers() -> None:
+    with pytest.raises(ConfigError, match=r"cluster.rollouts = 2: 2000 CPUs asked, \d+ free"):
+        remote(preset_of("tic_tac_toe", rollouts=2, more={"cluster.cpus": "1000"}))
+
+
+def test_more_gpus_than_the_machine_has_are_refused_with_both_numbers() -> None:
+    with pytest.raises(ConfigError, match=r"cluster.rollouts = 1: 1000 GPUs asked, \d+ free"):
+        remote(preset_of("tic_tac_toe", rollouts=1, more={"cluster.gpus": "1000"}))
+
+
+def test_a_machine_with_another_ludus_or_game_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"rack7 has Ludus 0\.0\.9, this machine has"):
+        check_alike(About("rack7", 1, "0.0.9", "abc"), "abc")
+    with pytest.raises(ConfigError, match="rack7 has the game with spec abd, this machine abc"):
+        check_alike(About("rack7", 1, __version__, "abd"), "abc")
+
+
+@pytest.mark.parametrize("address", ["auto", "nowhere", "127.0.0.1:x", ":1"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match='expected "HOST:PORT" of a Ray cluster, or "local"'):
+        connect(ClusterConfig(rollouts=1, address=address))
+
+
+def test_an_address_without_an_answer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no Ray cluster answers there"):
+        connect(ClusterConfig(rollouts=1, address="127.0.0.1:1"))
