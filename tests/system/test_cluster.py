@@ -23,16 +23,14 @@ from ludus.rollouts.exchange import Sampler
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
-from ludus.version import __version__
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
 from ludus.cluster.actors import RolloutActor
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
-from ludus.cluster.rollout import About
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import check_alike, start_one
+from ludus.cluster.starting import start_one
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -241,19 +239,6 @@ def test_more_processors_than_the_machine_has_are_refused_with_both_numbers() ->
 def test_more_gpus_than_the_machine_has_are_refused_with_both_numbers() -> None:
     with pytest.raises(ConfigError, match=r"cluster.rollouts = 1: 1000 GPUs asked, \d+ free"):
         remote(preset_of("tic_tac_toe", rollouts=1, more={"cluster.gpus": "1000"}))
-
-
-def test_a_machine_with_another_ludus_or_game_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"rack7 has Ludus 0\.0\.9, this machine has"):
-        check_alike(About("rack7", 1, "0.0.9", "abc"), "abc")
-    with pytest.raises(ConfigError, match="rack7 has the game with spec abd, this machine abc"):
-        check_alike(About("rack7", 1, __version__, "abd"), "abc")
-
-
-@pytest.mark.parametrize("address", ["auto", "nowhere", "127.0.0.1:x", ":1"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
-    with pytest.raises(ConfigError, match='expected "HOST:PORT" of a Ray cluster, or "local"'):
-        connect(ClusterConfig(rollouts=1, address=address))
 
 
 def test_an_address_without_an_answer_is_refused() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, first_ready
+from ludus.cluster.checks import part_of
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
-from ludus.cluster.starting import START_S, check_store, part_of, start_all, start_one
+from ludus.cluster.starting import START_S, check_store, start_all, start_one
 from ludus.flow import Orders, TensorSpec
 from ludus.pool import PoolError
 from ludus.presets.config import Preset

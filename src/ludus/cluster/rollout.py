@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ludus.cluster.checks import About
 from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.presets.config import Preset
@@ -23,16 +24,6 @@ from ludus.training.opponents import Seats
 from ludus.version import __version__
 
 Tensors = dict[str, Array]
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What must be equal on all machines of a run, and where it was read."""
-
-    host: str
-    pid: int
-    package_version: str
-    spec_hash: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ import ray
 from ray.exceptions import AuthenticationError, RayError
 
 from ludus.cluster.actors import first_line
+from ludus.cluster.checks import host_and_port
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 
-LOCAL_ADDRESS = "local"
 CONNECT_S = 10.0  # until an address without an answer is given up
 #: Ray notices a machine that is gone after two seconds, instead of fifteen.
 HEALTH = {
@@ -34,38 +34,35 @@ def connect(config: ClusterConfig) -> None:
     for name, value in (HEALTH | QUIET).items():
         os.environ.setdefault(name, value)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if config.address == LOCAL_ADDRESS:
+    setting = f'cluster.address = "{config.address}"'
+    where = host_and_port(config.address)
+    if where is None:
         options["include_dashboard"] = False
     else:
-        _check_reachable(config.address)
+        _check_reachable(where, setting)
         os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a wrong token is reported every second
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
-    where = f'cluster.address = "{config.address}"'
     try:
         ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(
-            f"{where}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the "
+            f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the "
             "token of the cluster, and both must have the same version of Ray"
         ) from error
     except (RayError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"{where}: {first_line(error)}") from error
+        raise ConfigError(f"{setting}: {first_line(error)}") from error
     finally:
         if in_main_thread and terminate is not None:  # Ray replaces the handler
             signal.signal(signal.SIGTERM, terminate)
 
 
-def _check_reachable(address: str) -> None:
-    """Check that something answers at ``address``: Ray would try for minutes. Raises ``ConfigError``."""
-    where = f'cluster.address = "{address}"'
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or not host:
-        raise ConfigError(f'{where}: expected "HOST:PORT" of a Ray cluster, or "{LOCAL_ADDRESS}"')
+def _check_reachable(where: tuple[str, int], setting: str) -> None:
+    """Check that something answers there: Ray would try for minutes. Raises ``ConfigError``."""
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-    except (OSError, OverflowError) as error:
-        raise ConfigError(f"{where}: no Ray cluster answers there: {error}") from error
+        socket.create_connection(where, timeout=CONNECT_S).close()
+    except OSError as error:
+        raise ConfigError(f"{setting}: no Ray cluster answers there: {error}") from error
 
 
 def disconnect() -> None:

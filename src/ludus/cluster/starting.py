@@ -9,26 +9,15 @@ import msgspec
 import numpy as np
 
 from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.rollout import About
-from ludus.cluster.session import LOCAL_ADDRESS, all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
+from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking
+from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
 from ludus.flow import GameSpec, Slab
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_name, precision_name
-from ludus.version import __version__
 
 START_S = 60.0  # for a process with the processors of a rollout
 REPORT_S = 5.0  # between two lines about missing machines
 MEGABYTE = 1 << 20
-
-
-def part_of(preset: Preset) -> Preset:
-    """Return the settings of one rollout: its threads and device, and the precision of this machine."""
-    cluster = preset.cluster
-    device = "cuda" if cluster.gpus > 0 else "cpu"
-    precision = precision_name(preset.run, device_name(preset.run))  # other machines may have another
-    run = msgspec.structs.replace(preset.run, threads=cluster.cpus, device=device, precision=precision)
-    return msgspec.structs.replace(preset, run=run)
 
 
 def start_one(preset: Preset) -> RolloutActor:
@@ -82,25 +71,6 @@ def _wait(actors: Sequence[RolloutActor], cluster: ClusterConfig, report: Callab
         if text and time.monotonic() >= end:
             raise ConfigError(f"{started} of {len(actors)} rollouts started within {START_S:.0f} s: {text}")
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")
-
-
-def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
-    """Return what ``cluster`` asks for and there is too little of; empty where there is enough."""
-    wanted = cluster.rollouts * cluster.cpus
-    if wanted > cpus:
-        return f"cluster.rollouts = {cluster.rollouts}: {wanted} CPUs asked, {cpus:g} free"
-    if cluster.rollouts * cluster.gpus > gpus:
-        wanted_gpus = cluster.rollouts * cluster.gpus
-        return f"cluster.rollouts = {cluster.rollouts}: {wanted_gpus:g} GPUs asked, {gpus:g} free"
-    return ""
-
-
-def check_alike(about: About, spec_hash: str) -> None:
-    """Check that a rollout plays the same game by the same Ludus. Raises ``ConfigError``."""
-    if about.package_version != __version__:
-        raise ConfigError(f"{about.host} has Ludus {about.package_version}, this machine has {__version__}")
-    if about.spec_hash != spec_hash:
-        raise ConfigError(f"{about.host} has the game with spec {about.spec_hash}, this machine {spec_hash}")
 
 
 def check_store(spec: GameSpec, rows: int, preset: Preset, inputs: Sequence[str]) -> None:

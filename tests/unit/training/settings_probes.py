@@ -33,6 +33,7 @@ from ludus.policies.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
+from ludus.cluster.checks import host_and_port, lacking, part_of
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.game_checks import method_problems, params_text, resolve_spec
@@ -202,6 +203,15 @@ def components(preset: Preset) -> object:
         return str(error)
     made.close()
     return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
+
+
+def cluster(preset: Preset) -> object:
+    """Return what rollouts are built from and where they are, or the error that refuses the preset."""
+    try:
+        where = host_and_port(preset.cluster.address)
+    except ConfigError as error:
+        return str(error)
+    return where, lacking(preset.cluster, 0, 0), part_of(preset).run
 
 
 def initial_weights(preset: Preset) -> object:

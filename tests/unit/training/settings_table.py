@@ -104,6 +104,7 @@ PREFIXES = {
     "CurriculumConfig": "curriculum.",
     "EvaluationConfig": "evaluation.",
     "RunConfig": "run.",
+    "ClusterConfig": "cluster.",
 }
 
 #: Fields that hold another struct, whose own fields are in the table; a league's are tested with its rules.
@@ -458,6 +459,13 @@ RUN = {
     "precision": Variant("bfloat16", probes.components),
 }
 
+CLUSTER = {
+    "rollouts": Variant("2", probes.cluster),
+    "cpus": Variant("2", probes.cluster),
+    "gpus": Variant("0.5", probes.cluster),
+    "address": Variant("10.0.0.1:6379", probes.cluster),
+}
+
 ENCODER = {
     "inputs": Variant("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
     "encoder": Variant("tests.unit.training.settings_probes.Flat", probes.network),
@@ -517,6 +525,7 @@ TABLE: dict[str, dict[str, Variant]] = {
     "CurriculumConfig": CURRICULUM,
     "EvaluationConfig": EVALUATION,
     "RunConfig": RUN,
+    "ClusterConfig": CLUSTER,
 }
 
 #: Struct -> the method that reads it, where the base preset names another one.

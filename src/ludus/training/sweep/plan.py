@@ -135,8 +135,11 @@ def _cell_lines(config: SweepConfig, cell: PlannedCell) -> list[str]:
         loaded = loaded_run(runs_of([cell], config.seeds[:1])[0])
     except PresetError as error:
         return [_in_file(config, line, cell) for line in error.lines]
-    run, evaluation = loaded.preset.run, loaded.preset.evaluation
+    run, evaluation, cluster = loaded.preset.run, loaded.preset.evaluation, loaded.preset.cluster
     lines = []
+    if cluster.rollouts:
+        where = origin_of(config, "--cluster.rollouts", cell.base)
+        lines.append(f"{where}: cluster.rollouts = {cluster.rollouts}: expected 0 in a sweep")
     if evaluation.final_matches == 0:
         where = origin_of(config, "--evaluation.final-matches", cell.base)
         lines.append(f"{where}: evaluation.final_matches = 0: expected >= 1; a sweep compares final matches")

@@ -1,0 +1,104 @@
+"""Settings of a cluster that are refused before anything starts, without Ray."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludus.cli import __main__ as cli
+from ludus.cluster.checks import About, check_alike, host_and_port, lacking, part_of
+from ludus.presets.config import ClusterConfig
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import load_preset
+from ludus.training.runs import start_run
+from ludus.version import __version__
+
+
+def test_missing_processors_and_gpus_are_counted() -> None:
+    assert lacking(ClusterConfig(rollouts=3, cpus=4), 11, 0) == "cluster.rollouts = 3: 12 CPUs asked, 11 free"
+    assert lacking(ClusterConfig(rollouts=3, gpus=0.5), 3, 1) == (
+        "cluster.rollouts = 3: 1.5 GPUs asked, 1 free"
+    )
+    assert lacking(ClusterConfig(rollouts=3, cpus=4, gpus=0.5), 12, 1.5) == ""
+
+
+def test_a_machine_with_another_ludus_or_game_is_named() -> None:
+    check_alike(About("rack7", 1, __version__, "abc"), "abc")
+    with pytest.raises(ConfigError, match=rf"rack7 has Ludus 0\.0\.9, this machine has {__version__}"):
+        check_alike(About("rack7", 1, "0.0.9", "abc"), "abc")
+    with pytest.raises(ConfigError, match="rack7 has the game with spec abd, this machine abc"):
+        check_alike(About("rack7", 1, __version__, "abd"), "abc")
+
+
+@pytest.mark.parametrize("address", ["auto", "nowhere", "127.0.0.1:x", ":1", "host:70000"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match='expected "HOST:PORT" of a Ray cluster, or "local"'):
+        host_and_port(address)
+
+
+def test_addresses_are_read() -> None:
+    assert host_and_port("local") is None
+    assert host_and_port("10.0.0.1:6379") == ("10.0.0.1", 6379)
+    assert host_and_port("[::1]:6379") == ("::1", 6379)
+
+
+def test_a_rollout_has_its_own_threads_and_the_precision_of_the_learner() -> None:
+    preset = load_preset("tic_tac_toe", {"cluster.rollouts": "2", "cluster.cpus": "3"}).preset
+    run = part_of(preset).run
+    assert (run.threads, run.device) == (3, "cpu")
+    assert run.precision in ("float32", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("preset", "options", "reason"),
+    [
+        ("minirts-league", [], "there is a league"),
+        ("tic_tac_toe-alphazero", [], 'algorithm.name = "alphazero"'),
+        ("minirts", ["--run.topology", "one_to_one"], 'run.topology = "one_to_one"'),
+        ("minirts-imitation", ["--run.lag", "async"], 'run.lag = "async" and algorithm.teacher = "simple"'),
+        ("minirts", ["--run.lag", "async", "--run.max-lag", "0"], "expected at most run.max_lag + 1 = 1"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(
+    preset: str, options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    command = ["train", preset, "--cluster.rollouts", "2", *options, "--run-dir", str(run)]
+    assert cli.main(command) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "cluster.rollouts = 2: expected" in line
+    assert reason in line
+    assert not run.exists()
+
+
+def test_a_game_in_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[3] / "examples" / "games" / "game.py"
+    assert cli.main(["train", str(example), "--cluster.rollouts", "2"]) == 2
+    assert "is a file" in capsys.readouterr().err
+
+
+def test_a_sweep_with_rollouts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = tmp_path / "s.toml"
+    sweep.write_text('preset = "tic_tac_toe"\nseeds = [1]\n[settings]\nrun.max_steps = 100\n[cells.a]\n')
+    assert cli.main(["sweep", str(sweep), "--cluster.rollouts", "2", "--explain"]) == 2
+    assert "cluster.rollouts = 2: expected 0 in a sweep" in capsys.readouterr().err
+
+
+def test_a_program_without_machines_is_refused(tmp_path: Path) -> None:
+    preset = load_preset("tic_tac_toe", {"cluster.rollouts": "2"}).preset
+    with pytest.raises(ConfigError, match="cluster.rollouts = 2: expected 0 in a program"):
+        start_run(preset, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_ray_is_reported_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    hide = "import sys; sys.modules['ray'] = None; from ludus.cli.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", hide, "train", "tic_tac_toe", "--cluster.rollouts", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.strip().splitlines() == [
+        "cluster.rollouts = 2: Ray is not installed; pip install 'ludus-rl[cluster]'"
+    ]
