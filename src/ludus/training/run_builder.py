@@ -9,6 +9,7 @@ from typing import Protocol
 from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.storage import Checkpoint
+from ludus.training.machines import Machines
 from ludus.training.run_context import RunContext
 from ludus.training.run_loop import Steps
 
@@ -39,8 +40,13 @@ class RunBuilder:
 class RunBuilderFactory(Protocol):
     """A method's trainer: builds the components of a run."""
 
-    def __call__(self, preset: Preset, checkpoint: Checkpoint | None) -> RunBuilder:
+    def __call__(self, preset: Preset, checkpoint: Checkpoint | None, machines: Machines) -> RunBuilder:
         """Return the components of a new run, or of one that resumes from ``checkpoint``.
+
+        Args:
+            preset: Settings of the run.
+            checkpoint: Checkpoint to resume from; None: a new run.
+            machines: Makes what plays the matches.
 
         Raises:
             ConfigError: Settings that do not fit together.

@@ -33,6 +33,7 @@ from ludus.storage import (
 )
 from ludus.training.changes import in_words, record_change, run_settings
 from ludus.training.league.league_run import prepare as prepare_league
+from ludus.training.machines import LOCAL, Machines
 from ludus.training.reporting.floors import Floors, floors_of
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
@@ -72,13 +73,16 @@ class RunResult(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
-def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
+def start_run(
+    preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = (), machines: Machines = LOCAL
+) -> RunResult:
     """Train a new run in ``run_dir``, from its first slab to its report.
 
     Args:
         preset: The settings.
         run_dir: A directory that does not exist yet.
         sinks: Receive the reports of the run, besides its files.
+        machines: Makes what plays the matches; the caller closes it.
 
     Raises:
         RunExists: The directory exists.
@@ -104,7 +108,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         method_sha256=file.sha256 if file is not None else "",
     )
     start, teacher = start_file(preset), teacher_file(preset)
-    builder = _builder(preset)  # before the directory: a wrong preset creates none
+    builder = _builder(preset, None, machines)  # before the directory: a wrong preset creates none
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
@@ -129,6 +133,7 @@ def resume_run(
     game: str = "",
     teacher: str = "",
     method: str = "",
+    machines: Machines = LOCAL,
 ) -> RunResult:
     """Resume from the newest whole checkpoint of ``run_dir``, or start again if there is none.
 
@@ -141,6 +146,7 @@ def resume_run(
             here (:mod:`ludus.training.trusted_code`).
         teacher: File of a bot in Python that the run learns from, for such a run.
         method: File of the learning method, for such a run.
+        machines: Makes what plays the matches; the caller closes it.
 
     Raises:
         RunNotFound: No such run.
@@ -166,7 +172,7 @@ def resume_run(
             report.message(f"the run was lost: {status.holder} ended without recording why")
         checkpoint = _newest(run, report)
         started = resumed_start(preset, run, from_scratch=checkpoint is None)
-        builder = _builder(resumed_teacher(started, run), checkpoint)
+        builder = _builder(resumed_teacher(started, run), checkpoint, machines)
         try:
             if checkpoint is not None:
                 check_spec(
@@ -228,7 +234,7 @@ def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: 
         )
 
 
-def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) -> RunBuilder:
     """Return the components of a run, built by its method.
 
     Raises:
@@ -242,12 +248,12 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
     if preset.league is not None:
-        return prepare_league(preset, checkpoint)
+        return prepare_league(preset, checkpoint, machines)
     try:
         prepare = cast(RunBuilderFactory, resolve(method_of(preset.algorithm).trainer))
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return prepare(preset, checkpoint)
+    return prepare(preset, checkpoint, machines)
 
 
 def _train(preset: Preset, builder: RunBuilder, run: RunDirectory, report: Sinks) -> RunResult:

@@ -1,4 +1,4 @@
-"""Components of a run in one process: a sampler, its learners, and the sources of their weights."""
+"""Components of a run: a sampler, its learners in this process, and the sources of their weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.actor_learner.sampler import build_sampler, first_network
+from ludus.training.actor_learner.sampler import first_network
+from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import opponents_of, policy_ids, trained_rows
 from ludus.training.start import load_start
 
@@ -165,16 +166,20 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
         raise ConfigError(f"policy: {error}") from error
 
 
-def build(preset: Preset, slabs: int = 2, restarts: int = 0) -> Components:
-    """Build a sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
+def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines = LOCAL) -> Components:
+    """Build a learner in this process and a sampler; the first weights act. Raises ``ConfigError``.
 
-    ``restarts``: how often the run's matches started again
-    (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+    Args:
+        preset: of the run.
+        slabs: number of slabs that the sampler fills in turn.
+        restarts: how often the run's matches started again
+            (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+        machines: makes the sampler.
     """
     if preset.run.topology not in method_of(preset.algorithm).topologies:
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = build_learner(preset)
-    sampler, *siblings = _samplers(preset, slabs, restarts)
+    sampler, *siblings = _samplers(preset, slabs, restarts, machines)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
     return Components(
@@ -185,7 +190,7 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0) -> Components:
     )
 
 
-def _samplers(preset: Preset, slabs: int, restarts: int) -> list[Sampler]:
+def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> list[Sampler]:
     """Build one sampler; with ``one_to_one`` one for each pool, with its part of the slots."""
     pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
@@ -193,7 +198,7 @@ def _samplers(preset: Preset, slabs: int, restarts: int) -> list[Sampler]:
     made: list[Sampler] = []
     try:
         while len(made) < pools:
-            made.append(build_sampler(part, len(made), slabs=slabs, restarts=restarts))
+            made.append(machines.sampler(part, len(made), slabs=slabs, restarts=restarts))
     except BaseException:
         for sampler in made:
             sampler.close()

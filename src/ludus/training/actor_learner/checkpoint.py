@@ -10,6 +10,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
+from ludus.rollouts.exchange import TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
@@ -167,7 +168,7 @@ def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
 
 def _time_step(checkpoint: Checkpoint) -> int:
     """Return the time step of an unsigned checkpoint, so that draws do not repeat; 0 where it is invalid."""
-    stored = checkpoint.rollout.get("collector.time_step")
+    stored = checkpoint.rollout.get(TIME_STEP)
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0
     step = int(stored[0])

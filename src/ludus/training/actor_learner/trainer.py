@@ -36,6 +36,7 @@ from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes
 from ludus.training.actor_learner.update_counts import UpdateCounts
 from ludus.training.actor_learner.update_metrics import update_metrics
 from ludus.training.evaluations import PlayerFactory
+from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import bot_opponents, build_matchmaker, measured_against, opponents_of
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
@@ -43,20 +44,23 @@ from ludus.training.run_evaluator import RunEvaluator
 from ludus.training.stopping import progress, why_untrained
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
-    components = build_components(preset, checkpoint)
+    components = build_components(preset, checkpoint, machines)
     return RunBuilder(
         components.spec, lambda context: Trainer(context, components, checkpoint), components.close
     )
 
 
-def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components:
+def build_components(
+    preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL
+) -> Components:
     """Build the components of a run in the number that its lag mode needs, ready for ``checkpoint``.
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
-    return build(preset, slabs_of(preset.run), count_restarts(checkpoint) if checkpoint is not None else 0)
+    restarts = count_restarts(checkpoint) if checkpoint is not None else 0
+    return build(preset, slabs_of(preset.run), restarts, machines)
 
 
 def slabs_of(run: RunConfig) -> int:

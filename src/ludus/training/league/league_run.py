@@ -53,6 +53,7 @@ from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.frozen import FrozenWeights
 from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import Member
+from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
@@ -60,9 +61,9 @@ from ludus.training.run_evaluator import RunEvaluator
 from ludus.training.stopping import progress, why_untrained
 
 
-def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
-    components = build_league(preset, checkpoint)
+    components = build_league(preset, checkpoint, machines)
     return RunBuilder(
         components.spec, lambda context: LeagueTrainer(context, components, checkpoint), components.close
     )
