@@ -203,7 +203,7 @@ def test_a_file_that_changed_is_reported(run: Path, capsys: pytest.CaptureFixtur
     code, message = ended(capsys, "resume", "run", "--run.max-steps", "900")
     assert code == 0
     text = " ".join(message.split())  # lines are wrapped to the terminal's width
-    assert "reinforce.py has changed since the run was started (sha256 " in text
+    assert "has changed since the run was started (sha256 " in text  # after a path that is cut
     assert "the run continues with the code as it is now" in text
 
 
