@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.registry import find, resolve
 from ludus.games.names import typed
 from ludus.policies.config import EncoderConfig
@@ -31,7 +32,9 @@ def test_methods_with_memory_remember_a_colour(method: str, memory: str, low: fl
     policy = EncoderConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
     settings = {"learning_rate": 1e-2, "minibatches": 4, "micro_batch": 4096, "normalise_advantages": True}
     config = msgspec.convert(settings, known.config)
-    learner: Any = resolve(known.learner)(config, PolicyNetwork(policy, corridor_spec(), 1), seed=1)
+    learner: Any = resolve(known.learner)(
+        config, PolicyNetwork(policy, corridor_spec(), 1), LearnerContext(seed=1)
+    )
     place, goal = np.zeros(64, np.int64), np.zeros(64, np.int64)
     scores = []
     for update in range(18):

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
+from ludus.training.opponents import Seats
+
+if TYPE_CHECKING:
+    from ludus.mcts.network import NetworkEvaluator
+    from ludus.training.alphazero.components import AlphaZeroComponents
+    from ludus.training.alphazero.workers import SelfPlayWorkers
 
 
 class RayMachines:
@@ -22,12 +30,26 @@ class RayMachines:
         self._report = report
         connect(preset.cluster)
 
-    def sampler(self, preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0) -> Sampler:
+    def sampler(
+        self,
+        preset: Preset,
+        index: int = 0,
+        *,
+        slabs: int = 2,
+        restarts: int = 0,
+        seats: Seats | None = None,
+    ) -> Sampler:
         """See :meth:`ludus.training.machines.Machines.sampler`."""
         if index:
             raise ValueError(f"sampler {index}: expected one over all rollouts")
-        fleet = Fleet(preset, restarts, report=self._report)
+        fleet = Fleet(preset, restarts, seats, self._report)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
+
+    def workers(
+        self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
+    ) -> SelfPlayWorkers:
+        """Raise ``ConfigError``: self-play is not played by rollouts."""
+        raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 for self-play")
 
     def close(self) -> None:
         """Leave the cluster. Idempotent."""

@@ -2,7 +2,8 @@
 
 Trainers see one sampler with N times the slots. Which weights play which slab is decided before the rollouts
 are asked, so equal seeds give equal bits, and one rollout gives those of a sampler in this process.
-Lanes of different rollouts have different policy ids here: rollout i's lane L is ``L + i * STRIDE``.
+Lanes, slots and arrays of a snapshot have the numbers that
+:class:`ludus.rollouts.joined_sampler.JoinedSampler` gives those of its parts.
 """
 
 from __future__ import annotations
@@ -21,11 +22,8 @@ from ludus.cluster.rollout import Answer, Tensors
 from ludus.flow import MatchResult, Orders, RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
-from ludus.rollouts.exchange import SlabSink, WeightSource
-from ludus.training.actor_learner.sampler import TIME_STEP
-
-STRIDE = 1 << 10  # more than a pool has policy ids
-LANE = "policy:"  # start of the name of a lane in a result
+from ludus.rollouts.exchange import TIME_STEP, SlabSink, WeightSource
+from ludus.rollouts.joined_sampler import POLICY, lane_of, part_of
 
 
 class RemoteSampler:
@@ -41,7 +39,11 @@ class RemoteSampler:
         """
         self.fleet, self._joined = fleet, joined
         self.spec, self.params = fleet.spec, fleet.params
-        self.labels, self.actors = fleet.labels, fleet.actors
+        self.labels, self.actors = dict(fleet.labels), fleet.actors
+        for number in range(1, len(fleet)):
+            for name, lane in self._lanes(number).items():
+                if name in fleet.labels:
+                    self.labels[lane] = fleet.labels[name]
         self.played = False
         self.slabs = [self._slab() for _ in range(slabs)]
 
@@ -54,8 +56,8 @@ class RemoteSampler:
 
     @property
     def slots(self) -> int:
-        """See :attr:`ludus.rollouts.exchange.Sampler.slots`."""
-        return self.fleet.facts.slots * len(self.fleet)
+        """Number of matches that one rollout plays at a time: orders are for the slots of each."""
+        return self.fleet.facts.slots
 
     @property
     def learned(self) -> Collection[int]:
@@ -65,7 +67,8 @@ class RemoteSampler:
     @property
     def bound(self) -> Mapping[int, str]:
         """See :attr:`ludus.rollouts.exchange.Sampler.bound`."""
-        return {lane + i * STRIDE: p for i, bound in enumerate(self.fleet.bound) for lane, p in bound.items()}
+        bound = enumerate(self.fleet.bound)
+        return {lane_of(i, lane): player for i, part in bound for lane, player in part.items()}
 
     @property
     def time_step(self) -> int:
@@ -105,11 +108,12 @@ class RemoteSampler:
 
     def load_lanes(self, bound: Mapping[int, str]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
-        if any(lane // STRIDE >= len(self.fleet) for lane in bound):
-            raise ValueError(f"lanes: {dict(bound)}, expected those of {len(self.fleet)} rollouts")
         parts: list[dict[int, str]] = [{} for _ in range(len(self.fleet))]
         for lane, player in bound.items():
-            parts[lane // STRIDE][lane % STRIDE] = player
+            number, own = part_of(lane)
+            if not 0 <= number < len(parts):
+                raise ValueError(f"lanes: {lane} is of rollout {number}, expected one of {len(parts)}")
+            parts[number][own] = player
         self.fleet.load_lanes(parts)
 
     # ---- matches ---------------------------------------------------------------------------------
@@ -165,11 +169,15 @@ class RemoteSampler:
         total.wait_s = max(total.wait_s, stats.wait_s)
         total.results += [self._renumbered(result, number) for result in stats.results]
 
+    def _lanes(self, number: int) -> dict[str, str]:
+        """Return the names in results of a rollout's lanes among all rollouts, by its own names of them."""
+        return {f"{POLICY}{lane}": f"{POLICY}{lane_of(number, lane)}" for lane in self.fleet.facts.lanes}
+
     def _renumbered(self, result: MatchResult, number: int) -> MatchResult:
         """Return ``result`` with the slot and the lanes that it has among all rollouts."""
         if number == 0:
             return result
-        lanes = {f"{LANE}{lane}": f"{LANE}{lane + number * STRIDE}" for lane in self.fleet.facts.lanes}
+        lanes = self._lanes(number)
         players = tuple(lanes.get(player, player) for player in result.players)
         slot = result.slot + number * self.fleet.facts.slots
         return msgspec.structs.replace(result, slot=slot, players=players)
@@ -184,7 +192,8 @@ class RemoteSampler:
     def snapshot(self) -> dict[str, Array]:
         """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
         parts: list[Tensors] = self.fleet.every("snapshot")
-        return {f"{prefix}{n}": a for prefix, part in zip(self._prefixes(), parts) for n, a in part.items()}
+        whole = {f"{prefix}{n}": a for prefix, part in zip(self._prefixes(), parts) for n, a in part.items()}
+        return {TIME_STEP: parts[0][TIME_STEP]} | whole
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
@@ -200,7 +209,7 @@ class RemoteSampler:
     def _prefixes(self) -> list[str]:
         """Return the start of the names of each rollout's arrays; one rollout has those of one process."""
         count = len(self.fleet)
-        return [""] if count == 1 else [f"rollout{i}." for i in range(count)]
+        return [""] if count == 1 else [f"sampler{i}." for i in range(count)]
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""

@@ -47,8 +47,8 @@ def connect(config: ClusterConfig) -> None:
         ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(
-            f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the "
-            "token of the cluster, and both must have the same version of Ray"
+            f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold "
+            "the token of the cluster, and both must have the same version of Ray"
         ) from error
     except (RayError, RuntimeError, ValueError) as error:
         raise ConfigError(f"{setting}: {first_line(error)}") from error

@@ -58,7 +58,7 @@ class MultiAgentShard(Shard):
                 started = lost and control.match[slot] >= 0  # and took its worker along
                 if started:
                     self._record(slot, True, self._lost_text(slot))
-                self._begin(i, not started, show)
+                self._start_match(i, not started, show)
             return
         self._clear(slab, before)
         over: list[tuple[int, bool]] = []
@@ -191,7 +191,7 @@ class MultiAgentShard(Shard):
         self.control.decided[slot] &= 1 - show.slab.is_first[show.now, at]
         self._hide(i, show)
 
-    def _begin(self, i: int, first: bool, show: _Show) -> None:
+    def _start_match(self, i: int, first: bool, show: _Show) -> None:
         """Start a slot's next match, if one is left. The next step's results report a failure."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot
@@ -234,7 +234,7 @@ class MultiAgentShard(Shard):
             except BaseException as e:
                 control.last_outcome[slot] = 0.0
                 self._record_error(slot, failure("outcome", e))
-        self._begin(i, False, show)
+        self._start_match(i, False, show)
 
     def _ends(self, i: int, truncated: bool) -> Bytes:
         """Return how each seat of a match that is over ended. Seats that still play end with the match."""

@@ -87,7 +87,7 @@ class SingleAgentShard(Shard):
         shown = control.match[span] >= 0
         for i in fresh.tolist():
             if shown[i]:
-                shown[i] = self._begin(i)
+                shown[i] = self._start_match(i)
         for name, stage in self.staged.items():
             slab.obs[name][now, self.rows] = stage
         slab.mask[now, self.rows] = self.masks
@@ -204,7 +204,7 @@ class SingleAgentShard(Shard):
         self._next_matches(slots)
         return ended
 
-    def _begin(self, i: int) -> bool:
+    def _start_match(self, i: int) -> bool:
         """Reset a slot's game. False if that failed: the next step reports it."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot

@@ -17,6 +17,8 @@ from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 
+TIME_STEP = "collector.time_step"  # array of a snapshot: int64[1], time steps since the start of the run
+
 
 class WeightSource(Protocol):
     """The newest weights of one learner. Any thread may call it."""
@@ -165,7 +167,7 @@ class Sampler(Protocol):
         ...
 
     def snapshot(self) -> dict[str, Array]:
-        """Return matches and rows' memory as arrays."""
+        """Return matches and rows' memory as arrays; :data:`TIME_STEP` is one of them."""
         ...
 
     def restore(self, state: Mapping[str, Array]) -> None:

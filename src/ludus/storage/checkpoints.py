@@ -102,6 +102,7 @@ class Checkpoint:
 
     ``state``: the trainer's own state as JSON text. ``signed``: read from a file that this user's key
     signed, as this version of this run. Otherwise nothing of ``rollout`` may reach the core's memory.
+    ``why_restart``: why matches start again all the same; ``signed`` is False then.
     Written, not read: ``members``, the weights of each member of a league, and ``player``, the one whose
     weights ``weights`` are.
     """
@@ -111,6 +112,7 @@ class Checkpoint:
     rollout: dict[str, Array]
     state: bytes
     signed: bool = False
+    why_restart: str = ""
     members: dict[str, Weights] = field(default_factory=dict)
     player: str = ""
 

@@ -30,9 +30,12 @@ RESUMABLE = (
     "run.checkpoint_every_minutes",
     "run.keep_checkpoints",
     "run.threads",
+    "cluster.rollouts",
+    "cluster.address",
     "evaluation.final_matches",
     "evaluation.max_ticks",
 )
+Setting = int | float | str
 MAX_CHANGES = 10_000
 
 
@@ -41,7 +44,7 @@ class Change(msgspec.Struct, frozen=True):
 
     time: str
     command: tuple[str, ...]
-    settings: dict[str, tuple[int | float, int | float]]
+    settings: dict[str, tuple[Setting, Setting]]
 
 
 def read_changes(run: RunDirectory) -> list[Change]:
@@ -68,7 +71,7 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
     """
     now: dict[str, str] = {}
     for change in read_changes(run):
-        now |= {path: repr(after) for path, (_, after) in change.settings.items()}
+        now |= {path: _text(after) for path, (_, after) in change.settings.items()}
     given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
     return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
 
@@ -101,9 +104,18 @@ def record_change(
     return msgspec.convert(row, Change)
 
 
+def _text(value: Setting) -> str:
+    """Return a value as an option takes it."""
+    return value if isinstance(value, str) else repr(value)
+
+
+def _short(value: Setting) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def in_words(change: Change) -> str:
     """Return ``run.max_steps 1600 -> 2400``, several separated by commas."""
-    return ", ".join(f"{path} {old:g} -> {new:g}" for path, (old, new) in change.settings.items())
+    return ", ".join(f"{path} {_short(old)} -> {_short(new)}" for path, (old, new) in change.settings.items())
 
 
 def options(settings: Mapping[str, str]) -> str:

@@ -1,32 +1,117 @@
-"""Machines that play the matches of a run: this process, or others that a caller brings."""
+"""Machines: makers of what plays a run's matches, in this process or on other machines.
+
+A trainer asks for samplers, or for the workers of self-play, and does not know where they are.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
+from ludus.rollouts.joined_sampler import JoinedSampler
 from ludus.training.actor_learner.sampler import build_sampler
+from ludus.training.opponents import Seats
+
+if TYPE_CHECKING:
+    from ludus.mcts.network import NetworkEvaluator
+    from ludus.training.alphazero.components import AlphaZeroComponents
+    from ludus.training.alphazero.workers import SelfPlayWorkers
 
 
 class Machines(Protocol):
-    """Maker of samplers. The caller that made it closes it after the run."""
+    """Interface of makers. Whoever makes one closes it, after the run."""
 
-    def sampler(self, preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0) -> Sampler:
-        """Return a sampler without weights (:func:`ludus.training.actor_learner.sampler.build_sampler`).
+    def sampler(
+        self,
+        preset: Preset,
+        index: int = 0,
+        *,
+        slabs: int = 2,
+        restarts: int = 0,
+        seats: Seats | None = None,
+    ) -> Sampler:
+        """Build a sampler whose actors have no weights yet.
+
+        Args:
+            preset: Settings of the run, or of a member of a league.
+            index: Number of the sampler among those that a trainer asks for; each draws on its own.
+            slabs: Number of slabs that it fills in turn.
+            restarts: How often the run's matches started again.
+            seats: Controllers of each seat; None: the preset's opponents.
 
         Raises:
-            ConfigError: Settings that do not fit together, or machines that do not fit the settings.
+            ConfigError: Settings that do not fit together.
+        """
+        ...
+
+    def workers(
+        self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
+    ) -> SelfPlayWorkers:
+        """Build the workers of self-play, which do not play yet.
+
+        Args:
+            preset: Settings of the run.
+            components: Game, settings and seed of the matches.
+            session: Number of the process among those that have worked at the run; it numbers the matches.
+            evaluator: The weights that play first.
         """
         ...
 
 
-class OneProcess:
-    """This process plays."""
+class LocalMachines:
+    """Everything plays in this process."""
 
-    def sampler(self, preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0) -> Sampler:
+    def sampler(
+        self,
+        preset: Preset,
+        index: int = 0,
+        *,
+        slabs: int = 2,
+        restarts: int = 0,
+        seats: Seats | None = None,
+    ) -> Sampler:
         """See :meth:`Machines.sampler`."""
-        return build_sampler(preset, index, slabs=slabs, restarts=restarts)
+        return build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+
+    def workers(
+        self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
+    ) -> SelfPlayWorkers:
+        """See :meth:`Machines.workers`."""
+        from ludus.training.alphazero.components import make_plays
+        from ludus.training.alphazero.workers import Workers
+
+        return Workers(make_plays(preset, components, session, evaluator))
 
 
-LOCAL: Machines = OneProcess()
+class JoinedMachines(LocalMachines):
+    """Every sampler is several in this process, joined: the same bits as from as many machines."""
+
+    def __init__(self, count: int) -> None:
+        """Join ``count`` samplers, >= 1."""
+        self.count = count
+
+    def sampler(
+        self,
+        preset: Preset,
+        index: int = 0,
+        *,
+        slabs: int = 2,
+        restarts: int = 0,
+        seats: Seats | None = None,
+    ) -> Sampler:
+        """See :meth:`Machines.sampler`. The parts of sampler i have the numbers from ``i * count`` on."""
+        parts: list[Sampler] = []
+        try:
+            while len(parts) < self.count:
+                number = index * self.count + len(parts)
+                parts.append(build_sampler(preset, number, slabs=1, restarts=restarts, seats=seats))
+            return JoinedSampler(parts, slabs)
+        except BaseException:
+            for part in parts:
+                part.close()
+            raise
+
+
+#: Everything plays in this process, on one pool for each sampler.
+LOCAL = LocalMachines()

@@ -43,7 +43,10 @@ class RunBuilderFactory(Protocol):
     def __call__(self, preset: Preset, checkpoint: Checkpoint | None, machines: Machines) -> RunBuilder:
         """Return the components of a new run, or of one that resumes from ``checkpoint``.
 
-        ``machines`` play the matches of methods that learn from slabs.
+        Args:
+            preset: Settings of the run.
+            checkpoint: Checkpoint to resume from; None: a new run.
+            machines: Makes what plays the matches.
 
         Raises:
             ConfigError: Settings that do not fit together.

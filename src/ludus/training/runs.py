@@ -31,6 +31,7 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
+from ludus.training.actor_learner.checkpoint import check_samplers
 from ludus.training.changes import in_words, record_change, run_settings
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
@@ -82,7 +83,7 @@ def start_run(
         preset: The settings.
         run_dir: A directory that does not exist yet.
         sinks: Receive the reports of the run, besides its files.
-        machines: Play the matches.
+        machines: Makes what plays the matches; the caller closes it.
 
     Raises:
         RunExists: The directory exists.
@@ -146,7 +147,7 @@ def resume_run(
             here (:mod:`ludus.training.trusted_code`).
         teacher: File of a bot in Python that the run learns from, for such a run.
         method: File of the learning method, for such a run.
-        machines: Play the matches.
+        machines: Makes what plays the matches; the caller closes it.
 
     Raises:
         RunNotFound: No such run.
@@ -246,6 +247,8 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
             f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 in a program; `ludus train` and "
             "`ludus resume` start rollouts"
         )
+    if checkpoint is not None and (preset.cluster.rollouts or machines is LOCAL):
+        check_samplers(checkpoint, max(1, preset.cluster.rollouts))
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
     try:

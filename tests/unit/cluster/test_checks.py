@@ -89,7 +89,7 @@ def test_a_sweep_with_rollouts_is_refused(tmp_path: Path, capsys: pytest.Capture
 
 def test_a_program_without_machines_is_refused(tmp_path: Path) -> None:
     preset = load_preset("tic_tac_toe", {"cluster.rollouts": "2"}).preset
-    with pytest.raises(ConfigError, match="cluster.rollouts = 2: expected 0 in a program"):
+    with pytest.raises(ConfigError, match=r"cluster\.rollouts = 2: expected 0 in a program"):
         start_run(preset, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import AlphaZeroConfig
+from ludus.cluster.checks import host_and_port, lacking, part_of
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
 from ludus.mcts import LeafBatch, Trees
@@ -33,7 +34,6 @@ from ludus.policies.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
-from ludus.cluster.checks import host_and_port, lacking, part_of
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.game_checks import method_problems, params_text, resolve_spec

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ludus.training.alphazero import trainer
+from ludus.training.alphazero import workers
 from ludus.training.alphazero.workers import Workers
 
 
@@ -40,4 +40,4 @@ class Once(threading.Event):
 
 def step_self_play(patch: pytest.MonkeyPatch) -> None:
     """Make AlphaZero runs of this process step until ``patch`` is undone."""
-    patch.setattr(trainer, "Workers", Stepped)
+    patch.setattr(workers, "Workers", Stepped)

@@ -100,20 +100,21 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.unit.training.test_runs import KillAt
+from ludus.training.machines import JoinedMachines, LocalMachines
 from ludus.training.runs import start_run
 from ludus.presets.file import parse_preset
 preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
-start_run(preset, Path({run!r}), sinks=[KillAt({update})])
+start_run(preset, Path({run!r}), sinks=[KillAt({update})], machines={machines})
 """
 
 
-def start_and_kill(preset: Preset, run: Path, update: int) -> None:
+def start_and_kill(preset: Preset, run: Path, update: int, machines: str = "LocalMachines()") -> None:
     """Start a run in a process that is killed (SIGKILL) at ``update``."""
     run.parent.mkdir()
     config = run.parent / "killed.toml"
     config.write_text(to_toml(preset))
     root = Path(__file__).parents[3]
-    script = CHILD.format(tests=str(root), preset=str(config), run=str(run), update=update)
+    script = CHILD.format(tests=str(root), preset=str(config), run=str(run), update=update, machines=machines)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,9 +12,8 @@ from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.rollouts.exchange import Sampler
 from ludus.storage import RunDirectory
-from ludus.training.actor_learner import build as build_module
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
-from ludus.training.league import member_parts
+from ludus.training.machines import LocalMachines
 from ludus.training.opponents import Seats
 from ludus.training.runs import resume_run, start_run
 
@@ -60,21 +60,25 @@ def turns() -> Preset:
 
 
 @pytest.mark.parametrize("make", [league, past, curriculum, turns])
-def test_a_run_needs_no_more_than_the_protocol(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[], Preset]
-) -> None:
+def test_a_run_needs_no_more_than_the_protocol(tmp_path: Path, make: Callable[[], Preset]) -> None:
     start_run(make(), tmp_path / "here")
     asked = set[str]()
 
-    def build(
-        preset: Preset, index: int = 0, *, slabs: int = 2, restarts: int = 0, seats: Seats | None = None
-    ) -> Elsewhere:
-        return Elsewhere(build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats), asked)
+    class Others(LocalMachines):
+        def sampler(
+            self,
+            preset: Preset,
+            index: int = 0,
+            *,
+            slabs: int = 2,
+            restarts: int = 0,
+            seats: Seats | None = None,
+        ) -> Sampler:
+            made = build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+            return cast(Sampler, Elsewhere(made, asked))
 
-    monkeypatch.setattr(build_module, "build_sampler", build)
-    monkeypatch.setattr(member_parts, "build_sampler", build)
-    start_run(make(), tmp_path / "elsewhere")
-    resume_run(tmp_path / "elsewhere")
+    start_run(make(), tmp_path / "elsewhere", machines=Others())
+    resume_run(tmp_path / "elsewhere", machines=Others())
     assert {"play", "take", "snapshot", "restore", "close"} <= asked
     if make is league:
         assert_equal_runs(tmp_path / "here", tmp_path / "elsewhere")

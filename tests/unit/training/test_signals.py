@@ -35,7 +35,7 @@ SIGNALS = [
     signal.SIGXCPU,
 ]
 FAST = ["--quiet", "--run.lag", "sync"]
-SOON = ["--quiet", "--run.max-steps", "150", "--algorithm.window-games-min", "5"]
+SOON = ["--quiet", "--run.max-steps", "150", "--algorithm.window-matches-min", "5"]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def _rated(number: Callable[[int], bool]) -> Callable[..., bool]:
 PLACES: dict[str, tuple[type, str, Callable[..., bool]]] = {
     "start-up, before the directory": (RunDirectory, "create", lambda *args: True),
     "start-up, with the directory": (RunDirectory, "lock", lambda *args: True),
-    "start-up, the trainer": (Trainer, "_begin", lambda *args: True),
+    "start-up, the trainer": (Trainer, "_start", lambda *args: True),
     "a round": (Rounds, "run", lambda rounds, *args: rounds.components.learner.version == 3),
     "an evaluation": (RunEvaluator, "rate", _rated(lambda number: number == 1)),
     "the last evaluation": (RunEvaluator, "rate", _rated(lambda number: number == 3)),

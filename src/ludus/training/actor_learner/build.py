@@ -1,4 +1,4 @@
-"""Components of a run in one process: a sampler, its learners, and the sources of their weights."""
+"""Components of a run: a sampler, its learners in this process, and the sources of their weights."""
 
 from __future__ import annotations
 
@@ -167,10 +167,14 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
 
 
 def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines = LOCAL) -> Components:
-    """Build a sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
+    """Build a learner in this process and a sampler; the first weights act. Raises ``ConfigError``.
 
-    ``restarts``: how often the run's matches started again
-    (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+    Args:
+        preset: of the run.
+        slabs: number of slabs that the sampler fills in turn.
+        restarts: how often the run's matches started again
+            (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
+        machines: makes the sampler.
     """
     if preset.run.topology not in method_of(preset.algorithm).topologies:
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
+from ludus.rollouts.exchange import TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
@@ -17,6 +19,7 @@ from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
 
+SAMPLER = re.compile(r"sampler[0-9]+\.")  # start of an array's name where several samplers are joined
 SCHEMA = 1
 MAX_TIME_STEP = 1 << 62
 
@@ -117,6 +120,19 @@ def count_restarts(checkpoint: Checkpoint) -> int:
     return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
+def check_samplers(checkpoint: Checkpoint, expected: int) -> None:
+    """Let the matches of a checkpoint start again where it is one of another number of samplers.
+
+    Args:
+        checkpoint: Its field ``signed`` is set to False then.
+        expected: Number of rollouts, 1 for one process.
+    """
+    prefixes = {name.partition(".")[0] for name in checkpoint.rollout if SAMPLER.match(name)}
+    if (count := max(1, len(prefixes))) != expected:
+        checkpoint.signed = False
+        checkpoint.why_restart = f"it has the matches of {count}, now {expected} play"
+
+
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
     """Set what :func:`make_checkpoint` returned. Raises ``CorruptFile`` where it does not fit.
 
@@ -167,7 +183,7 @@ def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
 
 def _time_step(checkpoint: Checkpoint) -> int:
     """Return the time step of an unsigned checkpoint, so that draws do not repeat; 0 where it is invalid."""
-    stored = checkpoint.rollout.get("collector.time_step")
+    stored = checkpoint.rollout.get(TIME_STEP)
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0
     step = int(stored[0])

@@ -39,7 +39,6 @@ from ludus.training.teacher import demonstration_of
 NO_WEIGHTS = -1  # version of an actor that has not taken any
 POOL = "pool"  # array of a snapshot that holds the matches
 ROWS = "collector."  # prefix of a snapshot's other arrays
-TIME_STEP = f"{ROWS}time_step"
 
 
 @dataclass(frozen=True, slots=True)

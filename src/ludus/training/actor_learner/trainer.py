@@ -146,7 +146,7 @@ class Trainer:
         """Report it, and remove the matches in flight from the counters."""
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
-        self.signatures.restart_matches(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     def _lost(self, error: PlayerLost) -> None:
         version = member_and_version(error.player)[1]

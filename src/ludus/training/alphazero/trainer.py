@@ -34,11 +34,10 @@ from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.alphazero.acting import ActingWeights
 from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
-from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero, fitting, make_plays
+from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero, fitting
 from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.update_metrics import Round, update_metrics
-from ludus.training.alphazero.workers import Workers
 from ludus.training.evaluations import PlayerFactory
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.run_builder import RunBuilder
@@ -53,7 +52,9 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Mach
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_alphazero(preset)
     return RunBuilder(
-        components.spec, lambda context: AlphaZeroTrainer(context, components, checkpoint), components.close
+        components.spec,
+        lambda context: AlphaZeroTrainer(context, components, checkpoint, machines),
+        components.close,
     )
 
 
@@ -61,9 +62,16 @@ class AlphaZeroTrainer:
     """The steps of a run that trains on searched self-play (:class:`ludus.training.run_loop.Steps`)."""
 
     def __init__(
-        self, context: RunContext, components: AlphaZeroComponents, checkpoint: Checkpoint | None = None
+        self,
+        context: RunContext,
+        components: AlphaZeroComponents,
+        checkpoint: Checkpoint | None = None,
+        machines: Machines = LOCAL,
     ) -> None:
-        """Start a run, or resume it from ``checkpoint``. Raises ``CorruptFile``."""
+        """Start a run, or resume it from ``checkpoint``. Raises ``CorruptFile``.
+
+        ``machines`` make the workers of self-play.
+        """
         preset = context.preset
         self.preset, self.context, self.report = preset, context, context.report
         self.components, self.config = components, components.config
@@ -90,7 +98,7 @@ class AlphaZeroTrainer:
         )
         self.acting = ActingWeights(context, components, self.state, self.gate)
         evaluator = self.acting.evaluator()
-        self.workers = Workers(make_plays(preset, components, self.state.session, evaluator))
+        self.workers = machines.workers(preset, components, self.state.session, evaluator)
         self._hand_over(evaluator)
         self.state.session += 1
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -63,10 +64,58 @@ class Worker:
         times.busy_s += time.perf_counter() - started
 
 
-class Workers:
-    """Self-play of several threads. Made, started and paused by one thread.
+class SelfPlayWorkers(Protocol):
+    """Interface of what plays a run's self-play. Made, started and paused by one thread.
 
-    Every thread's matches continue where they were when it starts again; weights change between two batches.
+    Matches continue where they were when the workers start again; weights change between two batches.
+    """
+
+    def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
+        """Play until all workers together have made ``moves`` in this session, or ``stopping``.
+
+        A worker that fails ends the wait too. Workers keep playing when this returns.
+        """
+        ...
+
+    def start(self) -> None:
+        """Start the workers. Idempotent."""
+        ...
+
+    def pause(self) -> None:
+        """Stop the workers and wait for them. Raises what a worker raised. Idempotent."""
+        ...
+
+    def failed(self) -> bool:
+        """Return whether a worker has ended by an error; :meth:`pause` raises it."""
+        ...
+
+    def take_matches(self) -> Matches:
+        """Return the matches that ended since the last call. Only while paused."""
+        ...
+
+    def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
+        """Replace the weights of all workers. Only while paused."""
+        ...
+
+    def set_resign(self, below: float) -> None:
+        """Set the value below which seats resign. Only while paused."""
+        ...
+
+    def moves(self) -> int:
+        """Return the number of moves of all workers in the batches that are done."""
+        ...
+
+    def times(self) -> SelfPlayTimes:
+        """Return times and counts since the last call. Only while paused."""
+        ...
+
+    def close(self) -> None:
+        """Stop the workers. Idempotent."""
+        ...
+
+
+class Workers:
+    """Self-play of several threads of this process (:class:`SelfPlayWorkers`).
 
     The thread that waits sleeps until the last move wakes it. If it polled every few milliseconds, a thread
     that plays would release the interpreter lock each time, and on a busy machine wait each time until the

@@ -11,6 +11,7 @@ from ludus.flow import Weights
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
+from ludus.rollouts.exchange import TIME_STEP
 from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound, read_weights
 from ludus.training.actor_learner.checkpoint import (
     SCHEMA,
@@ -18,7 +19,6 @@ from ludus.training.actor_learner.checkpoint import (
     make_checkpoint,
     restore_components,
 )
-from ludus.training.actor_learner.sampler import TIME_STEP
 from ludus.training.league.member import Member
 from ludus.training.league.member_parts import MemberState
 

@@ -28,6 +28,7 @@ from ludus.training.league.checkpoint import LeagueState, decode_league_state
 from ludus.training.league.member import Member
 from ludus.training.league.member_parts import MemberState
 from ludus.training.league.seats import LEARNER
+from ludus.training.machines import LOCAL, Machines
 
 
 @dataclass(slots=True)
@@ -92,8 +93,13 @@ class LeagueComponents:
             member.close()
 
 
-def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> LeagueComponents:
-    """Build all parts of a league's run. Raises ``ConfigError`` and ``CorruptFile``."""
+def build_league(
+    preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL
+) -> LeagueComponents:
+    """Build all parts of a league's run, its samplers by ``machines``.
+
+    Raises ``ConfigError`` and ``CorruptFile``.
+    """
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
@@ -113,7 +119,13 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
         for index, player in enumerate(config.members):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
             members[player.name] = Member(
-                preset, index, player, known, restarts=state.restarts, resumed=checkpoint is not None
+                preset,
+                index,
+                player,
+                known,
+                restarts=state.restarts,
+                resumed=checkpoint is not None,
+                machines=machines,
             )
     except BaseException:
         for member in members.values():

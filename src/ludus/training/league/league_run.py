@@ -63,7 +63,7 @@ from ludus.training.stopping import progress, why_untrained
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
-    components = build_league(preset, checkpoint)
+    components = build_league(preset, checkpoint, machines)
     return RunBuilder(
         components.spec, lambda context: LeagueTrainer(context, components, checkpoint), components.close
     )
@@ -114,7 +114,7 @@ class LeagueTrainer:
         self.signatures = Signatures(context)
         self._journal_problem = ""
         if checkpoint is None:
-            self._begin()
+            self._start()
         else:
             self._resume(checkpoint)
 
@@ -128,7 +128,7 @@ class LeagueTrainer:
         journal.rewind(self.state.journal)
         return journal
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         for member in self.members.values():
             self.frozen.keep(player_of(member.name, 0), member.weights())
         bots = [bot.name for bot in self.components.spec.bots]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ludus.algorithms.learner import Learner
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.league.config import PlayerConfig
@@ -11,11 +12,13 @@ from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
 from ludus.storage.frozen import LearnerState
+from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.league import member_parts as parts
 from ludus.training.league.learner_states import state_from
+from ludus.training.machines import LOCAL, Machines
 
 
 class Member:
@@ -28,6 +31,7 @@ class Member:
         state: that of a checkpoint, or of a new run.
         restarts: how often the run's matches started again.
         resumed: whether weights come from a checkpoint, so that the file of its seed may be gone.
+        machines: makes its sampler.
     """
 
     matchmaker: LeagueMatchmaker
@@ -43,14 +47,16 @@ class Member:
         *,
         restarts: int = 0,
         resumed: bool = False,
+        machines: Machines = LOCAL,
     ) -> None:
-        """Build the learner and the pool. Raises ``ConfigError``."""
+        """Build the learner and the sampler. Raises ``ConfigError``."""
+        self._machines = machines
         self.name, self.config, self.state = config.name, config, state
         self._preset, self._index, self._restarts = parts.member_preset(preset, index), index, restarts
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
         learner = parts.member_learner(self.preset, config, index, seeded=not resumed)
-        self.components = parts.member_components(self.preset, self.name, restarts + state.pools, learner)
+        self.components = self._components(learner)
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
         """Get ready to play. ``threads`` are those of the run: one member learns at a time."""
@@ -114,8 +120,7 @@ class Member:
         self.state.pools += 1
         self._drop_waiting()
         self.components.close()
-        restarts = self._restarts + self.state.pools
-        self.components = parts.member_components(self.preset, self.name, restarts, learner)
+        self.components = self._components(learner)
         self.components.sampler.start_at(time_step)
         self.seating.restart(self.components.sampler)
         self._start_rounds(self.rounds.learner_threads)
@@ -128,6 +133,10 @@ class Member:
         self.seating.store(self.state.counts)
         self.state.counts.set_waiting([w.summary for w in self.rounds.waiting])
         self.state.played = sampler.played
+
+    def _components(self, learner: Learner) -> Components:
+        restarts = self._restarts + self.state.pools
+        return parts.member_components(self.preset, self.name, restarts, learner, self._machines)
 
     def _start_rounds(self, threads: LearnerThreads) -> None:
         self.rounds = Rounds(self.components, threads, pipelined=self._preset.run.lag == "pipelined")

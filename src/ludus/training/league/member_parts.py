@@ -16,8 +16,8 @@ from ludus.presets.hardware import thread_count
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
 from ludus.training.actor_learner.checkpoint import TrainerState
-from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.league.seats import LEARNER, member_seats
+from ludus.training.machines import Machines
 
 STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
 
@@ -61,14 +61,21 @@ def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: 
     return learner
 
 
-def member_components(preset: Preset, name: str, restarts: int, learner: Learner) -> Components:
-    """Build a pool and its sampler for the member ``name``, joined to ``learner``. Raises ``ConfigError``.
+def member_components(
+    preset: Preset, name: str, restarts: int, learner: Learner, machines: Machines
+) -> Components:
+    """Build a sampler for the member ``name``, joined to ``learner``. Raises ``ConfigError``.
 
-    ``restarts``: how often its matches started again.
+    Args:
+        preset: of the member.
+        name: the member.
+        restarts: how often its matches started again.
+        learner: the member's.
+        machines: makes the sampler.
     """
     assert preset.league is not None
     spec, _ = resolve_spec(preset)
     seats = member_seats(spec, preset.league, preset.game.frame_skip, name)
-    sampler = build_sampler(preset, restarts=restarts, seats=seats)
+    sampler = machines.sampler(preset, restarts=restarts, seats=seats)
     sampler.take({LEARNER: LocalWeights(learner)})
     return Components(sampler, {LEARNER: learner}, thread_count(preset.run))
