@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking
+from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking, shortage
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
 from ludus.flow import GameSpec, Slab
 from ludus.presets.config import ClusterConfig, Preset
@@ -67,7 +67,7 @@ def _wait(actors: Sequence[RolloutActor], cluster: ClusterConfig, report: Callab
         if started == len(actors):
             return
         left = msgspec.structs.replace(cluster, rollouts=len(actors) - started)
-        text = lacking(left, free_cpus(), free_gpus())
+        text = shortage(left, free_cpus(), free_gpus())
         if text and time.monotonic() >= end:
             raise ConfigError(f"{started} of {len(actors)} rollouts started within {START_S:.0f} s: {text}")
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")
