@@ -1,4 +1,4 @@
-"""What a cluster shows: metrics, the line while machines are missing, digests of weights, the bench."""
+"""The view of a cluster: metrics, the line while machines are missing, digests of weights, the bench."""
 
 from __future__ import annotations
 
