@@ -81,7 +81,7 @@ class Room(Protocol):
 
 
 class _Room:
-    """Room that was free before the rollouts were asked for, and what machines that joined since have brought.
+    """Room that was free before the rollouts were asked for, and that machines which joined since brought.
 
     The numbers of free processors now leave out those of rollouts that are starting.
     """
