@@ -111,10 +111,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     beside = preset.run.lag == "async"
     components = build(preset, slabs_of(preset.run))
     sampler = components.sampler
-    orders = build_matchmaker(sampler.spec, preset).next_orders(sampler.slots)
-    for player in orders.kept:
-        sampler.put(player, components.learner.weights())
-    sampler.seat(orders)
+    seat_first(components, preset)
     own = 2 if beside else 1
     learner_threads, rounds = make_rounds(components, preset)
     alone = _PoolAlone(preset, components)
@@ -141,6 +138,15 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
         components.close()
         alone.close()
     return _result(preset, name, components, training, simulation, inference, learning)
+
+
+def seat_first(components: Components, preset: Preset) -> None:
+    """Seat the players of a run's first matches."""
+    sampler = components.sampler
+    orders = build_matchmaker(sampler.spec, preset).next_orders(sampler.slots)
+    for player in orders.kept:
+        sampler.put(player, components.learner.weights())
+    sampler.seat(orders)
 
 
 def _repeat(seconds: float, work: Callable[[], None]) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ludus.cli import console
 from ludus.cli.console import duration, percent, redraws, si
 from ludus.cli.member_rows import MemberRows
+from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
 from ludus.flow.shown import visible
 from ludus.training.reporting.sinks import RunStart, Sink
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 10.0
 MESSAGES = 5
 MESSAGES_FIRST = 2  # messages shown before the details
-SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
+NUMBERS_FIRST = 4  # lines of numbers shown before the rollouts
+SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput", "cluster")  # namespaces
 SMOOTHING = 0.9  # weight of the former rates in an average, per update
 
 
@@ -284,13 +286,17 @@ class LiveView(RunView):
             if self.members.newest:
                 names = list(self.members.newest)
             rows = max(1, min(len(names), room - 2))
-            numbers = numbers[: max(0, room - 2 - rows)]
-            spare = room - 2 - rows - len(numbers) - min(MESSAGES_FIRST, len(self.messages))
+            crew = min(len(rollouts_of(self.metrics)), room - 3 - rows - NUMBERS_FIRST)
+            taken = 2 + rows + (crew + 1 if crew > 0 else 0)
+            numbers = numbers[: max(0, room - taken)]
+            spare = room - taken - len(numbers) - min(MESSAGES_FIRST, len(self.messages))
             numbers += details(self.metrics)[: max(0, spare)]
             shown = self.members.table(rows) if self.members.newest else None
             parts = [shown or self._results(self.metrics, names, rows), self._progress(self.metrics)]
+            if crew > 0:
+                parts.insert(1, rollout_table(self.metrics, crew))
             parts += [Text(line, overflow="ellipsis", no_wrap=True) for line in numbers]
-            used = 2 + rows + len(numbers)
+            used = taken + len(numbers)
         messages = list(self.messages)[-(room - used) :] if room > used else []
         parts += [Text(m, style="dim", overflow="ellipsis", no_wrap=True) for m in messages]
         return Panel(Group(*parts), title=Text(self.head), title_align="left", border_style="blue")
@@ -332,6 +338,8 @@ class LiveView(RunView):
             for who in ("sampler", "learner")
             if (name := f"time/{who}_wait_share") in numbers
         }
+        if text := cluster_text(metrics):
+            lines.append(text)
         if waits:
             lines.append("waiting: " + ", ".join(f"{who} {percent(share)}" for who, share in waits.items()))
         return lines

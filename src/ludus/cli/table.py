@@ -60,6 +60,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "measurement and diagnosis": {
         "bench sim": Entry("bench:BenchSim", "measure simulation speed of a game"),
         "bench train": Entry("bench:BenchTrain", "measure training speed, and compare it with its limits"),
+        "bench cluster": Entry("bench:BenchCluster", "measure what a Ray cluster costs or gains"),
         "search bench": Entry("search:Bench", "measure search speed, alone and with a network"),
         "signature": Entry("signature:Signature", "print a hash of the behaviour of all games"),
         "doctor": Entry("doctor:Doctor", "print the facts for a bug report"),

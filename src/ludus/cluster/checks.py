@@ -34,13 +34,25 @@ def part_of(preset: Preset) -> Preset:
 
 
 def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
-    """Return what ``cluster`` asks for and there is too little of; empty where there is enough."""
+    """Return the setting and what it asks for too much of; empty where there is enough."""
+    text = shortage(cluster, cpus, gpus)
+    return f"cluster.rollouts = {cluster.rollouts}: {text}" if text else ""
+
+
+def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
+    """Return what ``cluster`` asks for and there is too little of; empty where there is enough.
+
+    Args:
+        cluster: Settings with the number of rollouts that have not started.
+        cpus: Free processors.
+        gpus: Free GPUs.
+    """
     wanted = cluster.rollouts * cluster.cpus
     if wanted > cpus:
-        return f"cluster.rollouts = {cluster.rollouts}: {wanted} CPUs asked, {cpus:g} free"
+        return f"{wanted} CPUs asked, {cpus:g} free"
     if cluster.rollouts * cluster.gpus > gpus:
         wanted_gpus = cluster.rollouts * cluster.gpus
-        return f"cluster.rollouts = {cluster.rollouts}: {wanted_gpus:g} GPUs asked, {gpus:g} free"
+        return f"{wanted_gpus:g} GPUs asked, {gpus:g} free"
     return ""
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, first_ready
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
 from ludus.cluster.checks import part_of
+from ludus.cluster.counts import FleetCounts
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
 from ludus.cluster.starting import START_S, check_store, start_all, start_one
+from ludus.cluster.weights import DIGEST_EVERY, digest_of
 from ludus.flow import Orders, TensorSpec
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
@@ -47,12 +50,14 @@ class Fleet:
         self.labels, self.actors, self.learned = parts.labels, parts.actors, parts.learned
         self.steps = preset.pool.rollout_length
         self.time_step = 0
-        self.deaths = 0  #: number of rollouts that were replaced
+        self.counts = FleetCounts(count)
         self.bound: list[dict[int, str]] = [{} for _ in range(count)]  #: players by the lanes of each rollout
         self._incarnations, self._in_a_row = [0] * count, [0] * count
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
+        self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
+        self._expected: dict[int, dict[int, tuple[int, str]]] = {}  # of slabs that were asked for
         self._orders: Orders | None = None
         self._handover: int | None = None
         self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
@@ -142,6 +147,7 @@ class Fleet:
         """Ask every rollout for a slab, and return the answers in the rollouts' order."""
         self.set_handover(handover)
         calls = [self._ask(number) for number in range(len(self))]
+        self.counts.wait_s = 0.0
         for number, call in enumerate(calls):
             yield self._answer(number, call)
 
@@ -150,28 +156,60 @@ class Fleet:
         for number in range(len(self)):
             if number not in self._flying:
                 self._flying[number] = self._ask(number)
+        start = time.perf_counter()
         number = first_ready(self._flying)
+        self.counts.wait_s = time.perf_counter() - start
         return number, *self._answer(number, self._flying.pop(number))
 
     def _ask(self, number: int) -> Call:
         sent = self._sent[number]
         fresh = {p: (v, ref) for p, (v, ref) in self._weights.items() if sent.get(p) != v}
         sent.update({policy: version for policy, (version, _) in fresh.items()})
-        request = Request(tuple((p, version) for p, (version, _) in fresh.items()), self._handover)
+        digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
+        self._expected[number] = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
+        versions = tuple((p, version) for p, (version, _) in fresh.items())
+        request = Request(versions, self._handover, digest)
         return self._rollouts[number].ask("play", request, *(ref for _, ref in fresh.values()), returns=2)
 
     def _answer(self, number: int, call: Call) -> tuple[Answer, Tensors]:
         """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
+        start = time.perf_counter()
         while True:
             try:
                 answer, arrays = call.first(), call.second()
             except RolloutLost as error:
+                self.counts.slabs_dropped += 1
                 self._replace(number, error)
                 call = self._ask(number)
             else:
                 self._in_a_row[number] = 0
+                self._check_weights(number, answer)
+                self._count(number, answer)
+                self.counts.wait_s += time.perf_counter() - start
                 self.time_step = max(self.time_step, answer.time_step)
                 return answer, arrays
+
+    def _digest(self, policy: int) -> tuple[int, str]:
+        """Return version and digest of the newest weights of ``policy``."""
+        version, tensors = self._weights[policy]
+        if self._digests.get(policy, (None, ""))[0] != version:
+            self._digests[policy] = version, digest_of(fetch(tensors))
+        return self._digests[policy]
+
+    def _check_weights(self, number: int, answer: Answer) -> None:
+        """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
+        for policy, (version, digest) in self._expected.pop(number, {}).items():
+            if answer.digests.get(policy) != digest:
+                raise PoolError(
+                    f"rollout {number}: its acting weights are not those of version {version} of the learner"
+                )
+
+    def _count(self, number: int, answer: Answer) -> None:
+        """Count a slab that arrived."""
+        newest = {p: version for p, (version, _) in self._weights.items() if p in answer.versions}
+        lag = max((version - answer.versions[p] for p, version in newest.items()), default=0)
+        matches = len(answer.stats.results)
+        self.counts.rollouts[number].add(matches, answer.busy_s, answer.idle_s, lag)
 
     # ---- deaths ----------------------------------------------------------------------------------
 
@@ -181,7 +219,7 @@ class Fleet:
         Raises ``PoolError`` after too many deaths, or without a machine for it.
         """
         while True:
-            self.deaths += 1
+            self.counts.deaths += 1
             self._in_a_row[number] += 1
             if self._in_a_row[number] >= MAX_DEATHS:
                 text = f"rollout {number} died {MAX_DEATHS} times without a slab"

@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 import numpy as np
 import ray
-import torch
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.rollout import Answer, Tensors
+from ludus.cluster.weights import arrays_of
 from ludus.flow import MatchResult, Orders, RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
-from ludus.policies.protocol import Network
 from ludus.rollouts.exchange import TIME_STEP, SlabSink, WeightSource
 from ludus.rollouts.joined_sampler import POLICY, lane_of, part_of
 
@@ -141,6 +140,7 @@ class RemoteSampler:
             self._add(total, number, answer)
         self.played = True
         total.total_s = time.perf_counter() - start
+        total.numbers = self.fleet.counts.numbers()
         sink.put(slab, total)
         return total
 
@@ -218,12 +218,3 @@ class RemoteSampler:
     def close(self) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.close`."""
         self.fleet.close()
-
-
-@torch.no_grad()
-def arrays_of(network: Network) -> Tensors:
-    """Return copies of the tensors of ``network`` as numpy arrays, which have no bfloat16."""
-    return {
-        name: np.array((t.float() if t.dtype == torch.bfloat16 else t).cpu().numpy())
-        for name, t in network.state_dict().items()
-    }

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ludus.cluster.checks import About
+from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.presets.config import Preset
@@ -63,10 +65,12 @@ class Request:
     Args:
         weights: Policy id and version of each argument.
         handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
+        digest: Whether the answer has digests of the acting weights.
     """
 
     weights: tuple[tuple[int, int], ...] = ()
     handover: int | None = None
+    digest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,17 @@ class Answer:
         stats: Statistics and results.
         time_step: Time steps since the start of the run.
         versions: Version of the weights of each learner's policy id.
+        digests: Digest of the weights that acted for each of them, where the request asked for it.
+        busy_s: Seconds in which the slab was played.
+        idle_s: Seconds before, since the last slab.
     """
 
     stats: RolloutStats
     time_step: int
     versions: dict[int, int] = field(default_factory=dict)
+    digests: dict[int, str] = field(default_factory=dict)
+    busy_s: float = 0.0
+    idle_s: float = 0.0
 
 
 class Rollout:
@@ -91,6 +101,7 @@ class Rollout:
         """Start without a sampler."""
         self._sampler: LocalSampler | None = None
         self._inputs: list[str] = []
+        self._rested_from = time.perf_counter()
 
     @property
     def sampler(self) -> LocalSampler:
@@ -123,6 +134,7 @@ class Rollout:
         network = next(iter(made.actors.values())).network
         self._inputs = [t.name for t in network.inputs]
         pool = made.pool
+        self._rested_from = time.perf_counter()
         return Facts(
             slots=pool.slots,
             rows=pool.rows,
@@ -134,11 +146,19 @@ class Rollout:
     def play(self, request: Request, *tensors: Tensors) -> tuple[Answer, Tensors]:
         """Fill a slab. Return what is known about it, and the arrays that a learner reads."""
         sampler, slab = self.sampler, self.sampler.slabs[0]
+        start, rested_from = time.perf_counter(), self._rested_from
         self._take(request.weights, tensors)
         stats = sampler.play(slab, _Nowhere(), handover=request.handover)
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
-        answer = Answer(stats, sampler.time_step, versions)
-        return answer, slab.learned_fields(self._inputs)
+        digests: dict[int, str] = {}
+        if request.digest:
+            digests = {p: digest_of(arrays_of(actor.network)) for p, actor in sampler.actors.items()}
+        fields = slab.learned_fields(self._inputs)
+        self._rested_from = end = time.perf_counter()
+        answer = Answer(
+            stats, sampler.time_step, versions, digests, busy_s=end - start, idle_s=start - rested_from
+        )
+        return answer, fields
 
     def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
         for (policy, version), arrays in zip(of, tensors, strict=True):

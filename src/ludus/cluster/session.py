@@ -42,7 +42,6 @@ def connect(config: ClusterConfig) -> None:
         options["include_dashboard"] = False
     else:
         _check_reachable(where, setting)
-        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a wrong token is reported every second
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
     try:
@@ -50,7 +49,8 @@ def connect(config: ClusterConfig) -> None:
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(
             f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold "
-            "the token of the cluster, and both must have the same version of Ray"
+            "the token of the cluster, RAY_AUTH_MODE=token must be set here and on its machines, and all "
+            "must have the same version of Ray"
         ) from error
     except (RayError, RuntimeError, ValueError) as error:
         raise ConfigError(f"{setting}: {first_line(error)}") from error

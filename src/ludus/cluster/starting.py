@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
 
 from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking
+from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking, shortage
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
 from ludus.flow import GameSpec, Slab
 from ludus.presets.config import ClusterConfig, Preset
@@ -42,9 +43,10 @@ def start_all(
     cluster = preset.cluster
     if cluster.address == LOCAL_ADDRESS and (why := lacking(cluster, all_cpus(), all_gpus())):
         raise ConfigError(f"{why} on this machine")
+    room = _Room()
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
-        _wait(actors, cluster, report)
+        wait_for_all(actors, cluster, room, report)
         calls = [actor.ask("about", part) for actor in actors]
         for number, call in enumerate(calls):
             try:
@@ -58,8 +60,57 @@ def start_all(
     return actors
 
 
-def _wait(actors: Sequence[RolloutActor], cluster: ClusterConfig, report: Callable[[str], None]) -> None:
-    """Wait until all processes have started. Raises ``ConfigError``."""
+class Starting(Protocol):
+    """A process that starts."""
+
+    def wait_for_start(self, seconds: float) -> bool:
+        """See :meth:`ludus.cluster.actors.RolloutActor.wait_for_start`."""
+        ...
+
+
+class Room(Protocol):
+    """Processors and GPUs that rollouts may have, those that start there included."""
+
+    def cpus(self) -> float:
+        """Return the number of processors."""
+        ...
+
+    def gpus(self) -> float:
+        """Return the number of GPUs."""
+        ...
+
+
+class _Room:
+    """Room that was free before the rollouts were asked for, and that machines which joined since brought.
+
+    The numbers of free processors now leave out those of rollouts that are starting.
+    """
+
+    def __init__(self) -> None:
+        self._cpus = free_cpus() - all_cpus()
+        self._gpus = free_gpus() - all_gpus()
+
+    def cpus(self) -> float:
+        return self._cpus + all_cpus()
+
+    def gpus(self) -> float:
+        return self._gpus + all_gpus()
+
+
+def wait_for_all(
+    actors: Sequence[Starting], cluster: ClusterConfig, room: Room, report: Callable[[str], None]
+) -> None:
+    """Wait until all processes have started.
+
+    Args:
+        actors: The processes.
+        cluster: Processors and GPUs of each.
+        room: What the cluster has for them.
+        report: Called with a line every five seconds while processes are missing.
+
+    Raises:
+        ConfigError: Too few processors or GPUs, for a minute.
+    """
     end = time.monotonic() + START_S
     while True:
         pause = time.monotonic() + REPORT_S
@@ -67,7 +118,8 @@ def _wait(actors: Sequence[RolloutActor], cluster: ClusterConfig, report: Callab
         if started == len(actors):
             return
         left = msgspec.structs.replace(cluster, rollouts=len(actors) - started)
-        text = lacking(left, free_cpus(), free_gpus())
+        cpus, gpus = room.cpus() - started * cluster.cpus, room.gpus() - started * cluster.gpus
+        text = shortage(left, max(cpus, 0.0), max(gpus, 0.0))
         if text and time.monotonic() >= end:
             raise ConfigError(f"{started} of {len(actors)} rollouts started within {START_S:.0f} s: {text}")
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")

@@ -18,3 +18,4 @@ class RolloutStats:
     wait_s: float = 0.0  # for the pool
     total_s: float = 0.0
     results: list[MatchResult] = field(default_factory=list)
+    numbers: dict[str, float] = field(default_factory=dict)  # metrics of a cluster that played it

@@ -186,7 +186,7 @@ class JoinedSampler:
         """Add statistics up; the parts played one after another."""
         total = RolloutStats()
         for field in dataclasses.fields(RolloutStats):
-            if field.name != "results":
+            if field.name not in ("results", "numbers"):
                 setattr(total, field.name, sum(getattr(part, field.name) for part in parts))
         first = 0
         for i, (part, stats) in enumerate(zip(self.parts, parts, strict=True)):

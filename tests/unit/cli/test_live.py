@@ -195,6 +195,50 @@ def test_a_league_has_a_row_for_each_member() -> None:
     assert "simple 68.4% [61.7, 74.5] of 200" in text
 
 
+def with_rollouts(count: int) -> UpdateMetrics:
+    """Return an update by ``count`` rollouts, of which the last is slow and another died."""
+    numbers = {"cluster/rollouts": float(count), "cluster/wait_s": 0.31}
+    numbers |= {"cluster/deaths": 1.0, "cluster/slabs_dropped": 1.0}
+    for i in range(count):
+        slow = i == count - 1
+        numbers[f"cluster/matches_per_s/{i}"] = 0.5 if slow else 12.25
+        numbers[f"cluster/lag/{i}"] = 4.0 if slow else 1.0
+        numbers[f"cluster/idle/{i}"] = 0.0 if slow else 0.125
+    return msgspec.structs.replace(update(), numbers=update().numbers | numbers)
+
+
+def test_a_cluster_has_a_row_for_each_rollout() -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    view.update(with_rollouts(11))
+    lines = [line.split()[1:-1] for line in board(view).splitlines()]
+    head = lines.index(["rollout", "matches/s", "lag", "idle"])
+    assert lines[head + 1] == ["0", "12.25", "1", "12.5%"]
+    assert lines[head + 10] == ["9", "12.25", "1", "12.5%"]
+    assert lines[head + 11] == ["10", "0.50", "4", "0.0%"]
+    assert "11 rollouts: waited 0.31 s, 1 died, 1 slab lost" in board(view)
+
+
+def test_a_board_with_many_rollouts_fits_a_small_terminal() -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    view.update(with_rollouts(200))
+    lines = board(view, 60, 15).splitlines()
+    assert len(lines) <= 14
+    assert "lag 1.00" in "\n".join(lines)
+    assert any(line.split()[1:3] == ["0", "12.25"] for line in lines)
+
+
+def test_a_run_in_one_process_has_no_rows_of_rollouts() -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    view.update(update())
+    assert "rollout" not in board(view)
+
+
 def test_a_line_names_the_member(capsys: pytest.CaptureFixture[str]) -> None:
     view = live.LineView(every_s=0.0)
     view.update(msgspec.structs.replace(update(), player="main"))

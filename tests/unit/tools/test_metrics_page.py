@@ -37,6 +37,13 @@ RARE = {
     "player",
     "initial_weights",
     "playoff/OPPONENT/KEY",
+    "cluster/rollouts",
+    "cluster/deaths",
+    "cluster/slabs_dropped",
+    "cluster/wait_s",
+    "cluster/matches_per_s/N",
+    "cluster/lag/N",
+    "cluster/idle/N",
 }
 #: Scalars whose names have names of players in them.
 WITH_OPPONENT = re.compile(r"^(rollout/win_rate(?:_with_help)?/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")

@@ -1,4 +1,4 @@
-"""``ludus bench sim`` and ``ludus bench train``."""
+"""``ludus bench sim``, ``ludus bench train`` and ``ludus bench cluster``."""
 
 from __future__ import annotations
 
@@ -184,6 +184,68 @@ class BenchTrain(msgspec.Struct, frozen=True):
             f"{percent(b.sampler_wait_share)}, learner {percent(b.learner_wait_share)}"
         )
         console.result(b.advice)
+        return DONE
+
+
+class BenchCluster(msgspec.Struct, frozen=True):
+    """Measure what the rollouts of a Ray cluster cost or gain, against one process.
+
+    Rounds (a slab of every rollout, then an update) are timed in turns: one process plays all matches itself,
+    then the rollouts play as many. Both run in sync, with cluster.cpus threads a process. With one rollout
+    the difference is the overhead of the cluster. Any setting of the preset can be given as for ludus train.
+    Writes no files.
+    """
+
+    EXAMPLES: ClassVar = (
+        "ludus bench cluster minirts --rollouts 1",
+        "ludus bench cluster minirts --rollouts 16 --cluster.address 10.0.0.1:6379 --json",
+    )
+
+    preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    rollouts: Annotated[Count, option("number of rollouts", "N")] = 1
+    seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 20.0
+    json: Annotated[bool, JSON] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        """Train both ways for the measuring time, print the rates and return the exit code."""
+        from ludus.cli.commands.train import machines_of
+        from ludus.presets.file import load_preset
+        from ludus.presets.game_checks import check_game
+
+        given = {"run.lag": "sync"} | self.overrides | {"cluster.rollouts": str(self.rollouts)}
+        loaded = load_preset(self.preset, given)
+        check_game(loaded)
+        if loaded.preset.run.lag != "sync":
+            raise UserError(
+                f'run.lag = "{loaded.preset.run.lag}": expected "sync", in which both ways are equal'
+            )
+        from ludus.bench.cluster import bench_cluster
+
+        with machines_of(loaded.preset) as machines:
+            b = bench_cluster(loaded.preset, machines, self.seconds, name=loaded.name)
+        if self.json:
+            console.document(b)
+            return DONE
+        si = console.si
+        rows = [
+            ("", "a round", "decisions/s"),
+            ("one process", f"{1000 * b.process_round_s:.1f} ms", si(b.process_steps_per_s)),
+            (
+                f"{b.rollouts} rollout{'s' if b.rollouts > 1 else ''}",
+                f"{1000 * b.cluster_round_s:.1f} ms",
+                si(b.cluster_steps_per_s),
+            ),
+        ]
+        console.result(
+            f"{b.preset}: {b.game}, {b.threads} thread{'s' if b.threads > 1 else ''} a process, "
+            f"{b.matches} matches at once, {b.rounds} rounds each way"
+        )
+        console.result(console.table(rows, indent="  "))
+        longer = "longer" if b.overhead_percent >= 0.0 else "shorter"
+        console.result(f"a round of the cluster takes {abs(b.overhead_percent):.1f}% {longer}")
+        same = "the same weights" if b.same_weights else "other weights: the machines compute differently"
+        console.result(f"both ways led to {same}")
         return DONE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -94,7 +94,8 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.cli.live import make_view
         from ludus.training.runs import start_run
 
-        with like_ctrl_c(), machines_of(loaded.preset) as machines, make_view(self.quiet) as view:
+        view = make_view(self.quiet)
+        with like_ctrl_c(), view, machines_of(loaded.preset, view.message) as machines:
             result = start_run(loaded.preset, run_dir, sinks=[view], machines=machines)
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
@@ -149,7 +150,8 @@ class Resume(msgspec.Struct, frozen=True):
         def changed(_: Preset) -> Preset:
             return loaded.preset
 
-        with like_ctrl_c(), machines_of(loaded.preset) as machines, make_view(self.quiet) as view:
+        view = make_view(self.quiet)
+        with like_ctrl_c(), view, machines_of(loaded.preset, view.message) as machines:
             result = resume_run(
                 run_dir,
                 sinks=[view],
@@ -164,8 +166,12 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def machines_of(preset: Preset) -> Iterator[Machines]:
+def machines_of(preset: Preset, report: Callable[[str], None] = console.note) -> Iterator[Machines]:
     """Open the machines that play the matches of ``preset``: this process, or a Ray cluster.
+
+    Args:
+        preset: Settings of the run.
+        report: Called with a line now and then while machines are missing.
 
     Raises:
         UserError: Ray is not installed.
@@ -185,7 +191,7 @@ def machines_of(preset: Preset) -> Iterator[Machines]:
         raise UserError(
             f"cluster.rollouts = {rollouts}: Ray is not installed; pip install 'ludus-rl[cluster]'"
         ) from error
-    machines = RayMachines(preset, console.note)
+    machines = RayMachines(preset, report)
     try:
         yield machines
     finally:

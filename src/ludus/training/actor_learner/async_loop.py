@@ -28,7 +28,7 @@ from ludus.training.actor_learner.build import Components, StagedWeights
 from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import summarise_rollout
-from ludus.training.actor_learner.sync_loop import Round, RoundTimes, Waiting, playing_text
+from ludus.training.actor_learner.sync_loop import Round, RoundTimes, Waiting, collect_times, playing_text
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -135,9 +135,8 @@ class AsyncRounds:
             self._raise()
             slab, stats = self._full.popleft()
             rested, self._sampler_wait_s = self._sampler_wait_s, 0.0
-        times = RoundTimes(
-            collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
-        )
+        times = collect_times(stats)
+        times.help_wait_s = rested
         waited = time.perf_counter() - entered
         sampler = self.components.sampler
         summary = summarise_rollout(

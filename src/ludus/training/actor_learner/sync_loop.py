@@ -46,6 +46,7 @@ class RoundTimes:
     learn_s: float = 0.0
     learn_wait_s: float = 0.0
     threads: int = 0  # of the learner alone
+    cluster: dict[str, float] = field(default_factory=dict)  # metrics of the machines that played
 
 
 @dataclass(slots=True)
@@ -162,7 +163,7 @@ class Rounds:
         if meanwhile is not None:
             meanwhile()
         stats = self._collect(self._free())
-        times = _collect_times(stats)
+        times = collect_times(stats)
         learning = self._next()
         updates: dict[int, UpdateStats] = {}
         if learning is not None:
@@ -185,7 +186,7 @@ class Rounds:
             if plans:  # leave the learners whole: a checkpoint may still be saved
                 self._finish(plans, RoundTimes(), busy)
             raise
-        times = _collect_times(stats)
+        times = collect_times(stats)
         updates: dict[int, UpdateStats] = {}
         if plans:
             updates = self._finish(plans, times, busy)
@@ -252,5 +253,8 @@ def playing_text(samplers: Sequence[Sampler]) -> str:
     return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"
 
 
-def _collect_times(stats: RolloutStats) -> RoundTimes:
-    return RoundTimes(collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s)
+def collect_times(stats: RolloutStats) -> RoundTimes:
+    """Return the times of a round that has only collected a slab."""
+    return RoundTimes(
+        collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, cluster=stats.numbers
+    )

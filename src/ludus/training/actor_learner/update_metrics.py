@@ -41,6 +41,7 @@ def update_metrics(
             numbers["rollout/handover_win_rate"] = state.handover.win_rate
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
+    numbers |= times.cluster
     return UpdateMetrics(
         version=update.version,
         steps=state.budget.steps,
