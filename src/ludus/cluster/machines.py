@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
+from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.session import connect, disconnect
 from ludus.presets.config import Preset
-from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
 from ludus.training.opponents import Seats
 
@@ -48,8 +48,8 @@ class RayMachines:
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
     ) -> SelfPlayWorkers:
-        """Raise ``ConfigError``: self-play is not played by rollouts."""
-        raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 for self-play")
+        """See :meth:`ludus.training.machines.Machines.workers`; ``evaluator`` plays after ``set_weights``."""
+        return RemoteWorkers(preset, components.spec, components.seed, session, self._report)
 
     def close(self) -> None:
         """Leave the cluster. Idempotent."""

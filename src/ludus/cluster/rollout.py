@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ludus.cluster.checks import About
+from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.presets.config import Preset
@@ -91,6 +92,7 @@ class Rollout:
         """Start without a sampler."""
         self._sampler: LocalSampler | None = None
         self._inputs: list[str] = []
+        self._self_play: RolloutSelfPlay | None = None
 
     @property
     def sampler(self) -> LocalSampler:
@@ -139,6 +141,28 @@ class Rollout:
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
         answer = Answer(stats, sampler.time_step, versions)
         return answer, slab.learned_fields(self._inputs)
+
+    # ---- self-play -------------------------------------------------------------------------------
+
+    def build_self_play(self, order: SelfPlayOrder) -> None:
+        """Build matches of self-play in the place of what was built last. Raises ``ConfigError``."""
+        self.close()
+        self._self_play = RolloutSelfPlay(order)
+
+    def play_matches(
+        self, request: SelfPlayRequest, weights: Tensors | None
+    ) -> tuple[SelfPlayAnswer, Tensors]:
+        """See :meth:`ludus.cluster.self_play.RolloutSelfPlay.play`."""
+        if self._self_play is None:
+            raise ValueError("no self-play was built")
+        return self._self_play.play(request, weights)
+
+    def stop_playing(self, request: int) -> None:
+        """Let the self-play of request ``request`` end after the next batch; called beside it."""
+        if self._self_play is not None:
+            self._self_play.stopped = request
+
+    # ---- a slab ----------------------------------------------------------------------------------
 
     def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
         for (policy, version), arrays in zip(of, tensors, strict=True):
@@ -194,6 +218,9 @@ class Rollout:
         if self._sampler is not None:
             self._sampler.close()
             self._sampler = None
+        if self._self_play is not None:
+            self._self_play.close()
+            self._self_play = None
 
 
 class _Nowhere:
