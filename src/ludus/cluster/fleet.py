@@ -189,6 +189,7 @@ class Fleet:
             self._rollouts[number].kill()
             self._incarnations[number] += 1
             self._sent[number] = {}
+            self._flying.pop(number, None)
             self._rollouts[number] = start_one(self._preset)
             if not self._rollouts[number].wait_for_start(START_S):
                 cpus = self._preset.cluster.cpus
