@@ -19,6 +19,7 @@ from ludus.mcts import Matches
 from ludus.mcts.network import NetworkEvaluator
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
@@ -208,21 +209,21 @@ def test_a_rollout_that_stops_answering_is_replaced(
         assert_each_once(workers.take_matches())
 
 
-def test_a_pause_ends_play_before_its_moves_are_made(machines: RayMachines) -> None:
+def test_a_rollout_stops_at_a_pause_and_after_the_moves_of_a_round(machines: RayMachines) -> None:
     with self_play(machines, preset(1)) as workers:
         workers.play_until(10**9, lambda: True)
         workers.pause()
-        assert workers.moves() < 10**9
-        before = workers.moves()
-        workers.play_until(before + 200, lambda: False)
-        workers.pause()
-        assert before + 200 <= workers.moves() < before + 400
-
-
-def test_self_play_that_is_not_paused_waits_after_the_moves_of_a_round(machines: RayMachines) -> None:
-    with self_play(machines, preset(1)) as workers:
+        paused = workers.moves()
+        assert paused < 10**9
         workers.start()
-        (call,) = workers._asked().values()
-        call.first()
-        workers.pause()
-        assert 150 <= workers.moves() < 300
+        workers.play_until(paused + 1, lambda: False)
+        assert paused + 150 <= workers.moves() < paused + 300
+        assert_each_once(workers.take_matches())
+
+
+def test_missing_processors_are_refused_before_the_run_has_a_directory(
+    tmp_path: Path, machines: RayMachines
+) -> None:
+    with pytest.raises(ConfigError, match=r"cluster.rollouts = 2: 2000 CPUs asked, \d+ free"):
+        start_run(preset(2, cluster__cpus="1000"), tmp_path / "run", machines=machines)
+    assert not (tmp_path / "run").exists()

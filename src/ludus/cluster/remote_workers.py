@@ -6,7 +6,7 @@ seeds give equal matches however fast the rollouts are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from ludus.cluster.checks import part_of
 from ludus.cluster.fleet import MAX_DEATHS
 from ludus.cluster.remote_sampler import arrays_of
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
-from ludus.cluster.starting import START_S, start_all, start_one
+from ludus.cluster.starting import START_S, start_one
 from ludus.flow import GameSpec
 from ludus.mcts import NEVER_RESIGN, Matches
 from ludus.mcts.network import NetworkEvaluator
@@ -56,16 +56,16 @@ class RemoteWorkers:
         spec: GameSpec,
         seed: int,
         session: int,
-        report: Callable[[str], None] = lambda text: None,
+        started: Sequence[RolloutActor],
     ) -> None:
-        """Start the rollouts of ``preset``. Raises ``ConfigError``.
+        """Build the self-play of rollouts. Raises ``ConfigError``.
 
         Args:
             preset: Settings of the run.
             spec: The game on this machine.
             seed: Seed of the matches.
             session: Number of this process among those that have worked at the run.
-            report: Called with a line now and then while machines are missing.
+            started: The processes of the rollouts, which are ended in :meth:`close`.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
         self._weights: Any = None  # reference to the newest
@@ -73,7 +73,6 @@ class RemoteWorkers:
         self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
         self._moves, self._times = 0, SelfPlayTimes()
         self.deaths = 0  #: number of rollouts that died
-        started = start_all(preset, part_of(preset), spec.spec_hash, report)
         self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
         try:
             calls = [r.actor.ask("build_self_play", self._order(r)) for r in self.rollouts]
