@@ -81,6 +81,8 @@ class Method:
         teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
             learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
             (``one``, ``all``) and ``greedy`` say how that player plays.
+        rollouts: Whether a trainer of its own has all its matches played by the machines that it is given, so
+            that the rollouts of a cluster can play them. Those of :data:`ACTOR_LEARNER` always can.
         checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
     """
 
@@ -94,6 +96,7 @@ class Method:
     topologies: tuple[Topology, ...] = ("many_to_one",)
     value_only: bool = False
     teaches: Literal["weights", "player"] = "weights"
+    rollouts: bool = False
     checks: Reference = ""
 
     @property
@@ -105,6 +108,11 @@ class Method:
     def learns_from_slabs(self) -> bool:
         """Whether it trains on the slabs of fresh matches, as a league and a queue of slabs need."""
         return self.trainer == ACTOR_LEARNER
+
+    @property
+    def plays_on_rollouts(self) -> bool:
+        """Whether the rollouts of a cluster can play its matches."""
+        return self.learns_from_slabs or self.rollouts
 
     def problems(self, config: MethodConfig, around: CheckInput) -> Iterable[tuple[str, str]]:
         """Run the method's own checks. Raises :class:`ExtensionError` where they cannot be loaded."""
@@ -177,6 +185,7 @@ _METHODS: Extensions[Method] = Extensions(
             "ludus.algorithms.alphazero.learner:AlphaZeroLearner",
             "ludus.training.alphazero.trainer:prepare",
             networks=("resnet",),
+            rollouts=True,
             checks="ludus.training.alphazero.checks:problems",
         ),
         "dqn": Method(

@@ -69,6 +69,13 @@ class RolloutActor:
             raise RolloutLost(first_line(error)) from error
         return Call(self, tuple(refs) if returns > 1 else (refs,))
 
+    def ask_beside(self, method: str, *arguments: object) -> None:
+        """Call ``method`` while another call is carried out. No answer is waited for."""
+        try:
+            getattr(self._handle, method).options(concurrency_group="health").remote(*arguments)
+        except RayError as error:
+            raise RolloutLost(first_line(error)) from error
+
     def _ping(self) -> Any:  # noqa: ANN401
         return self._handle.ping.options(concurrency_group="health").remote()
 
@@ -136,3 +143,18 @@ def first_ready(calls: Mapping[int, Call]) -> int:
                 if not call.actor.lives():
                     return number
     return by_ref[ready[0]]
+
+
+def ready_of(calls: Mapping[int, Call], seconds: float) -> list[int]:
+    """Return the keys of the calls that are answered within ``seconds``, ascending; one is enough."""
+    by_ref = {call.refs[0]: number for number, call in calls.items()}
+    refs = list(by_ref)
+    if ray.wait(refs, timeout=seconds, fetch_local=False)[0]:
+        ready, _ = ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
+        return sorted(by_ref[ref] for ref in ready)
+    return []
+
+
+def put(value: object) -> Any:  # noqa: ANN401
+    """Return a reference to ``value``, which each machine fetches once."""
+    return ray.put(value)

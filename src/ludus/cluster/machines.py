@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ludus.cluster.actors import RolloutActor
+from ludus.cluster.checks import part_of
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
+from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.session import connect, disconnect
+from ludus.cluster.starting import start_all
+from ludus.flow import GameSpec
 from ludus.presets.config import Preset
-from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
 from ludus.training.opponents import Seats
 
@@ -28,6 +32,7 @@ class RayMachines:
         ``report`` is called with a line now and then while machines are missing.
         """
         self._report = report
+        self._reserved: list[RolloutActor] = []
         connect(preset.cluster)
 
     def sampler(
@@ -45,11 +50,18 @@ class RayMachines:
         fleet = Fleet(preset, restarts, seats, self._report)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
+    def reserve(self, preset: Preset, spec: GameSpec) -> None:
+        """See :meth:`ludus.training.machines.Machines.reserve`."""
+        self._reserved = start_all(preset, part_of(preset), spec.spec_hash, self._report)
+
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
     ) -> SelfPlayWorkers:
-        """Raise ``ConfigError``: self-play is not played by rollouts."""
-        raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 for self-play")
+        """See :meth:`ludus.training.machines.Machines.workers`; ``evaluator`` plays after ``set_weights``."""
+        if not self._reserved:
+            self.reserve(preset, components.spec)
+        started, self._reserved = self._reserved, []
+        return RemoteWorkers(preset, components.spec, components.seed, session, started)
 
     def close(self) -> None:
         """Leave the cluster. Idempotent."""

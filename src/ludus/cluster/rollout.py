@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ludus.cluster.checks import About
+from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
@@ -102,6 +103,7 @@ class Rollout:
         self._sampler: LocalSampler | None = None
         self._inputs: list[str] = []
         self._rested_from = time.perf_counter()
+        self._self_play: RolloutSelfPlay | None = None
 
     @property
     def sampler(self) -> LocalSampler:
@@ -160,6 +162,28 @@ class Rollout:
         )
         return answer, fields
 
+    # ---- self-play -------------------------------------------------------------------------------
+
+    def build_self_play(self, order: SelfPlayOrder) -> None:
+        """Build matches of self-play in the place of what was built last. Raises ``ConfigError``."""
+        self.close()
+        self._self_play = RolloutSelfPlay(order)
+
+    def play_matches(
+        self, request: SelfPlayRequest, weights: Tensors | None
+    ) -> tuple[SelfPlayAnswer, Tensors]:
+        """See :meth:`ludus.cluster.self_play.RolloutSelfPlay.play`."""
+        if self._self_play is None:
+            raise ValueError("no self-play was built")
+        return self._self_play.play(request, weights)
+
+    def stop_playing(self, request: int) -> None:
+        """Let the self-play of request ``request`` end after the next batch; called beside it."""
+        if self._self_play is not None:
+            self._self_play.stopped = request
+
+    # ---- a slab ----------------------------------------------------------------------------------
+
     def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
         for (policy, version), arrays in zip(of, tensors, strict=True):
             meta = WeightsMeta(version, "", "", "", "")
@@ -214,6 +238,9 @@ class Rollout:
         if self._sampler is not None:
             self._sampler.close()
             self._sampler = None
+        if self._self_play is not None:
+            self._self_play.close()
+            self._self_play = None
 
 
 class _Nowhere:

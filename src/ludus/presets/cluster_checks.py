@@ -21,7 +21,7 @@ def cluster_problems(preset: Preset) -> Iterator[Problem]:
     where, run = f"cluster.rollouts = {rollouts}", preset.run
     if reason := _alone(preset):
         yield Problem("cluster.rollouts", f"{where}: expected 0 where {reason}")
-    if run.lag != "async" or rollouts == 1:
+    if run.lag != "async" or rollouts == 1 or not method_of(preset.algorithm).learns_from_slabs:
         return
     if _has_teacher(preset.algorithm):
         text = f'expected 1 where run.lag = "async" and {_teacher_text(preset.algorithm)}'
@@ -36,7 +36,7 @@ def _alone(preset: Preset) -> str:
     method = method_of(preset.algorithm)
     if preset.league is not None:
         return "there is a league"
-    if not method.learns_from_slabs:
+    if not method.plays_on_rollouts:
         return f'algorithm.name = "{method.name}"'
     if preset.run.topology == "one_to_one":
         return 'run.topology = "one_to_one"'

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.joined_sampler import JoinedSampler
@@ -45,6 +46,18 @@ class Machines(Protocol):
         """
         ...
 
+    def reserve(self, preset: Preset, spec: GameSpec) -> None:
+        """Start the machines that :meth:`workers` will need, before the run has a directory.
+
+        Args:
+            preset: Settings of the run.
+            spec: The game on this machine.
+
+        Raises:
+            ConfigError: Machines are missing, or differ.
+        """
+        ...
+
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
     ) -> SelfPlayWorkers:
@@ -73,6 +86,9 @@ class LocalMachines:
     ) -> Sampler:
         """See :meth:`Machines.sampler`."""
         return build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+
+    def reserve(self, preset: Preset, spec: GameSpec) -> None:
+        """See :meth:`Machines.reserve`: this process needs no others."""
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator

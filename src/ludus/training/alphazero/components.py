@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -179,16 +179,38 @@ def make_plays(
 ) -> list[SelfPlay]:
     """Build one self-play a thread; their matches have numbers of their own in every session."""
     threads = components.threads
+    numbers = [MatchNumbers((session << SESSION_SHIFT) + i, threads) for i in range(threads)]
+    return numbered_plays(preset, components.params, components.seed, numbers, evaluator)
+
+
+def numbered_plays(
+    preset: Preset,
+    params: Mapping[str, str],
+    seed: int,
+    numbers: Sequence[MatchNumbers],
+    evaluator: NetworkEvaluator,
+) -> list[SelfPlay]:
+    """Build one self-play for each of ``numbers``.
+
+    Args:
+        preset: Settings of the run.
+        params: Effective parameters of the game.
+        seed: Seed of the matches.
+        numbers: Numbers of the matches of each.
+        evaluator: The weights that play first.
+    """
+    config = cast(AlphaZeroConfig, preset.algorithm)
+    game = searchable(preset.game.name)
     return [
         SelfPlay(
-            components.game.name,
-            components.params,
-            components.config.search,
-            components.config.self_play,
+            game.name,
+            params,
+            config.search,
+            config.self_play,
             evaluator=evaluator.sibling(i),
-            seed=components.seed,
-            numbers=MatchNumbers((session << SESSION_SHIFT) + i, threads),
-            native=components.game.games,
+            seed=seed,
+            numbers=own,
+            native=game.games,
         )
-        for i in range(threads)
+        for i, own in enumerate(numbers)
     ]

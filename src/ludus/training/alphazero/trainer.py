@@ -51,6 +51,11 @@ BLOCK = 1 << 15  # positions that are led to at once
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_alphazero(preset)
+    try:
+        machines.reserve(preset, components.spec)
+    except BaseException:
+        components.close()
+        raise
     return RunBuilder(
         components.spec,
         lambda context: AlphaZeroTrainer(context, components, checkpoint, machines),

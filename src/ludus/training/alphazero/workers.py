@@ -32,6 +32,14 @@ class SelfPlayTimes:
     hits: int = 0
 
 
+class Stop(Protocol):
+    """Interface of what ends a thread's play."""
+
+    def is_set(self) -> bool:
+        """Return whether the thread ends before its next batch."""
+        ...
+
+
 class Worker:
     """Matches of one thread."""
 
@@ -42,7 +50,7 @@ class Worker:
         self.times = SelfPlayTimes()
         self._seen = SelfPlayTimes()
 
-    def run(self, stop: threading.Event, look: Callable[[], None] = lambda: None) -> None:
+    def run(self, stop: Stop, look: Callable[[], None] = lambda: None) -> None:
         """Play batch after batch until ``stop``, and calls ``look`` after each.
 
         The batch that was collected last is always answered.
@@ -62,6 +70,19 @@ class Worker:
             self.moves = play.moves
             look()
         times.busy_s += time.perf_counter() - started
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A number of moves that a thread makes, unless it is stopped (:class:`Stop`)."""
+
+    worker: Worker
+    moves: int  # of the thread in the session
+    stopping: Callable[[], bool]
+
+    def is_set(self) -> bool:
+        """See :class:`Stop`."""
+        return self.worker.moves >= self.moves or self.stopping()
 
 
 class SelfPlayWorkers(Protocol):
@@ -152,6 +173,16 @@ class Workers:
         while not stopping() and not self.failed() and not self._reached.wait(LOOK_S):
             pass
         self._awaited = sys.maxsize
+
+    def play_shares(self, moves: int, stopping: Callable[[], bool]) -> None:
+        """Play until each thread has made its share of ``moves`` more, or ``stopping``. Only while paused.
+
+        A thread's end depends on its own moves alone: equal calls give equal matches.
+        """
+        share = -(-moves // len(self.workers))
+        shares = [Share(w, w.moves + share, stopping) for w in self.workers]
+        for future in [self._executor.submit(s.worker.run, s) for s in shares]:
+            future.result()
 
     def _look(self) -> None:
         if self.moves() >= self._awaited:

@@ -1,0 +1,258 @@
+"""Workers of self-play over rollouts: moves are asked for, whole matches come back.
+
+In ``sync`` and ``pipelined`` every rollout makes an equal share of the moves before any learning, so equal
+seeds give equal matches however fast the rollouts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.cluster import actors
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, put, ready_of
+from ludus.cluster.checks import part_of
+from ludus.cluster.fleet import MAX_DEATHS
+from ludus.cluster.remote_sampler import arrays_of
+from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
+from ludus.cluster.starting import START_S, start_one
+from ludus.flow import GameSpec
+from ludus.mcts import NEVER_RESIGN, Matches
+from ludus.mcts.network import NetworkEvaluator
+from ludus.pool import PoolError
+from ludus.presets.config import Preset
+from ludus.training.alphazero.workers import LOOK_S, SelfPlayTimes
+
+
+@dataclass(slots=True)
+class _Rollout:
+    """A rollout as the controller knows it."""
+
+    number: int
+    actor: RolloutActor
+    incarnation: int = 0
+    deaths: int = 0  # without an answer between them
+    lost: RolloutLost | None = None  # it is dead and has no successor yet
+    has: int = 0  # number of the weights that were sent to it
+    call: Call | None = None  # that is not answered
+    request: int = 0  # number of its newest request
+    moves: int = 0  # that were asked for
+    matches: list[Matches] = field(default_factory=list)  # that ended since they were taken
+
+
+class RemoteWorkers:
+    """Self-play of N rollouts (:class:`ludus.training.alphazero.workers.SelfPlayWorkers`).
+
+    A rollout has one request at a time and answers it once, so what waits is bounded by the moves of a
+    request. One that dies loses the matches that it had not delivered. Its successor plays matches with
+    numbers of their own.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        spec: GameSpec,
+        seed: int,
+        session: int,
+        started: Sequence[RolloutActor],
+    ) -> None:
+        """Build the self-play of rollouts. Raises ``ConfigError``.
+
+        Args:
+            preset: Settings of the run.
+            spec: The game on this machine.
+            seed: Seed of the matches.
+            session: Number of this process among those that have worked at the run.
+            started: The processes of the rollouts, which are ended in :meth:`close`.
+        """
+        self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
+        self._weights: Any = None  # reference to the newest
+        self._set = 0  # how often weights were set
+        self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
+        self._moves, self._times = 0, SelfPlayTimes()
+        self.deaths = 0  #: number of rollouts that died
+        self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
+        try:
+            calls = [r.actor.ask("build_self_play", self._order(r)) for r in self.rollouts]
+            for rollout, call in zip(self.rollouts, calls, strict=True):
+                try:
+                    call.first()
+                except RolloutLost as error:
+                    self._lose(rollout, error)
+        except BaseException:
+            self.close()
+            raise
+
+    def _order(self, rollout: _Rollout) -> SelfPlayOrder:
+        preset, count = part_of(self._preset), self._preset.cluster.rollouts
+        return SelfPlayOrder(preset, self._seed, self._session, rollout.number, count, rollout.incarnation)
+
+    # ---- play ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Let every rollout play on by itself, at most the moves of a round's positions. Idempotent."""
+        config = cast(AlphaZeroConfig, self._preset.algorithm)
+        for rollout in self.rollouts:
+            if rollout.call is None:
+                self._ask(rollout, config.round_positions)
+
+    def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
+        """Play until all rollouts together have made ``moves`` in this session, or ``stopping``.
+
+        Each makes an equal share. Raises what a rollout raised, and ``PoolError`` after too many deaths.
+        """
+        missing = moves - self._moves
+        if missing <= 0:
+            return
+        for rollout in self.rollouts:
+            if rollout.call is None:
+                self._ask(rollout, -(-missing // len(self.rollouts)))
+        self._await(lambda: self._ask_successors() or stopping())
+
+    def pause(self) -> None:
+        """Stop the rollouts and take what they have played. Raises what a rollout raised. Idempotent."""
+        for rollout in self.rollouts:
+            if rollout.call is not None:
+                try:
+                    rollout.actor.ask_beside("stop_playing", rollout.request)
+                except RolloutLost as error:
+                    self._lose(rollout, error)
+        self._await(lambda: False)
+
+    def _await(self, stopping: Callable[[], bool]) -> None:
+        """Wait until every call is answered or lost, or ``stopping``, which is asked now and then."""
+        waited = 0.0
+        while not stopping() and (asked := self._asked()):
+            waited = 0.0 if self._receive(asked) else waited + LOOK_S
+            if waited >= actors.PATIENCE_S:
+                waited = 0.0
+                self._check_lives()
+
+    def _asked(self) -> dict[int, Call]:
+        """Return the calls that are not answered."""
+        return {r.number: r.call for r in self.rollouts if r.call is not None}
+
+    def _ask(self, rollout: _Rollout, moves: int) -> None:
+        """Ask for ``moves``, of a successor where the rollout died."""
+        if rollout.lost is not None:
+            self._replace(rollout, rollout.lost)
+        fresh = rollout.has != self._set
+        rollout.request, rollout.moves, rollout.has = rollout.request + 1, moves, self._set
+        request = SelfPlayRequest(rollout.request, moves, self._version, self._symmetry_seed, self._resign)
+        weights = self._weights if fresh else None
+        try:
+            rollout.call = rollout.actor.ask("play_matches", request, weights, returns=2)
+        except RolloutLost as error:
+            self._lose(rollout, error)
+
+    def _ask_successors(self) -> bool:
+        """Ask successors of the rollouts that died for what these had not delivered. Return False."""
+        for rollout in self.rollouts:
+            while rollout.lost is not None:
+                self._ask(rollout, rollout.moves)
+        return False
+
+    def _receive(self, asked: dict[int, Call]) -> bool:
+        """Wait a moment for answers, and keep them. Return whether there was one."""
+        ready = ready_of(asked, LOOK_S)
+        for number in ready:
+            rollout, call = self.rollouts[number], asked[number]
+            rollout.call = None
+            try:
+                answer, columns = call.first(), call.second()
+            except RolloutLost as error:
+                self._lose(rollout, error)
+            else:
+                self._keep(rollout, answer, columns)
+        return bool(ready)
+
+    def _keep(self, rollout: _Rollout, answer: SelfPlayAnswer, columns: dict[str, Any]) -> None:
+        rollout.deaths = 0
+        try:
+            rollout.matches.append(Matches.check(columns, self._spec.mask_size))
+        except ValueError as error:
+            raise PoolError(f"rollout {rollout.number} sent matches that are none: {error}") from error
+        self._moves += answer.times.moves
+        for name in SelfPlayTimes.__slots__:
+            setattr(self._times, name, getattr(self._times, name) + getattr(answer.times, name))
+
+    # ---- deaths ----------------------------------------------------------------------------------
+
+    def _check_lives(self) -> None:
+        """End the rollouts that do not answer; their calls are then lost."""
+        for rollout in self.rollouts:
+            if rollout.call is not None:
+                rollout.actor.lives()
+
+    def _lose(self, rollout: _Rollout, error: RolloutLost) -> None:
+        """Note that a rollout died. Raises ``PoolError`` after too many deaths."""
+        rollout.call, rollout.lost = None, error
+        rollout.actor.kill()
+        rollout.deaths += 1
+        self.deaths += 1
+        if rollout.deaths >= MAX_DEATHS:
+            text = f"rollout {rollout.number} died {MAX_DEATHS} times without matches between"
+            raise PoolError(f"{text}: {error}") from error
+
+    def _replace(self, rollout: _Rollout, error: RolloutLost) -> None:
+        """Start a successor. Raises ``PoolError`` after too many deaths, or without a machine for it."""
+        while rollout.lost is not None:
+            rollout.incarnation += 1
+            if rollout.incarnation >= INCARNATIONS:
+                text = f"rollout {rollout.number} died {INCARNATIONS} times in this session"
+                raise PoolError(f"{text}; resume the run to start another") from error
+            rollout.actor = start_one(self._preset)
+            if not rollout.actor.wait_for_start(START_S):
+                cpus = self._preset.cluster.cpus
+                text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
+                raise PoolError(f"rollout {rollout.number} died ({error}), and {text}") from error
+            rollout.has, rollout.lost = 0, None
+            try:
+                rollout.actor.ask("build_self_play", self._order(rollout)).first()
+            except RolloutLost as another:
+                self._lose(rollout, another)
+
+    # ---- between two requests --------------------------------------------------------------------
+
+    def failed(self) -> bool:
+        """Return False: what a rollout raised is raised where its answer is taken."""
+        return False
+
+    def take_matches(self) -> Matches:
+        """Return the matches that ended since the last call, in the order of the rollouts."""
+        parts = [matches for rollout in self.rollouts for matches in rollout.matches]
+        for rollout in self.rollouts:
+            rollout.matches = []
+        return Matches.join(parts)
+
+    def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
+        """Send the weights of ``evaluator`` with the next request of every rollout."""
+        self._weights = put(arrays_of(evaluator.network))
+        self._set += 1
+        self._version, self._symmetry_seed = version, seed
+
+    def set_resign(self, below: float) -> None:
+        """Send the value below which seats resign with the next requests."""
+        self._resign = below
+
+    def moves(self) -> int:
+        """Return the number of moves in the answers of this session."""
+        return self._moves
+
+    def times(self) -> SelfPlayTimes:
+        """Return times and counts of the answers since the last call."""
+        times, self._times = self._times, SelfPlayTimes()
+        return times
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the rollouts. Only while paused."""
+        return [rollout.actor.ask("ping").first() for rollout in self.rollouts]
+
+    def close(self) -> None:
+        """End the rollouts. Idempotent."""
+        for rollout in self.rollouts:
+            rollout.actor.kill()
+            rollout.call = None
+        self.rollouts = []

@@ -1,0 +1,132 @@
+"""Self-play in a rollout: matches of a search against itself, asked for by a number of moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.flow.slab import Array
+from ludus.mcts import NEVER_RESIGN, MatchNumbers
+from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.text import Seen
+from ludus.policies.factory import build_network
+from ludus.presets.config import Preset
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import device_name, precision_name, thread_count
+from ludus.training.alphazero.components import SESSION_SHIFT, numbered_plays
+from ludus.training.alphazero.workers import SelfPlayTimes, Workers
+
+INCARNATION_SHIFT = 32  # matches of one incarnation are numbered from incarnation << 32 in their session
+INCARNATIONS = 1 << (SESSION_SHIFT - INCARNATION_SHIFT)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPlayOrder:
+    """Description of the self-play that a rollout builds.
+
+    Args:
+        preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
+        seed: Seed of the matches.
+        session: Number of the controller among those that have worked at the run.
+        number: The rollout's number.
+        rollouts: Number of all rollouts.
+        incarnation: How often this rollout was replaced, < ``INCARNATIONS``.
+    """
+
+    preset: Preset
+    seed: int
+    session: int
+    number: int
+    rollouts: int
+    incarnation: int = 0
+
+    def numbers(self, threads: int) -> list[MatchNumbers]:
+        """Return the numbers of the matches of each thread, apart from those of all other rollouts."""
+        first = (self.session << SESSION_SHIFT) + (self.incarnation << INCARNATION_SHIFT)
+        stride = self.rollouts * threads
+        return [MatchNumbers(first + self.number * threads + i, stride) for i in range(threads)]
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPlayRequest:
+    """What is played next; the tensors of new weights follow as an argument of their own.
+
+    Args:
+        number: Ascending number, by which the request is stopped.
+        moves: Moves to be made; matches continue where they were.
+        version: Version of the weights, recorded with every ply.
+        seed: Seed of the random symmetries of new weights.
+        resign: Value below which seats resign.
+    """
+
+    number: int
+    moves: int
+    version: int
+    seed: int
+    resign: float = NEVER_RESIGN
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPlayAnswer:
+    """What is known about a request's play without its matches.
+
+    Args:
+        times: Times and counts, the moves among them.
+        version: Version of the weights that played.
+    """
+
+    times: SelfPlayTimes
+    version: int
+
+
+class RolloutSelfPlay:
+    """The self-play of one rollout, on its threads."""
+
+    def __init__(self, order: SelfPlayOrder) -> None:
+        """Start the first matches; weights come with a request. Raises ``ConfigError``."""
+        preset = order.preset
+        spec, params = resolve_spec(preset)
+        self._config = cast(AlphaZeroConfig, preset.algorithm)
+        self._precision = precision_name(preset.run, device_name(preset.run))
+        self._network = build_network(preset.policy, spec, 0, self._precision)
+        self._network.to(device_name(preset.run))
+        self._network.eval()
+        threads = thread_count(preset.run)
+        self._first_seed = order.number * threads
+        plays = numbered_plays(preset, params, order.seed, order.numbers(threads), self._evaluator())
+        self._workers = Workers(plays)
+        self.stopped = 0  #: number of the newest request that is to end
+
+    def _evaluator(self) -> NetworkEvaluator:
+        seen: Seen = "random" if self._config.symmetries else "one"
+        slots = self._config.self_play.slots
+        return NetworkEvaluator(self._network, self._precision, symmetries=seen, rows=slots)
+
+    def play(
+        self, request: SelfPlayRequest, weights: dict[str, Array] | None
+    ) -> tuple[SelfPlayAnswer, dict[str, Array]]:
+        """Play until the moves of ``request`` are made, or it is stopped.
+
+        Args:
+            request: What is played.
+            weights: Tensors of new weights; None: those of the request before.
+
+        Returns:
+            What is known about the play, and the columns of the matches that ended.
+        """
+        if weights is not None:
+            self._network.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in weights.items()})
+            seed = request.seed + self._first_seed
+            self._workers.set_weights(self._evaluator(), request.version, seed)
+        self._workers.set_resign(request.resign)
+        self._workers.play_shares(request.moves, lambda: self.stopped >= request.number)
+        answer = SelfPlayAnswer(self._workers.times(), request.version)
+        return answer, self._workers.take_matches().columns()
+
+    def close(self) -> None:
+        """Stop the threads. Idempotent."""
+        self._workers.close()
