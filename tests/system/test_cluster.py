@@ -270,7 +270,10 @@ def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
     assert max(slots) >= preset.pool.slots > min(slots)
 
 
-def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops() -> None:
+def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 300.0)  # a stopped rollout is slow here, not lost
     preset = preset_of("tic_tac_toe", "async", 2, {"run.max_lag": "1"})
     sampler, learner = remote(preset), build_learner(preset)
     (policy,) = sampler.actors
