@@ -15,9 +15,9 @@ from ludus.cluster import actors
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, put, ready_of
 from ludus.cluster.checks import part_of
 from ludus.cluster.fleet import MAX_DEATHS
-from ludus.cluster.remote_sampler import arrays_of
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.starting import START_S, start_one
+from ludus.cluster.weights import arrays_of
 from ludus.flow import GameSpec
 from ludus.mcts import NEVER_RESIGN, Matches
 from ludus.mcts.network import NetworkEvaluator
