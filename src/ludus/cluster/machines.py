@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class RayMachines:
-    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`)."""
+    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`).
+
+    All samplers that are asked for play on the same rollouts: those of a league's members.
+    """
 
     def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
         """Connect to the cluster of ``preset``. Raises ``ConfigError``.
@@ -28,6 +32,7 @@ class RayMachines:
         ``report`` is called with a line now and then while machines are missing.
         """
         self._report = report
+        self._crew: Crew | None = None
         connect(preset.cluster)
 
     def sampler(
@@ -42,7 +47,8 @@ class RayMachines:
         """See :meth:`ludus.training.machines.Machines.sampler`."""
         if index:
             raise ValueError(f"sampler {index}: expected one over all rollouts")
-        fleet = Fleet(preset, restarts, seats, self._report)
+        self._crew = self._crew or Crew(preset, self._report)
+        fleet = Fleet(preset, restarts, seats, crew=self._crew)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
     def workers(
@@ -52,5 +58,7 @@ class RayMachines:
         raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 for self-play")
 
     def close(self) -> None:
-        """Leave the cluster. Idempotent."""
+        """End the rollouts and leave the cluster. Idempotent."""
+        if self._crew is not None:
+            self._crew.close()
         disconnect()
