@@ -225,6 +225,36 @@ def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
     assert max(slots) >= preset.pool.slots > min(slots)
 
 
+def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops() -> None:
+    preset = preset_of("tic_tac_toe", "async", 2, {"run.max_lag": "1"})
+    sampler, learner = remote(preset), build_learner(preset)
+    (policy,) = sampler.actors
+    assert isinstance(sampler, RemoteSampler)
+    components = Components(sampler=sampler, learners={policy: learner}, threads=1)
+    sampler.take({policy: LocalWeights(learner)})
+    sampler.seat(Orders())
+    slow = sampler.fleet.pids()[1]
+    threads, rounds = make_rounds(components, preset)
+    dropped, received, lags = 0, 0, []
+    try:
+        for number in range(60):
+            if number % 10 == 0:
+                os.kill(slow, signal.SIGSTOP)
+            if number % 10 == 8:
+                os.kill(slow, signal.SIGCONT)
+            done = rounds.run(0.0)
+            received += done.received
+            dropped += done.dropped
+            lags += [lag for update in done.updates.values() for lag in update.lag]
+    finally:
+        os.kill(slow, signal.SIGCONT)
+        rounds.close()
+        threads.close()
+        components.close()
+    assert max(lags) <= 1
+    assert 0 < dropped < received
+
+
 def test_slabs_larger_than_half_of_the_object_store_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 << 20)
     with pytest.raises(ConfigError, match=r"slabs take .* MB, expected at most half .* 2\.0 MB"):

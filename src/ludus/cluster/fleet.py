@@ -238,6 +238,7 @@ class Fleet:
         while True:
             self._crew.replace(number, self._rollouts[number], error)
             self._sent[number], self._tags = {}, []
+            self._flying.pop(number, None)
             self._rollouts[number] = self._crew.rollout(number, self._name)
             self._incarnations[number] = self._crew.incarnations[number]
             try:

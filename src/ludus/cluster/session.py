@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import threading
 from typing import Any
 
 import ray
 from ray.exceptions import AuthenticationError, RayError
 
+from ludus.cluster import reaper
 from ludus.cluster.actors import first_line
 from ludus.cluster.checks import host_and_port
 from ludus.presets.config import ClusterConfig
@@ -55,6 +57,11 @@ def connect(config: ClusterConfig) -> None:
     finally:
         if in_main_thread and terminate is not None:  # Ray replaces the handler
             signal.signal(signal.SIGTERM, terminate)
+    if where is None and (started := reaper.start()) is not None:
+        _reapers.append(started)
+
+
+_reapers: list[subprocess.Popen[bytes]] = []  # of a cluster of this run alone
 
 
 def _check_reachable(where: tuple[str, int], setting: str) -> None:
@@ -68,6 +75,8 @@ def _check_reachable(where: tuple[str, int], setting: str) -> None:
 def disconnect() -> None:
     """Leave the cluster; one of this run alone ends. Idempotent."""
     ray.shutdown()
+    while _reapers:
+        _reapers.pop().communicate()
 
 
 def free_cpus() -> float:

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.cluster.checks import About, check_alike, host_and_port, lacking, part_of
+from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
@@ -73,10 +75,15 @@ def test_what_cannot_be_split_is_refused(
     assert not run.exists()
 
 
-def test_a_game_in_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    example = Path(__file__).parents[3] / "examples" / "games" / "game.py"
-    assert cli.main(["train", str(example), "--cluster.rollouts", "2"]) == 2
-    assert "is a file" in capsys.readouterr().err
+def test_a_game_or_a_teacher_in_a_file_is_refused() -> None:
+    preset = load_preset("minirts-imitation", {"cluster.rollouts": "2"}).preset
+    assert [p.text for p in cluster_problems(preset)] == []
+    game = msgspec.structs.replace(preset.game, name="./my_game.py")
+    (problem,) = cluster_problems(msgspec.structs.replace(preset, game=game))
+    assert problem.text == 'cluster.rollouts = 2: expected 0 where game.name = "./my_game.py" is a file'
+    teacher = msgspec.structs.replace(preset.algorithm, teacher="./bot.py")
+    (problem,) = cluster_problems(msgspec.structs.replace(preset, algorithm=teacher))
+    assert problem.text == 'cluster.rollouts = 2: expected 0 where algorithm.teacher = "./bot.py" is a file'
 
 
 def test_a_sweep_with_rollouts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

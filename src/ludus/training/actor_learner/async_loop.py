@@ -43,8 +43,23 @@ def slabs_needed(config: RunConfig) -> int:
 class AsyncRounds:
     """The sampler thread and the slabs between it and the learner. One thread drives the run."""
 
-    def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
-        """Start the sampler thread."""
+    def __init__(
+        self,
+        components: Components,
+        learner_threads: LearnerThreads,
+        config: RunConfig,
+        overtaking: bool = False,
+    ) -> None:
+        """Start the sampler thread.
+
+        Args:
+            components: The sampler and its learners.
+            learner_threads: Threads that learn.
+            config: Settings of the run.
+            overtaking: Whether slabs may be older than those that came before them, as slabs of several
+                machines are. Those that are too old are dropped then, whatever ``over_lag`` is.
+        """
+        self._drops = overtaking or config.over_lag == "drop"
         self.components, self.learner_threads, self.config = components, learner_threads, config
         self.waiting: tuple[Waiting, ...] = ()
         self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
@@ -129,7 +144,7 @@ class AsyncRounds:
             stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
         )
         updates, dropped = {}, 0
-        if self.config.over_lag == "drop" and self._age(slab) > self.config.max_lag:
+        if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
         else:
             updates = self._learn(slab, progress, times)

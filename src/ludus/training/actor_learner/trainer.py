@@ -76,7 +76,7 @@ def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads,
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
     threads = LearnerThreads(max(0, components.threads - own), first=own)
     if run.lag == "async":
-        return threads, AsyncRounds(components, threads, run)
+        return threads, AsyncRounds(components, threads, run, overtaking=preset.cluster.rollouts > 1)
     pipelined = run.lag == "pipelined"
     if run.topology == "one_to_one":
         return threads, TurnRounds(components, threads, pipelined)

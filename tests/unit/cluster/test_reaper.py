@@ -1,0 +1,45 @@
+"""The process that ends what a killed controller leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludus.cluster.reaper import descendants, reap
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
+
+
+def test_descendants_are_found_and_ended_and_others_are_left_alone() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        started = descendants(os.getpid())
+        assert child.pid in started
+        reap({child.pid: started[child.pid] + 1})  # another process of the same number
+        assert child.poll() is None
+        reap({child.pid: started[child.pid]})
+        assert child.wait(10) == -9
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_children_of_a_killed_process_end_with_its_pipe() -> None:
+    program = (
+        "import os, signal, subprocess, sys\n"
+        "from ludus.cluster import reaper\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "reaper.start()\n"
+        "print(child.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    # Reads until no process holds the pipe, so the child has ended when this returns.
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.returncode == -9
+    assert int(done.stdout) > 0
