@@ -30,7 +30,7 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
 
-STEPS = 4000  # of all members of a league
+STEPS = 2700  # of all members of a league
 
 
 def on_rollouts(preset: Preset, rollouts: int) -> Preset:
@@ -52,11 +52,10 @@ def kinds(run: Path) -> list[str]:
     return [str(row[1]) for row in journal_rows(run)]
 
 
-@pytest.mark.parametrize("lag", ["sync", "pipelined"])
 def test_a_league_on_one_rollout_has_the_journal_and_weights_of_one_process(
-    machines: RayMachines, tmp_path: Path, lag: str
+    machines: RayMachines, tmp_path: Path
 ) -> None:
-    preset = league_preset(lag=lag, steps=STEPS)
+    preset = league_preset(lag="pipelined", steps=STEPS)
     start_run(preset, tmp_path / "here")
     start_run(on_rollouts(preset, 1), tmp_path / "there", machines=machines)
     assert kinds(tmp_path / "here").count("results") >= 20
@@ -67,21 +66,21 @@ def test_a_league_on_one_rollout_has_the_journal_and_weights_of_one_process(
 def test_a_league_on_two_rollouts_has_the_bits_of_two_joined_samplers(
     machines: RayMachines, tmp_path: Path
 ) -> None:
-    preset = league_preset(lag="pipelined", steps=STEPS + 1500)
+    preset = league_preset(steps=2 * STEPS)
     start_run(preset, tmp_path / "here", machines=JoinedMachines(2))
     start_run(on_rollouts(preset, 2), tmp_path / "there", machines=machines)
     assert kinds(tmp_path / "here").count("results") >= 20
     assert_equal_runs(tmp_path / "here", tmp_path / "there")
 
 
-@pytest.mark.parametrize("rollouts", [1, 2])
-def test_a_resumed_league_continues_as_one_that_never_stopped(
-    machines: RayMachines, tmp_path: Path, rollouts: int
-) -> None:
-    start_run(on_rollouts(league_preset(steps=STEPS), rollouts), tmp_path / "whole", machines=machines)
-    start_run(on_rollouts(league_preset(steps=1800), rollouts), tmp_path / "parted", machines=machines)
+def test_a_resumed_league_continues_as_one_that_never_stopped(machines: RayMachines, tmp_path: Path) -> None:
+    preset = on_rollouts(league_preset(lag="pipelined", steps=STEPS), 2)
+    start_run(preset, tmp_path / "whole", machines=machines)
+    start_run(
+        on_rollouts(league_preset(lag="pipelined", steps=1500), 2), tmp_path / "parted", machines=machines
+    )
     config = tmp_path / "parted" / "config.toml"
-    config.write_text(config.read_text().replace("max_steps = 1800", f"max_steps = {STEPS}"))
+    config.write_text(config.read_text().replace("max_steps = 1500", f"max_steps = {STEPS}"))
     resume_run(tmp_path / "parted", machines=machines)
     assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
 
@@ -101,9 +100,9 @@ def test_a_league_resumed_on_fewer_rollouts_starts_its_matches_again(
 def test_a_population_on_a_rollout_builds_pools_with_new_game_parameters(
     machines: RayMachines, tmp_path: Path
 ) -> None:
-    start_run(population(), tmp_path / "here")
-    start_run(on_rollouts(population(), 1), tmp_path / "there", machines=machines)
-    assert kinds(tmp_path / "here").count("copied") >= 2
+    start_run(population(steps=1300), tmp_path / "here")
+    start_run(on_rollouts(population(steps=1300), 1), tmp_path / "there", machines=machines)
+    assert kinds(tmp_path / "here").count("copied") >= 1
     assert_equal_runs(tmp_path / "here", tmp_path / "there")
 
 
@@ -121,7 +120,7 @@ class Killing(Recorder):
 
 
 def test_both_members_play_on_after_the_death_of_their_rollout(machines: RayMachines, tmp_path: Path) -> None:
-    preset, run = on_rollouts(league_preset(steps=2000), 1), tmp_path / "run"
+    preset, run = on_rollouts(league_preset(steps=1500), 1), tmp_path / "run"
     sampler = machines.sampler(preset)
     assert isinstance(sampler, RemoteSampler)
     (pid,), deaths = sampler.fleet.pids(), sampler.fleet.deaths
@@ -132,11 +131,10 @@ def test_both_members_play_on_after_the_death_of_their_rollout(machines: RayMach
     assert {update.player for update in sink.updates[5:]} == {"main", "exploiter"}
     sampler.close()
     config = run / "config.toml"
-    config.write_text(config.read_text().replace("max_steps = 2000", "max_steps = 3000"))
-    assert resume_run(run, machines=machines, sinks=[sink]).steps >= 3000
-    config.write_text(config.read_text().replace("max_steps = 3000", "max_steps = 4000"))
-    here = config.read_text().replace("rollouts = 1", "rollouts = 0")
-    config.write_text(here)
+    config.write_text(config.read_text().replace("max_steps = 1500", "max_steps = 2000"))
+    assert resume_run(run, machines=machines, sinks=[sink]).steps >= 2000
+    config.write_text(config.read_text().replace("max_steps = 2000", "max_steps = 2500"))
+    config.write_text(config.read_text().replace("rollouts = 1", "rollouts = 0"))
     assert not [text for text in sink.messages if "start again" in text or text.startswith("problem")]
-    assert resume_run(run, sinks=[sink]).steps >= 4000
+    assert resume_run(run, sinks=[sink]).steps >= 2500
     assert any("the matches of a rollout that replaced another" in text for text in sink.messages)
