@@ -10,24 +10,31 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.algorithms.learner import Learner
 from ludus.flow import MatchResult, Orders, RolloutStats, Slab, joined
 from ludus.pool import PoolError
 from ludus.presets.config import ClusterConfig, Preset
-from ludus.presets.errors import ConfigError
+from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import load_preset
 from ludus.rollouts.exchange import Sampler
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
+from ludus.training.machines import JoinedMachines
+from ludus.training.runs import resume_run, start_run
+from tests.unit.training.runs import Recorder, small_preset
+from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
 from ludus.cluster.actors import RolloutActor
 from ludus.cluster.fleet import Fleet
+from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from ludus.cluster.starting import start_one
@@ -57,7 +64,7 @@ def preset_of(
 
 @dataclass
 class Trained:
-    """What a training left behind."""
+    """Result of a training."""
 
     weights: str
     results: list[MatchResult]
@@ -212,6 +219,44 @@ def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPa
     assert_each_once(after.results)
 
 
+class Machines(RayMachines):
+    """The rollouts of the module's cluster."""
+
+    def __init__(self) -> None:
+        self._report = print
+
+
+def past(**changes: object) -> Preset:
+    """Return a run of twelve updates against past weights."""
+    more = {"run__max_steps": 1200, "run__lag": "pipelined", "evaluation__every_steps": 0}
+    ends = {"evaluation__matches": 0, "evaluation__final_matches": 0}
+    opponents = {"opponents__0__name": "past", "opponents__0__past_every": 2}
+    return small_preset(**(more | ends | opponents | changes))
+
+
+def test_a_run_on_two_rollouts_is_one_of_two_joined_samplers_and_resumes_bit_equal(tmp_path: Path) -> None:
+    start_run(past(), tmp_path / "joined", machines=JoinedMachines(2))
+    with pytest.raises(Interrupted):
+        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=Machines())
+    recorder = Recorder()
+    resume_run(tmp_path / "run", sinks=[recorder], machines=Machines())
+    assert not [text for text in recorder.messages if "matches restart" in text]
+    assert same_weights(last_weights(tmp_path / "run"), last_weights(tmp_path / "joined"))
+
+
+def test_a_run_that_resumes_with_another_number_of_rollouts_restarts_its_matches(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=Machines())
+
+    def one(preset: Preset) -> Preset:
+        return msgspec.structs.replace(preset, cluster=ClusterConfig(rollouts=1))
+
+    recorder = Recorder()
+    resume_run(tmp_path / "run", sinks=[recorder], machines=Machines(), more=one)
+    (text,) = [text for text in recorder.messages if "matches restart" in text]
+    assert "it has the matches of 2, now 1 play" in text
+
+
 def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
     sizes: set[int] = set()
 
@@ -225,7 +270,10 @@ def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
     assert max(slots) >= preset.pool.slots > min(slots)
 
 
-def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops() -> None:
+def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 300.0)  # a stopped rollout is slow here, not lost
     preset = preset_of("tic_tac_toe", "async", 2, {"run.max_lag": "1"})
     sampler, learner = remote(preset), build_learner(preset)
     (policy,) = sampler.actors

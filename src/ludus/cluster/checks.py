@@ -1,4 +1,4 @@
-"""What rollouts are built from, and what is refused before they start. It needs no Ray."""
+"""Settings of rollouts, and checks before they start. This module needs no Ray."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOCAL_ADDRESS = "local"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What must be equal on all machines of a run, and where it was read."""
+    """Properties of a machine that must be equal on all machines of a run."""
 
     host: str
     pid: int

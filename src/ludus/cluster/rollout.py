@@ -58,7 +58,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a slab is played with; the tensors of ``weights`` follow as arguments of their own.
+    """Input of a slab; the tensors of ``weights`` follow as arguments of their own.
 
     Args:
         weights: Policy id, or lane of a live player, and version of each argument.
@@ -71,7 +71,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known about a slab without its arrays.
+    """Report about a slab, without its arrays.
 
     Args:
         stats: Statistics and results.
@@ -148,7 +148,7 @@ class Rollout:
             meta = WeightsMeta(version, "", "", "", "")
             self.sampler.take({policy: StoredWeights(Weights(meta, arrays))})
 
-    # ---- what a sampler is asked between two slabs -----------------------------------------------
+    # ---- between two slabs -----------------------------------------------
 
     def put(self, player: str, weights: Weights, keep: tuple[str, ...]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.put`."""

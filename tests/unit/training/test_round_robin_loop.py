@@ -15,6 +15,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game
+from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.trainer import build_components, make_rounds
@@ -134,6 +135,19 @@ def test_a_killed_run_resumes_bit_by_bit(tmp_path: Path) -> None:
     assert same_weights(last_weights(tmp_path / "killed" / "run"), last_weights(tmp_path / "whole" / "run"))
     rows = reproducible_rows(tmp_path / "whole" / "run" / "metrics.jsonl")
     assert reproducible_rows(tmp_path / "killed" / "run" / "metrics.jsonl") == rows
+
+
+def test_a_run_that_is_killed_before_all_pools_have_played_resumes_bit_by_bit(tmp_path: Path) -> None:
+    settings = TURNS | {"run__max_steps": 400, "run__checkpoint_every_minutes": 0.0000001}
+    preset = small_preset(**settings)
+    start_run(preset, tmp_path / "whole" / "run")
+    start_and_kill(preset, tmp_path / "killed" / "run", update=1)
+    checkpoint = RunDirectory.open(tmp_path / "killed" / "run").checkpoints.load_last()[0]
+    pools = [{n for n in checkpoint.rollout if n.startswith(f"pool{i}.")} for i in range(preset.run.pools)]
+    assert {f"pool{i}.collector.time_step" for i in range(preset.run.pools)} <= set(checkpoint.rollout)
+    assert min(map(len, pools)) == 1 < max(map(len, pools))
+    resume_run(tmp_path / "killed" / "run")
+    assert same_weights(last_weights(tmp_path / "killed" / "run"), last_weights(tmp_path / "whole" / "run"))
 
 
 def test_matches_of_another_user_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
@@ -129,6 +130,7 @@ def test_a_learner_trains_from_stored_slabs() -> None:
 
 def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights], int]:
     """Train tic-tac-toe between two policy ids, each by its learner; return the weights of both."""
+    torch.set_num_threads(1)  # as a run's builders do; with more the bits depend on the load
     spec = game_spec("tic_tac_toe")
     lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
     pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=16, groups=2, threads=0, seed=4))

@@ -104,9 +104,9 @@ class Resume(msgspec.Struct, frozen=True):
     """Resume a run from its newest intact checkpoint.
 
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
-    so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
-    nor installed is loaded if you started the run on this machine, or if --game names it; so is a learning
-    method from a file, which --method names, and a teacher in Python, which --teacher names.
+    so may --run.threads and --cluster.rollouts. RUN/changes.jsonl records the change. The code of a game that
+    is neither built in nor installed is loaded if you started the run on this machine, or if --game names it;
+    so is a learning method from a file, which --method names, and a teacher in Python, which --teacher names.
     """
 
     EXAMPLES: ClassVar = (

@@ -96,7 +96,10 @@ def make_checkpoint(components: Components, state: TrainerState, waiting: Sequen
     """
     arrays, counters = components.learner.state()
     state.learner = counters
-    rollout = components.sampler.snapshot()
+    sampler = components.sampler
+    rollout: dict[str, Array] = {TIME_STEP: np.array([sampler.time_step], np.int64)}
+    if sampler.played:
+        rollout = sampler.snapshot()
     for i, slab in enumerate(waiting):
         rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
@@ -149,7 +152,7 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
-        if not checkpoint.signed:
+        if not checkpoint.signed or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
             components.sampler.start_at(_time_step(checkpoint))
             return
         components.sampler.restore(checkpoint.rollout)
