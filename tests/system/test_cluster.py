@@ -196,7 +196,7 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
 
     def kill(sampler: Sampler, version: int) -> None:
         assert isinstance(sampler, RemoteSampler)
-        monkeypatch.setattr("ludus.cluster.fleet.start_one", dead)
+        monkeypatch.setattr("ludus.cluster.crew.start_one", dead)
         os.kill(sampler.fleet.pids()[0], signal.SIGKILL)
 
     with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):

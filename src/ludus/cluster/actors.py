@@ -6,6 +6,7 @@ Processes are started, asked and ended here alone, and all of Ray's errors about
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from ray.exceptions import (
     RayTaskError,
 )
 
-from ludus.cluster.rollout import Rollout
+from ludus.cluster.rollout import Host
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError
 
@@ -47,24 +48,35 @@ class Call:
 
 
 class RolloutActor:
-    """A rollout in a process of the cluster."""
+    """A rollout in a process of the cluster, asked about one of its samplers."""
 
     def __init__(self, cpus: int, gpus: float) -> None:
         """Ask for a process with ``cpus`` processors and ``gpus`` GPUs."""
+        self._name = ""
         made = ray.remote(
             num_cpus=cpus,
             num_gpus=gpus,
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"health": 1},
-        )(Rollout)
+        )(Host)
         self._handle = made.remote()
+
+    def named(self, name: str) -> RolloutActor:
+        """Return the same process, to be asked about the sampler ``name``."""
+        other = copy(self)
+        other._name = name
+        return other
+
+    def same_process(self, other: RolloutActor) -> bool:
+        """Return whether ``other`` is the same process."""
+        return self._handle is other._handle
 
     def ask(self, method: str, *arguments: object, returns: int = 1) -> Call:
         """Call ``method``; calls of one rollout are carried out in their order."""
-        bound = getattr(self._handle, method).options(num_returns=returns)
+        bound = self._handle.call.options(num_returns=returns)
         try:
-            refs = bound.remote(*arguments)
+            refs = bound.remote(self._name, method, *arguments)
         except RayError as error:
             raise RolloutLost(first_line(error)) from error
         return Call(self, tuple(refs) if returns > 1 else (refs,))
@@ -72,7 +84,8 @@ class RolloutActor:
     def ask_beside(self, method: str, *arguments: object) -> None:
         """Call ``method`` while another call is carried out. No answer is waited for."""
         try:
-            getattr(self._handle, method).options(concurrency_group="health").remote(*arguments)
+            beside = self._handle.call.options(concurrency_group="health")
+            beside.remote(self._name, method, *arguments)
         except RayError as error:
             raise RolloutLost(first_line(error)) from error
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
 from ludus.cluster.checks import part_of
 from ludus.cluster.counts import FleetCounts
+from ludus.cluster.crew import Crew
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
-from ludus.cluster.starting import START_S, check_store, start_all, start_one
+from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, digest_of
 from ludus.flow import Orders, TensorSpec
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
-from ludus.training.actor_learner.sampler import sampler_parts
+from ludus.rollouts.exchange import INCARNATION
+from ludus.training.actor_learner.sampler import POOL, sampler_parts
 from ludus.training.opponents import Seats
-
-MAX_DEATHS = 5  # of one rollout without a slab between them
 
 
 class Fleet:
@@ -34,14 +35,16 @@ class Fleet:
         restarts: int = 0,
         seats: Seats | None = None,
         report: Callable[[str], None] = lambda text: None,
+        crew: Crew | None = None,
     ) -> None:
-        """Start the rollouts of ``preset`` and build their samplers. Raises ``ConfigError``.
+        """Build samplers on the rollouts of ``preset``. Raises ``ConfigError``.
 
         Args:
             preset: Of the run.
             restarts: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
             seats: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
             report: Called with a line now and then while machines are missing.
+            crew: Rollouts on which other fleets play too; None: start rollouts for this fleet alone.
         """
         count = preset.cluster.rollouts
         self._preset, self._restarts, self._seats = preset, restarts, seats
@@ -52,18 +55,22 @@ class Fleet:
         self.time_step = 0
         self.counts = FleetCounts(count)
         self.bound: list[dict[int, str]] = [{} for _ in range(count)]  #: players by the lanes of each rollout
-        self._incarnations, self._in_a_row = [0] * count, [0] * count
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
+        self._live: list[dict[int, tuple[int, Any]]] = [{} for _ in range(count)]  # of live players' lanes
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
+        self._tags: list[dict[int, int]] = []  # of the matches in play of each rollout, where known
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._expected: dict[int, dict[int, tuple[int, str]]] = {}  # of slabs that were asked for
         self._orders: Orders | None = None
         self._handover: int | None = None
         self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
-        self._rollouts: list[RolloutActor] = []
+        self._owned = crew is None
+        self._crew = crew or Crew(preset, report)
+        self._name = self._crew.new_name()
+        self._rollouts: list[RolloutActor] = [self._crew.rollout(i, self._name) for i in range(count)]
+        self._incarnations = self._crew.incarnations[:count]  # of the samplers
         try:
-            self._rollouts = start_all(preset, part_of(preset), self.spec.spec_hash, report)
             self.facts: Facts = self._together([("build", self._order(i)) for i in range(count)])[0]
             check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
@@ -73,6 +80,11 @@ class Fleet:
     def __len__(self) -> int:
         """Return the number of rollouts."""
         return len(self.bound)
+
+    @property
+    def deaths(self) -> int:
+        """Number of rollouts that were replaced."""
+        return self._crew.deaths
 
     def _inputs(self) -> Sequence[TensorSpec]:
         return next(iter(self.actors.values())).network.inputs
@@ -87,6 +99,26 @@ class Fleet:
         """Send ``tensors`` with the next slab's request: a reference to the acting weights of ``policy``."""
         self._weights[policy] = (version, tensors)
 
+    def send_live(self, number: int, lane: int, version: int, tensors: Any) -> None:  # noqa: ANN401
+        """Send ``tensors`` with the next slab's request of one rollout, for a live player's ``lane``."""
+        self._live[number][lane] = (version, tensors)
+
+    def live_version(self, number: int, lane: int) -> int | None:
+        """Return the version of :meth:`send_live` that a lane has or will get; None without one."""
+        known = self._live[number].get(lane)
+        return None if known is None else known[0]
+
+    def _forget_live(self) -> None:
+        """Note that the lanes of live players have no weights, as after every binding of lanes."""
+        self._live = [{} for _ in self._live]
+        self._sent = [{p: v for p, v in sent.items() if p in self._weights} for sent in self._sent]
+
+    def in_play(self) -> list[dict[int, int]]:
+        """Return the tags of matches in play of each rollout: those of its last slab, if it has played."""
+        if not self._tags:
+            self._tags = self.every("in_play")
+        return self._tags
+
     def put(self, player: str, weights: Any, keep: Collection[str]) -> None:  # noqa: ANN401
         """See :meth:`ludus.rollouts.exchange.Sampler.put`; ``weights`` is a reference."""
         self.every("put", player, weights, tuple(keep))
@@ -97,10 +129,17 @@ class Fleet:
         answers: list[tuple[bool, dict[int, str]]] = self.every(method, orders)
         self.bound = [bound for _, bound in answers]
         self._orders = orders
+        self._forget_live()
         needed = {*orders.mixture, *orders.kept, *(p for order in orders.batch for p in order.players)}
         needed |= {player for bound in self.bound for player in bound.values()}
         self._players = {player: ref for player, ref in self._players.items() if player in needed}
         return all(settled for settled, _ in answers)
+
+    def replace(self, player: str, weights: Any) -> None:  # noqa: ANN401
+        """See :meth:`ludus.rollouts.exchange.Sampler.replace`; ``weights`` is a reference."""
+        self.every("replace", player, weights)
+        self._players[player] = weights
+        self._forget_live()
 
     def load_lanes(self, bound: list[dict[int, str]]) -> None:
         """Bind the lanes of each rollout, before :meth:`follow`."""
@@ -109,8 +148,22 @@ class Fleet:
 
     def restore(self, parts: Sequence[Mapping[str, Any]], time_step: int) -> None:
         """Restore the snapshot of each rollout."""
+        for number, part in enumerate(parts):
+            self._build_again(number, part)
         self._together([("restore", dict(part)) for part in parts])
+        self._tags = []
         self.time_step = time_step
+
+    def _build_again(self, number: int, part: Mapping[str, Any]) -> None:
+        """Build the sampler whose matches ``part`` has; a new one where it has none, with other matches."""
+        incarnation = int(part[INCARNATION][0]) if INCARNATION in part else 0
+        self._crew.count_predecessors(number, incarnation)
+        if POOL not in part:
+            incarnation = self._crew.incarnations[number] + 1
+            self._crew.count_predecessors(number, incarnation)
+        if incarnation != self._incarnations[number]:
+            self._incarnations[number], self._sent[number] = incarnation, {}
+            self._rollouts[number].ask("build", self._order(number)).first()
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
@@ -146,16 +199,22 @@ class Fleet:
     def play(self, handover: int | None) -> Iterator[tuple[Answer, Tensors]]:
         """Ask every rollout for a slab, and return the answers in the rollouts' order."""
         self.set_handover(handover)
+        self._tags = []
         calls = [self._ask(number) for number in range(len(self))]
         self.counts.wait_s = 0.0
+        tags = []
         for number, call in enumerate(calls):
-            yield self._answer(number, call)
+            answer, arrays = self._answer(number, call)
+            tags.append(answer.in_play)
+            yield answer, arrays
+        self._tags = tags
 
     def play_first(self) -> tuple[int, Answer, Tensors]:
         """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
         for number in range(len(self)):
             if number not in self._flying:
                 self._flying[number] = self._ask(number)
+        self._tags = []
         start = time.perf_counter()
         number = first_ready(self._flying)
         self.counts.wait_s = time.perf_counter() - start
@@ -163,7 +222,8 @@ class Fleet:
 
     def _ask(self, number: int) -> Call:
         sent = self._sent[number]
-        fresh = {p: (v, ref) for p, (v, ref) in self._weights.items() if sent.get(p) != v}
+        newest = self._weights | self._live[number]
+        fresh = {p: (v, ref) for p, (v, ref) in newest.items() if sent.get(p) != v}
         sent.update({policy: version for policy, (version, _) in fresh.items()})
         digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
         self._expected[number] = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
@@ -182,7 +242,7 @@ class Fleet:
                 self._replace(number, error)
                 call = self._ask(number)
             else:
-                self._in_a_row[number] = 0
+                self._crew.count_slab(number)
                 self._check_weights(number, answer)
                 self._count(number, answer)
                 self.counts.wait_s += time.perf_counter() - start
@@ -214,25 +274,14 @@ class Fleet:
     # ---- deaths ----------------------------------------------------------------------------------
 
     def _replace(self, number: int, error: RolloutLost) -> None:
-        """Start a successor in the state of the others, with matches of its own.
-
-        Raises ``PoolError`` after too many deaths, or without a machine for it.
-        """
+        """Bring a successor into the state of the others, with matches of its own. Raises ``PoolError``."""
         while True:
             self.counts.deaths += 1
-            self._in_a_row[number] += 1
-            if self._in_a_row[number] >= MAX_DEATHS:
-                text = f"rollout {number} died {MAX_DEATHS} times without a slab"
-                raise PoolError(f"{text}: {error}") from error
-            self._rollouts[number].kill()
-            self._incarnations[number] += 1
-            self._sent[number] = {}
+            self._crew.replace(number, self._rollouts[number], error)
+            self._sent[number], self._tags = {}, []
             self._flying.pop(number, None)
-            self._rollouts[number] = start_one(self._preset)
-            if not self._rollouts[number].wait_for_start(START_S):
-                cpus = self._preset.cluster.cpus
-                text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
-                raise PoolError(f"rollout {number} died ({error}), and {text}") from error
+            self._rollouts[number] = self._crew.rollout(number, self._name)
+            self._incarnations[number] = self._crew.incarnations[number]
             try:
                 self._prepare(number)
             except RolloutLost as another:
@@ -256,7 +305,11 @@ class Fleet:
         return self.every("ping")
 
     def close(self) -> None:
-        """End the rollouts. Idempotent."""
-        for actor in self._rollouts:
-            actor.kill()
-        self._rollouts = []
+        """Stop the matches, and end the rollouts that this fleet started. Idempotent."""
+        rollouts, self._rollouts = self._rollouts, []
+        if self._owned:
+            self._crew.close()
+            return
+        for rollout in rollouts:
+            with suppress(RolloutLost):  # its matches ended with it
+                rollout.ask("close").first()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ludus.cluster.actors import RolloutActor
 from ludus.cluster.checks import part_of
+from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class RayMachines:
-    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`)."""
+    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`).
+
+    All samplers that are asked for play on the same rollouts: those of a league's members.
+    """
 
     def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
         """Connect to the cluster of ``preset``. Raises ``ConfigError``.
@@ -33,6 +37,7 @@ class RayMachines:
         """
         self._report = report
         self._reserved: list[RolloutActor] = []
+        self._crew: Crew | None = None
         connect(preset.cluster)
 
     def sampler(
@@ -47,7 +52,8 @@ class RayMachines:
         """See :meth:`ludus.training.machines.Machines.sampler`."""
         if index:
             raise ValueError(f"sampler {index}: expected one over all rollouts")
-        fleet = Fleet(preset, restarts, seats, self._report)
+        self._crew = self._crew or Crew(preset, self._report)
+        fleet = Fleet(preset, restarts, seats, crew=self._crew)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
     def reserve(self, preset: Preset, spec: GameSpec) -> None:
@@ -64,5 +70,7 @@ class RayMachines:
         return RemoteWorkers(preset, components.spec, components.seed, session, started)
 
     def close(self) -> None:
-        """Leave the cluster. Idempotent."""
+        """End the rollouts and leave the cluster. Idempotent."""
+        if self._crew is not None:
+            self._crew.close()
         disconnect()

@@ -76,11 +76,30 @@ class RemoteSampler:
 
     def take(self, sources: Mapping[int, WeightSource]) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.take`."""
+        live: dict[tuple[str, int], object] = {}  # one copy of a player's weights for all of its lanes
         for policy, source in sources.items():
+            if policy not in self.actors:
+                self._take_live(policy, source, live)
+                continue
             actor = self.actors[policy]
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
                 self.fleet.send_weights(policy, actor.version, ray.put(arrays_of(actor.network)))
+
+    def _take_live(self, policy: int, source: WeightSource, sent: dict[tuple[str, int], object]) -> None:
+        """Send the weights of ``source`` to the rollout that has the lane ``policy``, where they are others.
+
+        Args:
+            policy: A live player's lane, of all rollouts.
+            source: The player's learner.
+            sent: References by player and version; new ones are added.
+        """
+        number, lane = part_of(policy)
+        version, key = source.version, (self.fleet.bound[number][lane], source.version)
+        if self.fleet.live_version(number, lane) != version:
+            if key not in sent:
+                sent[key] = ray.put(dict(source.newest().tensors))
+            self.fleet.send_live(number, lane, version, sent[key])
 
     # ---- players ---------------------------------------------------------------------------------
 
@@ -95,7 +114,7 @@ class RemoteSampler:
 
     def replace(self, player: str, weights: Weights) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
-        self.fleet.every("replace", player, ray.put(weights))
+        self.fleet.replace(player, ray.put(weights))
 
     def seat(self, orders: Orders) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.seat`."""
@@ -185,7 +204,7 @@ class RemoteSampler:
     def in_play(self) -> dict[int, int]:
         """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
         tags = Counter[int]()
-        for part in self.fleet.every("in_play"):
+        for part in self.fleet.in_play():
             tags.update(part)
         return dict(tags)
 

@@ -14,7 +14,7 @@ from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster import actors
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, put, ready_of
 from ludus.cluster.checks import part_of
-from ludus.cluster.fleet import MAX_DEATHS
+from ludus.cluster.crew import MAX_DEATHS
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.starting import START_S, start_one
 from ludus.cluster.weights import arrays_of

@@ -21,8 +21,8 @@ from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.presets.config import Preset
 from ludus.presets.game_checks import resolve_spec
-from ludus.rollouts.exchange import StoredWeights
-from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
+from ludus.rollouts.exchange import INCARNATION, TIME_STEP, StoredWeights
+from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
 from ludus.training.opponents import Seats
 from ludus.version import __version__
 
@@ -64,7 +64,7 @@ class Request:
     """Input of a slab; the tensors of ``weights`` follow as arguments of their own.
 
     Args:
-        weights: Policy id and version of each argument.
+        weights: Policy id, or lane of a live player, and version of each argument.
         handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
         digest: Whether the answer has digests of the acting weights.
     """
@@ -85,6 +85,7 @@ class Answer:
         digests: Digest of the weights that acted for each of them, where the request asked for it.
         busy_s: Seconds in which the slab was played.
         idle_s: Seconds before, since the last slab.
+        in_play: Number of matches in play by the tag of their order.
     """
 
     stats: RolloutStats
@@ -93,10 +94,11 @@ class Answer:
     digests: dict[int, str] = field(default_factory=dict)
     busy_s: float = 0.0
     idle_s: float = 0.0
+    in_play: dict[int, int] = field(default_factory=dict)
 
 
 class Rollout:
-    """A process that plays. One call at a time, but for :meth:`ping`."""
+    """Matches of one learner on another machine."""
 
     def __init__(self) -> None:
         """Start without a sampler."""
@@ -104,6 +106,7 @@ class Rollout:
         self._inputs: list[str] = []
         self._rested_from = time.perf_counter()
         self._self_play: RolloutSelfPlay | None = None
+        self._incarnation = 0
 
     @property
     def sampler(self) -> LocalSampler:
@@ -132,7 +135,7 @@ class Rollout:
             incarnation=order.incarnation,
             seats=order.seats,
         )
-        self._sampler = made
+        self._sampler, self._incarnation = made, order.incarnation
         network = next(iter(made.actors.values())).network
         self._inputs = [t.name for t in network.inputs]
         pool = made.pool
@@ -158,7 +161,13 @@ class Rollout:
         fields = slab.learned_fields(self._inputs)
         self._rested_from = end = time.perf_counter()
         answer = Answer(
-            stats, sampler.time_step, versions, digests, busy_s=end - start, idle_s=start - rested_from
+            stats,
+            sampler.time_step,
+            versions,
+            digests,
+            busy_s=end - start,
+            idle_s=start - rested_from,
+            in_play=sampler.in_play(),
         )
         return answer, fields
 
@@ -222,12 +231,19 @@ class Rollout:
         return self.sampler.in_play()
 
     def snapshot(self) -> Tensors:
-        """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
-        return self.sampler.snapshot()
+        """Return the matches, rows' memory and the incarnation; no matches where none were played yet."""
+        sampler, step = self.sampler, np.array([self.sampler.time_step], np.int64)
+        state: Tensors = sampler.snapshot() if sampler.played else {TIME_STEP: step}
+        if self._incarnation:
+            state[INCARNATION] = np.array([self._incarnation], np.int64)
+        return state
 
     def restore(self, state: Tensors) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
-        self.sampler.restore(state)
+        """Set what :meth:`snapshot` returned, of the same incarnation where there are matches."""
+        if POOL in state:
+            self.sampler.restore(state)
+        else:
+            self.start_at(int(state[TIME_STEP][0]))
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
@@ -241,6 +257,26 @@ class Rollout:
         if self._self_play is not None:
             self._self_play.close()
             self._self_play = None
+
+
+class Host:
+    """A process with a rollout for each learner. One call at a time outside the group ``health``."""
+
+    def __init__(self) -> None:
+        """Start without rollouts: one is made when it is called for the first time."""
+        self._rollouts: dict[str, Rollout] = {}
+
+    def call(self, name: str, method: str, *arguments: object) -> object:
+        """Call ``method`` of the rollout ``name`` and return its answer."""
+        rollout = self._rollouts.setdefault(name, Rollout())
+        answer: object = getattr(rollout, method)(*arguments)
+        if method == "close":
+            del self._rollouts[name]
+        return answer
+
+    def ping(self) -> int:
+        """Return the process id."""
+        return os.getpid()
 
 
 class _Nowhere:

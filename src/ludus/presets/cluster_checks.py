@@ -34,8 +34,6 @@ def cluster_problems(preset: Preset) -> Iterator[Problem]:
 def _alone(preset: Preset) -> str:
     """Return why a run plays in its own process alone; empty where it does not."""
     method = method_of(preset.algorithm)
-    if preset.league is not None:
-        return "there is a league"
     if not method.plays_on_rollouts:
         return f'algorithm.name = "{method.name}"'
     if preset.run.topology == "one_to_one":

@@ -18,6 +18,7 @@ from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 
 TIME_STEP = "collector.time_step"  # array of a snapshot: int64[1], time steps since the start of the run
+INCARNATION = "incarnation"  # array of a rollout's snapshot: int64[1], how many came before it; none for 0
 
 
 class WeightSource(Protocol):

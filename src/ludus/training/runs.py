@@ -248,7 +248,7 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
             "`ludus resume` start rollouts"
         )
     if checkpoint is not None and (preset.cluster.rollouts or machines is LOCAL):
-        check_samplers(checkpoint, max(1, preset.cluster.rollouts))
+        check_samplers(checkpoint, preset.cluster.rollouts)
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
     try:

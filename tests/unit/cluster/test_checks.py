@@ -57,7 +57,6 @@ def test_a_rollout_has_its_own_threads_and_the_precision_of_the_learner() -> Non
 @pytest.mark.parametrize(
     ("preset", "options", "reason"),
     [
-        ("minirts-league", [], "there is a league"),
         ("minirts", ["--run.topology", "one_to_one"], 'run.topology = "one_to_one"'),
         ("minirts-imitation", ["--run.lag", "async"], 'run.lag = "async" and algorithm.teacher = "simple"'),
         ("minirts", ["--run.lag", "async", "--run.max-lag", "0"], "expected at most run.max_lag + 1 = 1"),

@@ -11,7 +11,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
-from ludus.rollouts.exchange import TIME_STEP
+from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
@@ -19,7 +19,8 @@ from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
 
-SAMPLER = re.compile(r"sampler[0-9]+\.")  # start of an array's name where several samplers are joined
+#: Start of an array's name where several samplers are joined; of a league, after the member's name.
+SAMPLER = re.compile(r"(?:[^/]*/)?(sampler[0-9]+)\.")
 SCHEMA = 1
 MAX_TIME_STEP = 1 << 62
 
@@ -123,17 +124,21 @@ def count_restarts(checkpoint: Checkpoint) -> int:
     return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
-def check_samplers(checkpoint: Checkpoint, expected: int) -> None:
-    """Let the matches of a checkpoint start again where it is one of another number of samplers.
+def check_samplers(checkpoint: Checkpoint, rollouts: int) -> None:
+    """Let the matches of a checkpoint start again where other samplers than those of the run played them.
 
     Args:
         checkpoint: Its field ``signed`` is set to False then.
-        expected: Number of rollouts, 1 for one process.
+        rollouts: Number of rollouts, 0 for one process.
     """
-    prefixes = {name.partition(".")[0] for name in checkpoint.rollout if SAMPLER.match(name)}
-    if (count := max(1, len(prefixes))) != expected:
+    expected = max(1, rollouts)
+    samplers = {found.group(1) for name in checkpoint.rollout if (found := SAMPLER.match(name))}
+    if (count := max(1, len(samplers))) != expected:
         checkpoint.signed = False
         checkpoint.why_restart = f"it has the matches of {count}, now {expected} play"
+    elif not rollouts and any(name.rpartition("/")[2] == INCARNATION for name in checkpoint.rollout):
+        checkpoint.signed = False
+        checkpoint.why_restart = "it has the matches of a rollout that replaced another"
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:

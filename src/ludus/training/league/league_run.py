@@ -157,7 +157,7 @@ class LeagueTrainer:
             counts.dropped += sum(summary.steps for summary in counts.waiting)
             counts.set_waiting(())
             member.state.played = False
-        self.signatures.restart_matches(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------
 

@@ -1,0 +1,140 @@
+"""Leagues on rollouts by Ray against one process: equal journals and equal weights.
+
+One cluster serves the module: starting one takes seconds. A league of fewer rollouts plays on the first ones.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ludus.presets.config import ClusterConfig, Preset
+from ludus.training.machines import JoinedMachines
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
+from tests.unit.training.league.test_league_runs import (
+    assert_equal_runs,
+    journal_rows,
+    league_preset,
+)
+from tests.unit.training.league.test_populations import population
+from tests.unit.training.runs import Recorder
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+
+from ludus.cluster.machines import RayMachines
+from ludus.cluster.remote_sampler import RemoteSampler
+
+STEPS = 2700  # of all members of a league
+
+
+def on_rollouts(preset: Preset, rollouts: int) -> Preset:
+    """Return ``preset`` on a number of rollouts."""
+    return msgspec.structs.replace(preset, cluster=ClusterConfig(rollouts=rollouts))
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[RayMachines]:
+    """Two rollouts on a cluster of this machine."""
+    made = RayMachines(on_rollouts(league_preset(), 2), print)
+    made.sampler(on_rollouts(league_preset(), 2)).close()
+    yield made
+    made.close()
+
+
+def kinds(run: Path) -> list[str]:
+    """Return the kinds of the events in the journal."""
+    return [str(row[1]) for row in journal_rows(run)]
+
+
+def test_a_league_on_one_rollout_has_the_journal_and_weights_of_one_process(
+    machines: RayMachines, tmp_path: Path
+) -> None:
+    preset = league_preset(lag="pipelined", steps=STEPS)
+    start_run(preset, tmp_path / "here")
+    start_run(on_rollouts(preset, 1), tmp_path / "there", machines=machines)
+    assert kinds(tmp_path / "here").count("results") >= 20
+    assert {"frozen", "reset"} <= set(kinds(tmp_path / "here"))
+    assert_equal_runs(tmp_path / "here", tmp_path / "there")
+
+
+def test_a_league_on_two_rollouts_has_the_bits_of_two_joined_samplers(
+    machines: RayMachines, tmp_path: Path
+) -> None:
+    preset = league_preset(steps=2 * STEPS)
+    start_run(preset, tmp_path / "here", machines=JoinedMachines(2))
+    start_run(on_rollouts(preset, 2), tmp_path / "there", machines=machines)
+    assert kinds(tmp_path / "here").count("results") >= 20
+    assert_equal_runs(tmp_path / "here", tmp_path / "there")
+
+
+def test_a_resumed_league_continues_as_one_that_never_stopped(machines: RayMachines, tmp_path: Path) -> None:
+    preset = on_rollouts(league_preset(lag="pipelined", steps=STEPS), 2)
+    start_run(preset, tmp_path / "whole", machines=machines)
+    start_run(
+        on_rollouts(league_preset(lag="pipelined", steps=1500), 2), tmp_path / "parted", machines=machines
+    )
+    config = tmp_path / "parted" / "config.toml"
+    config.write_text(config.read_text().replace("max_steps = 1500", f"max_steps = {STEPS}"))
+    resume_run(tmp_path / "parted", machines=machines)
+    assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_a_league_resumed_on_fewer_rollouts_starts_its_matches_again(
+    machines: RayMachines, tmp_path: Path
+) -> None:
+    run, recorder = tmp_path / "run", Recorder()
+    start_run(on_rollouts(league_preset(steps=1000), 2), run, machines=machines)
+    config = run / "config.toml"
+    text = config.read_text().replace("max_steps = 1000", "max_steps = 2000")
+    config.write_text(text.replace("rollouts = 2", "rollouts = 1"))
+    assert resume_run(run, machines=machines, sinks=[recorder]).steps >= 2000
+    assert any("it has the matches of 2, now 1 play" in text for text in recorder.messages)
+
+
+def test_a_population_on_a_rollout_builds_pools_with_new_game_parameters(
+    machines: RayMachines, tmp_path: Path
+) -> None:
+    start_run(population(steps=1300), tmp_path / "here")
+    start_run(on_rollouts(population(steps=1300), 1), tmp_path / "there", machines=machines)
+    assert kinds(tmp_path / "here").count("copied") >= 1
+    assert_equal_runs(tmp_path / "here", tmp_path / "there")
+
+
+class Killing(Recorder):
+    """Sink that kills a process once, after five updates."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__()
+        self.pid = pid
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        super().update(metrics)
+        if len(self.updates) == 5:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def test_both_members_play_on_after_the_death_of_their_rollout(machines: RayMachines, tmp_path: Path) -> None:
+    preset, run = on_rollouts(league_preset(steps=1500), 1), tmp_path / "run"
+    sampler = machines.sampler(preset)
+    assert isinstance(sampler, RemoteSampler)
+    (pid,), deaths = sampler.fleet.pids(), sampler.fleet.deaths
+    sink = Killing(pid)
+    start_run(preset, run, sinks=[sink], machines=machines)
+    assert sampler.fleet.deaths == deaths + 1
+    assert sampler.fleet.pids() != [pid]
+    assert {update.player for update in sink.updates[5:]} == {"main", "exploiter"}
+    sampler.close()
+    config = run / "config.toml"
+    config.write_text(config.read_text().replace("max_steps = 1500", "max_steps = 2000"))
+    assert resume_run(run, machines=machines, sinks=[sink]).steps >= 2000
+    config.write_text(config.read_text().replace("max_steps = 2000", "max_steps = 2500"))
+    config.write_text(config.read_text().replace("rollouts = 1", "rollouts = 0"))
+    assert not [text for text in sink.messages if "start again" in text or text.startswith("problem")]
+    assert resume_run(run, sinks=[sink]).steps >= 2500
+    assert any("the matches of a rollout that replaced another" in text for text in sink.messages)
