@@ -9,6 +9,7 @@ import hashlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -220,10 +221,13 @@ def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPa
 
 
 class Machines(RayMachines):
-    """The rollouts of the module's cluster."""
+    """Rollouts on the module's cluster, which stays."""
 
     def __init__(self) -> None:
-        self._report = print
+        self._report, self._crew, self._reserved = print, None, []
+
+    def close(self) -> None:
+        self.end_rollouts()
 
 
 def past(**changes: object) -> Preset:
@@ -236,23 +240,25 @@ def past(**changes: object) -> Preset:
 
 def test_a_run_on_two_rollouts_is_one_of_two_joined_samplers_and_resumes_bit_equal(tmp_path: Path) -> None:
     start_run(past(), tmp_path / "joined", machines=JoinedMachines(2))
-    with pytest.raises(Interrupted):
-        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=Machines())
+    with closing(Machines()) as machines, pytest.raises(Interrupted):
+        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=machines)
     recorder = Recorder()
-    resume_run(tmp_path / "run", sinks=[recorder], machines=Machines())
+    with closing(Machines()) as machines:
+        resume_run(tmp_path / "run", sinks=[recorder], machines=machines)
     assert not [text for text in recorder.messages if "matches restart" in text]
     assert same_weights(last_weights(tmp_path / "run"), last_weights(tmp_path / "joined"))
 
 
 def test_a_run_that_resumes_with_another_number_of_rollouts_restarts_its_matches(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted):
-        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=Machines())
+    with closing(Machines()) as machines, pytest.raises(Interrupted):
+        start_run(past(cluster__rollouts=2), tmp_path / "run", sinks=[InterruptAt(4)], machines=machines)
 
     def one(preset: Preset) -> Preset:
         return msgspec.structs.replace(preset, cluster=ClusterConfig(rollouts=1))
 
     recorder = Recorder()
-    resume_run(tmp_path / "run", sinks=[recorder], machines=Machines(), more=one)
+    with closing(Machines()) as machines:
+        resume_run(tmp_path / "run", sinks=[recorder], machines=machines, more=one)
     (text,) = [text for text in recorder.messages if "matches restart" in text]
     assert "it has the matches of 2, now 1 play" in text
 

@@ -71,6 +71,11 @@ class RayMachines:
 
     def close(self) -> None:
         """End the rollouts and leave the cluster. Idempotent."""
+        self.end_rollouts()
+        disconnect()
+
+    def end_rollouts(self) -> None:
+        """End the rollouts. The next sampler starts others. Idempotent."""
         if self._crew is not None:
             self._crew.close()
-        disconnect()
+            self._crew = None
