@@ -17,9 +17,13 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
-def start() -> subprocess.Popen[bytes] | None:
-    """Start the reaper of the present descendants of this process; None where there is no ``/proc``."""
-    started = descendants(os.getpid())
+def start(before: Mapping[int, int]) -> subprocess.Popen[bytes] | None:
+    """Start the reaper of this process's descendants; None where there is none or no ``/proc``.
+
+    Args:
+        before: Descendants from before Ray was started (:func:`descendants`), which are left alone.
+    """
+    started = {p: time for p, time in descendants(os.getpid()).items() if before.get(p) != time}
     if not started:
         return None
     named = [f"{pid}:{time}" for pid, time in started.items()]

@@ -44,6 +44,7 @@ def connect(config: ClusterConfig) -> None:
         _check_reachable(where, setting)
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
+    before = reaper.descendants(os.getpid())
     try:
         ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
@@ -57,7 +58,7 @@ def connect(config: ClusterConfig) -> None:
     finally:
         if in_main_thread and terminate is not None:  # Ray replaces the handler
             signal.signal(signal.SIGTERM, terminate)
-    if where is None and (started := reaper.start()) is not None:
+    if where is None and (started := reaper.start(before)) is not None:
         _reapers.append(started)
 
 

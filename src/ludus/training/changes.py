@@ -35,6 +35,7 @@ RESUMABLE = (
     "evaluation.final_matches",
     "evaluation.max_ticks",
 )
+TEXTS = frozenset({"cluster.address"})  # the others are numbers
 Setting = int | float | str
 MAX_CHANGES = 10_000
 
@@ -57,9 +58,12 @@ def read_changes(run: RunDirectory) -> list[Change]:
             change = msgspec.convert(row, Change)
         except msgspec.ValidationError as error:
             raise CorruptFile(f"{run.changes}: line {len(changes) + 1}: {error}") from error
-        for path in change.settings:
+        for path, values in change.settings.items():
             if path not in RESUMABLE:
                 raise CorruptFile(f"{run.changes}: {path[:100]!r}: expected one of {', '.join(RESUMABLE)}")
+            if any(isinstance(value, str) != (path in TEXTS) for value in values):
+                kind = "strings" if path in TEXTS else "numbers"
+                raise CorruptFile(f"{run.changes}: line {len(changes) + 1}: {path}: expected two {kind}")
         changes.append(change)
     return changes
 

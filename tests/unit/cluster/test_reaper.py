@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.cluster.reaper import descendants, reap
+from ludus.cluster.reaper import descendants, reap, start
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 
@@ -33,7 +33,7 @@ def test_children_of_a_killed_process_end_with_its_pipe() -> None:
         "import os, signal, subprocess, sys\n"
         "from ludus.cluster import reaper\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        "reaper.start()\n"
+        "reaper.start({})\n"
         "print(child.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -43,3 +43,20 @@ def test_children_of_a_killed_process_end_with_its_pipe() -> None:
     )
     assert done.returncode == -9
     assert int(done.stdout) > 0
+
+
+def test_children_from_before_are_left_alone() -> None:
+    """A browser or a pool of the same program is no part of the cluster."""
+    sleeps = [sys.executable, "-c", "import time; time.sleep(60)"]
+    first = subprocess.Popen(sleeps)
+    try:
+        before = descendants(os.getpid())
+        second = subprocess.Popen(sleeps)
+        started = start(before)
+        assert started is not None
+        started.communicate(timeout=30)
+        assert second.wait(10) == -9
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.wait()
