@@ -53,7 +53,7 @@ class SelfPlayOrder:
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayRequest:
-    """What is played next; the tensors of new weights follow as an argument of their own.
+    """Order of moves; the tensors of new weights follow as an argument of their own.
 
     Args:
         number: Ascending number, by which the request is stopped.
@@ -72,7 +72,7 @@ class SelfPlayRequest:
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayAnswer:
-    """What is known about a request's play without its matches.
+    """Report of the play of a request, without its matches.
 
     Args:
         times: Times and counts, the moves among them.
