@@ -25,6 +25,7 @@ from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.components import SESSION_SHIFT, build_alphazero, read_matches
 from ludus.training.runs import resume_run, start_run
+from tests.unit.training.test_alphazero import TOML
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
@@ -34,36 +35,12 @@ from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.self_play import INCARNATION_SHIFT
 from ludus.cluster.starting import start_one
 
-TOML = """
-[game]
-name = "tic_tac_toe"
-[algorithm]
-name = "alphazero"
-batch_size = 32
-round_positions = 150
-sample_reuse = 1.0
-window_matches_min = 30
-statistics_batches = 2
-[algorithm.search]
-visits = 8
-[algorithm.self_play]
-slots = 8
-[policy]
-network = "resnet"
-blocks = 1
-filters = 8
-value_hidden = 8
-[evaluation]
-every_steps = 0
-matches = 0
-final_matches = 4
-against = ["random"]
-visits = 4
-[run]
-max_steps = 900
-threads = 1
-precision = "float32"
-"""
+#: Settings that differ from those of the method's own tests.
+CHANGES = {
+    "run.max_steps": "900",
+    "run.threads": "1",
+    "evaluation.against": "random",
+}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +54,9 @@ def machines() -> Iterator[RayMachines]:
 def preset(rollouts: int, **changes: str) -> Preset:
     """Return settings of a short run; keys have ``__`` in place of dots."""
     given = {name.replace("__", "."): text for name, text in changes.items()}
-    return parse_preset(TOML.encode(), "test", overrides={"cluster.rollouts": str(rollouts)} | given).preset
+    return parse_preset(
+        TOML.encode(), "test", overrides=CHANGES | {"cluster.rollouts": str(rollouts)} | given
+    ).preset
 
 
 def matches_of(run: Path) -> Matches:

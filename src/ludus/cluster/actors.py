@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import (
-    ObjectLostError,
-    RayActorError,
-    RayError,
-    RayTaskError,
-)
+from ray.exceptions import RayError, RayTaskError
 
 from ludus.cluster.rollout import Host
 from ludus.pool import MatchError, PoolError
@@ -122,8 +117,6 @@ def fetch(ref: Any) -> Any:  # noqa: ANN401
         return ray.get(ref)
     except RayTaskError as error:
         raise original(error) from None
-    except (RayActorError, ObjectLostError) as error:
-        raise RolloutLost(first_line(error)) from error
     except RayError as error:
         raise RolloutLost(first_line(error)) from error
 

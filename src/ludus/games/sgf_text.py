@@ -40,7 +40,7 @@ _MOST_LABELS = 8  # that are tried: the text of a comment may look like one
 
 
 class Outline(NamedTuple):
-    """Summary of a text read as SGF: its nodes and values, and the ``CA`` of its first root."""
+    """Nodes, values and declared encoding (``CA`` of the first root) of an SGF text."""
 
     parts: int
     charset: str

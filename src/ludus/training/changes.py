@@ -13,7 +13,7 @@ import msgspec
 
 from ludus.presets.config import Preset
 from ludus.presets.document import leaves
-from ludus.presets.file import LoadedPreset, parse_preset
+from ludus.presets.file import LoadedPreset, PresetError, parse_preset
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import fsync_directory
@@ -35,7 +35,6 @@ RESUMABLE = (
     "evaluation.final_matches",
     "evaluation.max_ticks",
 )
-TEXTS = frozenset({"cluster.address"})  # the others are numbers
 Setting = int | float | str
 MAX_CHANGES = 10_000
 
@@ -58,12 +57,9 @@ def read_changes(run: RunDirectory) -> list[Change]:
             change = msgspec.convert(row, Change)
         except msgspec.ValidationError as error:
             raise CorruptFile(f"{run.changes}: line {len(changes) + 1}: {error}") from error
-        for path, values in change.settings.items():
+        for path in change.settings:
             if path not in RESUMABLE:
                 raise CorruptFile(f"{run.changes}: {path[:100]!r}: expected one of {', '.join(RESUMABLE)}")
-            if any(isinstance(value, str) != (path in TEXTS) for value in values):
-                kind = "strings" if path in TEXTS else "numbers"
-                raise CorruptFile(f"{run.changes}: line {len(changes) + 1}: {path}: expected two {kind}")
         changes.append(change)
     return changes
 
@@ -76,6 +72,12 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
     now: dict[str, str] = {}
     for change in read_changes(run):
         now |= {path: _text(after) for path, (_, after) in change.settings.items()}
+    if now:
+        parse_preset(run.config_bytes(), str(run.config))  # its own mistakes are those of config.toml
+        try:
+            parse_preset(run.config_bytes(), str(run.config), overrides=now)
+        except PresetError as error:
+            raise CorruptFile(f"{run.changes}: {error}") from error
     given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
     return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
 

@@ -1,4 +1,4 @@
-"""Machines: makers of what plays a run's matches, in this process or on other machines.
+"""Machines: factories of samplers and self-play workers, in this process or on other machines.
 
 A trainer asks for samplers, or for the workers of self-play, and does not know where they are.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Machines(Protocol):
-    """Interface of makers. Whoever makes one closes it, after the run."""
+    """Factory of samplers and workers. The caller that created it closes it after the run."""
 
     def sampler(
         self,

@@ -161,8 +161,11 @@ def test_threads_may_change_and_change_no_bit(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ({"settings": {"game.name": [1, 2]}}, "'game.name': expected one of run.max_steps"),
-        ({"settings": {"run.max_steps": ["a", "b"]}}, "line 1"),
-        ({"settings": {"cluster.address": [1, 2]}}, "line 1"),
+        ({"settings": {"run.max_steps": ["a", "b"]}}, "expected an integer"),
+        ({"settings": {"run.max_steps": [1, -5]}}, "expected an integer"),
+        ({"settings": {"run.threads": [1, 1.5]}}, "expected an integer"),
+        ({"settings": {"cluster.rollouts": [0, "many"]}}, "expected an integer"),
+        ({"settings": {"run.max_steps": [True, False]}}, "line 1"),
         ({"settings": {"run.max_steps": [1, 2]}, "time": 3}, "line 1"),
     ],
 )

@@ -160,7 +160,7 @@ class Trainer:
     # ---- the loop --------------------------------------------------------------------------------
 
     def doing(self) -> str:
-        """Return a text about the matches in play."""
+        """Describe the matches in play."""
         return self.rounds.doing()
 
     def prepare_round(self) -> None:
