@@ -187,7 +187,9 @@ export class GridView extends FlatView {
   // Who leads by how much, for the timeline: Go's margin, above the middle for seat 0.
   get curve() {
     if (!Number.isFinite(this.match.views[0].margin)) return null;
-    const margins = this.match.views.map((view) => (Number.isFinite(view.margin) ? view.margin : 0));
+    // One stone alone would own the whole board: nothing is counted before both have some.
+    const counts = (view) => Number.isFinite(view.margin) && [0, 1].every((seat) => this.cellsOf(view).includes(seat));
+    const margins = this.match.views.map((view) => (counts(view) ? view.margin : 0));
     return {
       label: "margin",
       columns: [margins.map((m) => Math.max(0, m)), margins.map((m) => Math.max(0, -m))],

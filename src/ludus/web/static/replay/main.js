@@ -90,7 +90,7 @@ class Page {
     choices.forEach((label, i) => {
       const input = element("input", { type: "radio", name: "fog", value: String(i - 1), id: `fog${i - 1}` });
       input.addEventListener("change", () => this.set({ fog: i - 1 }));
-      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1)] : []), element("span", { class: "sight", title: label }, label)));
+      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1), element("span", { class: "sr-only" }, `seat ${i - 1}: `)] : []), element("span", { class: "sight", title: label }, label)));
     });
     if (this.fogSeats === 0) box.hidden = true;
     if (!this.match.tracks) byId("layers").hidden = true;
