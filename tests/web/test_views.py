@@ -92,11 +92,27 @@ def test_a_package_chooses_a_shipped_drawing(tmp_path: Path, monkeypatch: pytest
         renderer_of("skirmish", MAP, b'{"tick": 0, "cells": "text"}')
 
 
+V = "from ludus.games.views import View\nV = View("
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         ("from ludus.games.views import View\nV = View('bord')", r"'bord' \(did you mean board\?\)"),
         ("from ludus.games.views import View\nV = View('board', -1.0)", "ticks_per_s = -1.0, expected 0 to"),
+        (V + "'board', input='cell')", r"unknown input 'cell' \(did you mean cells\?\)"),
+        (V + "'board', lines='crosses')", "unknown lines 'crosses'"),
+        (V + "'board', coordinates='Go')", r"unknown coordinates 'Go' \(did you mean go\?\)"),
+        (
+            V + "'map', hide='maps')",
+            r"'maps', expected a cut or module:function \(did you mean map\?\)",
+        ),
+        (V + "'map', hide='a.b:c; import os')", "expected a cut or module:function"),
+        (V + "'arena', input='keys')", "input = 'keys' without keys"),
+        (V + "'arena', input='keys', keys=(('a', 0), ('a', 1)))", "a key twice"),
+        (V + "'arena', input='keys', keys=(('a', -1),))", "the choice -1 for the key 'a', expected 0 to"),
+        (V + "'arena', input='keys', keys=(('', 1),))", "the key '', expected a KeyboardEvent.key"),
+        (V + "'arena', input='keys', keys=('ab',))", "keys with 'ab', expected pairs"),
         ("V = 'board'", "is str, expected a ludus.games.views.View"),
         ("import no_such_library", "ModuleNotFoundError"),
     ],
