@@ -15,6 +15,7 @@ import msgspec
 from ludus.flow.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
+from ludus.web.arena_packing import ArenaPacking
 from ludus.web.recording import Recording, ViewError
 from ludus.web.rts.packing import MapPacking
 
@@ -83,6 +84,10 @@ class _Shape(msgspec.Struct):
     height: int = 0
     size: int = 0
     cells: list[int] = []
+    cards: object = None
+    rows: object = None
+    columns: object = None
+    payoff: object = None
     board: list[object] = []
 
 
@@ -112,11 +117,18 @@ def _is_board(shape: _Shape) -> bool:
     return sides and len(shape.cells) == shape.width * shape.height <= _MOST_CELLS
 
 
+def _is_table(shape: _Shape) -> bool:
+    sides = isinstance(shape.rows, int) and isinstance(shape.columns, int)
+    return sides and isinstance(shape.payoff, list) and len(shape.payoff) == shape.rows * shape.columns  # type: ignore[operator]
+
+
 RENDERERS: Mapping[str, Renderer] = {
     "map": Renderer(MapPacking, lambda s: s.map is not None and s.units is not None, _map_frames),
     "board": Renderer(DocumentPacking, _is_board),
     "noughts": Renderer(DocumentPacking, lambda s: len(s.cells) == 9),
-    "arena": Renderer(DocumentPacking, lambda s: 1 <= s.size == len(s.board)),
+    "arena": Renderer(ArenaPacking, lambda s: 1 <= s.size == len(s.board)),
+    "cards": Renderer(DocumentPacking, lambda s: isinstance(s.cards, list)),
+    "table": Renderer(DocumentPacking, _is_table),
     "document": Renderer(DocumentPacking, lambda s: True),
 }
 
