@@ -23,6 +23,10 @@ export class ArenaView {
     return Number.isInteger(view?.size) && view.size >= 1 && view.size <= MOST_SIDE && Array.isArray(view.board);
   }
 
+  get about() {
+    return "On the timeline every seat has a lane: • a bomb placed or exploded, ■ a power-up taken, ✕ out.";
+  }
+
   get aspect() {
     return 1;
   }

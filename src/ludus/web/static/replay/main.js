@@ -100,7 +100,9 @@ class Page {
 
   bind() {
     const help = byId("help");
-    fillHelp(byId("keys"));
+    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
+    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"])]);
+    byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);
     help.addEventListener("click", (event) => event.target === help && help.close());
