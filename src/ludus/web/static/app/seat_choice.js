@@ -54,7 +54,7 @@ export function SeatChoice({ seat, player, offer, onChoose }) {
       <select id=${`seat-${seat}`} value=${value} onChange=${choose}>
         <option value=${PERSON}>You</option>
         ${ladders.length > 0 && html`<optgroup label="Runs, by strength">
-          ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.run}</option>`)}</optgroup>`}
+          ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.name}</option>`)}</optgroup>`}
         ${GROUPS.map(([kind, title]) => {
           const fitting = players.filter((one) => one.kind === kind);
           return fitting.length > 0 && html`<optgroup label=${title}>
