@@ -1,6 +1,7 @@
 // The start: runs, replays and matches of the folder that ludus serves.
 import { useGet } from "./api.js";
 import { Failure, html, useState } from "./html.js";
+import { keep } from "./match_keys.js";
 
 const EVERY_MS = 3000;
 const SHOWN = 50;
@@ -52,6 +53,16 @@ export function resultText({ outcome, over, players }) {
 export function HomePage() {
   return html`<${Header} title="Runs and matches"><a class="button primary" id="new-match" href="/play">Play a match</a></${Header}>
     <div class="home-lists">
+      <${Listing} title="Matches" path="/api/matches" name="matches" columns=${["match", "game", "players", "tick", ""]}
+        empty="No one plays here now.">
+        ${(match) => html`<tr key=${match.id}>
+          <td>${match.id}</td><td>${match.title}</td><td>${match.seats.map((seat) => seat.name).join(" – ")}</td>
+          <td class="number">${match.state === "over" ? "over" : countText(match.tick)}</td>
+          <td><span class="buttons">${match.seats.some((seat) => seat.kind === "person") && html`<a class="button" href=${`/play/${id(match.id)}`}
+              onClick=${() => keep(match.id, match.key)}>Join</a>`}
+            <a class="button" href=${`/watch/${id(match.id)}`}>Watch</a></span></td>
+        </tr>`}
+      </${Listing}>
       <${Listing} title="Runs" path="/api/runs" name="runs" columns=${["run", "game", "state", "steps", "best", "changed", ""]}
         empty="No runs in this folder. ludus train makes one.">
         ${(run) => html`<tr key=${run.id}>
