@@ -184,6 +184,13 @@ export class GridView extends FlatView {
     });
   }
 
+  get about() {
+    const ko = isGo(this.match.views[0]) ? "; a small square is the point that ko forbids" : "";
+    const timeline = this.curve ? "On the timeline a mountain above the middle is the margin of seat 0, below it that of seat 1."
+      : "On the timeline every seat has a lane, and a stroke is a move.";
+    return `A ring is the last move${ko}. ${timeline}`;
+  }
+
   // Who leads by how much, for the timeline: Go's margin, above the middle for seat 0.
   get curve() {
     if (!Number.isFinite(this.match.views[0].margin)) return null;

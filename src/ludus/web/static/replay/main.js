@@ -2,8 +2,9 @@
 import { drawingOf } from "./board_views.js";
 import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from "./controls.js";
 import { decode, frameAt, unpack } from "./data.js";
+import { element, seatChip } from "./dom.js";
 import { readPalette } from "./palette.js";
-import { element, Panels, seatChip } from "./panels.js";
+import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
 
 const PANEL_INTERVAL_MS = 80; // panels change slower than the map while it plays
@@ -19,7 +20,7 @@ class Page {
     this.canvas = byId("map");
     this.view = drawingOf(this.canvas, match, this.palette);
     document.body.classList.toggle("stones", this.view.stones === true);
-    document.body.classList.toggle("flat", typeof this.view.cellAt === "function");
+    document.body.classList.toggle("flat", match.renderer !== "map" && match.renderer !== "arena");
     this.timeline = new Timeline(byId("timeline"), match, this.palette, this.view.curve ?? null, this.view.stones === true);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
     this.panelsDrawn = 0;
@@ -99,7 +100,9 @@ class Page {
 
   bind() {
     const help = byId("help");
-    fillHelp(byId("keys"));
+    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
+    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"])]);
+    byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);
     help.addEventListener("click", (event) => event.target === help && help.close());
