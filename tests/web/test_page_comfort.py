@@ -10,7 +10,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -105,8 +105,6 @@ def test_a_module_imports_only_what_another_one_exports() -> None:
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
-
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Write nothing."""
 
