@@ -14,9 +14,8 @@ from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import Crew
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
-from ludus.cluster.weights import DIGEST_EVERY, digest_of
+from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec
-from ludus.pool import PoolError
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import INCARNATION
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
@@ -285,10 +284,7 @@ class Fleet:
     def _check_weights(self, number: int, asked: Asked, answer: Answer) -> None:
         """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
         for policy, (version, digest) in asked.expected.items():
-            if answer.digests.get(policy) != digest:
-                raise PoolError(
-                    f"rollout {number}: its acting weights are not those of version {version} of the learner"
-                )
+            check_digest(number, version, digest, answer.digests.get(policy))
 
     def _count(self, number: int, answer: Answer) -> None:
         """Count a slab that arrived."""

@@ -154,11 +154,14 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
   };
   return html`
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
-    ${isOneChoice(hello)
-      ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-      : html`<${ChoiceLists} game=${game} />`}
-    ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send}
-      confirm=${confirm} setConfirm=${isBoard ? setConfirm : null} />`}
+    <div class="moves-row">
+      ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
+      ${isOneChoice(hello)
+        ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
+        : html`<${ChoiceLists} game=${game} />`}
+      ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
+        onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
+    </div>
     <${MatchButtons} game=${game} />`;
 }
 
