@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ray
@@ -46,7 +48,8 @@ def connect(config: ClusterConfig) -> None:
     terminate = signal.getsignal(signal.SIGTERM)
     before = reaper.descendants(os.getpid())
     try:
-        ray.init(address=config.address, **options)
+        with _in_root():
+            ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(
             f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold "
@@ -63,6 +66,18 @@ def connect(config: ClusterConfig) -> None:
 
 
 _reapers: list[subprocess.Popen[bytes]] = []  # of a cluster of this run alone
+
+
+@contextmanager
+def _in_root() -> Iterator[None]:
+    """Leave the current folder, which Ray puts on the path of every rollout: it may be untrusted."""
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def _check_reachable(where: tuple[str, int], setting: str) -> None:
