@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.checks import part_of
+from ludus.cluster.actors import RolloutActor, RolloutLost, end_all
 from ludus.cluster.starting import START_S, start_all, start_one
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
@@ -34,7 +33,7 @@ class Crew:
         """
         spec, _ = resolve_spec(preset)
         self._preset = preset
-        self._rollouts = start_all(preset, part_of(preset), spec.spec_hash, report)
+        self._rollouts = start_all(preset, spec.spec_hash, report)
         self._in_a_row = [0] * len(self._rollouts)
         self._names = map("sampler{}".format, count())
         self.incarnations = [0] * len(self._rollouts)  #: number of each rollout's predecessors
@@ -88,6 +87,5 @@ class Crew:
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for rollout in self._rollouts:
-            rollout.kill()
+        end_all(self._rollouts)
         self._rollouts = []

@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready, put
 from ludus.cluster.checks import part_of
 from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import Crew
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
+from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, digest_of
 from ludus.flow import Orders, TensorSpec
@@ -66,12 +67,14 @@ class Fleet:
         self._handover: int | None = None
         self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
         self._owned = crew is None
+        self._settings = put(sent_preset(part_of(preset)))
         self._crew = crew or Crew(preset, report)
         self._name = self._crew.new_name()
         self._rollouts: list[RolloutActor] = [self._crew.rollout(i, self._name) for i in range(count)]
         self._incarnations = self._crew.incarnations[:count]  # of the samplers
         try:
-            self.facts: Facts = self._together([("build", self._order(i)) for i in range(count)])[0]
+            calls = [("build", self._order(i), self._settings) for i in range(count)]
+            self.facts: Facts = self._together(calls)[0]
             check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
@@ -90,8 +93,7 @@ class Fleet:
         return next(iter(self.actors.values())).network.inputs
 
     def _order(self, number: int) -> SamplerOrder:
-        preset = part_of(self._preset)
-        return SamplerOrder(preset, number, self._restarts, self._incarnations[number], self._seats)
+        return SamplerOrder(number, self._restarts, self._incarnations[number], self._seats)
 
     # ---- between two slabs -----------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class Fleet:
             self._crew.count_predecessors(number, incarnation)
         if incarnation != self._incarnations[number]:
             self._incarnations[number], self._sent[number] = incarnation, {}
-            self._rollouts[number].ask("build", self._order(number)).first()
+            self._rollouts[number].ask("build", self._order(number), self._settings).first()
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
@@ -292,7 +294,7 @@ class Fleet:
     def _prepare(self, number: int) -> None:
         """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
         actor = self._rollouts[number]
-        actor.ask("build", self._order(number)).first()
+        actor.ask("build", self._order(number), self._settings).first()
         actor.ask("start_at", self.time_step).first()
         for player, weights in self._players.items():
             actor.ask("put", player, weights, tuple(self._players)).first()

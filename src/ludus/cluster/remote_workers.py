@@ -16,6 +16,7 @@ from ludus.cluster.actors import Call, RolloutActor, RolloutLost, put, ready_of
 from ludus.cluster.checks import part_of
 from ludus.cluster.crew import MAX_DEATHS
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
+from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.starting import START_S, start_one
 from ludus.cluster.weights import arrays_of
 from ludus.flow import GameSpec
@@ -68,6 +69,7 @@ class RemoteWorkers:
             started: The processes of the rollouts, which are ended in :meth:`close`.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
+        self._settings = put(sent_preset(part_of(preset)))
         self._weights: Any = None  # reference to the newest
         self._set = 0  # how often weights were set
         self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
@@ -75,7 +77,7 @@ class RemoteWorkers:
         self.deaths = 0  #: number of rollouts that died
         self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
         try:
-            calls = [r.actor.ask("build_self_play", self._order(r)) for r in self.rollouts]
+            calls = [r.actor.ask("build_self_play", self._order(r), self._settings) for r in self.rollouts]
             for rollout, call in zip(self.rollouts, calls, strict=True):
                 try:
                     call.first()
@@ -86,8 +88,8 @@ class RemoteWorkers:
             raise
 
     def _order(self, rollout: _Rollout) -> SelfPlayOrder:
-        preset, count = part_of(self._preset), self._preset.cluster.rollouts
-        return SelfPlayOrder(preset, self._seed, self._session, rollout.number, count, rollout.incarnation)
+        count = self._preset.cluster.rollouts
+        return SelfPlayOrder(self._seed, self._session, rollout.number, count, rollout.incarnation)
 
     # ---- play ------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class RemoteWorkers:
                 raise PoolError(f"rollout {rollout.number} died ({error}), and {text}") from error
             rollout.has, rollout.lost = 0, None
             try:
-                rollout.actor.ask("build_self_play", self._order(rollout)).first()
+                rollout.actor.ask("build_self_play", self._order(rollout), self._settings).first()
             except RolloutLost as another:
                 self._lose(rollout, another)
 
@@ -252,7 +254,5 @@ class RemoteWorkers:
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for rollout in self.rollouts:
-            rollout.actor.kill()
-            rollout.call = None
+        actors.end_all([rollout.actor for rollout in self.rollouts])
         self.rollouts = []
