@@ -5,10 +5,13 @@ One cluster serves the module. Its processes do not share this process's modules
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,15 +21,19 @@ from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.file import load_preset
 from ludus.presets.method_file import with_method
 from ludus.rollouts.exchange import Sampler
+from ludus.training.actor_learner.trainer import slabs_of
 from ludus.training.runs import start_run
 from tests.unit.cluster.test_sent_preset import BOT, GAME
 from tests.unit.training.runs import small_preset
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
+from ludus.cluster.crew import Crew
+from ludus.cluster.fleet import Fleet
 from ludus.cluster.private_folder import PREFIX
+from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
-from tests.system.test_cluster import assert_each_once, local, nothing, remote, trained
+from tests.system.test_cluster import assert_each_once, local, nothing, trained
 
 SMALL = {
     "run.threads": "1",
@@ -79,6 +86,28 @@ def preset_of(name: str, rollouts: int, **more: str) -> Preset:
     return load_preset(name, settings | {"cluster.rollouts": str(rollouts)}).preset
 
 
+def remote(preset: Preset) -> Sampler:
+    """Return a sampler over rollouts of its own."""
+    return RemoteSampler(Fleet(preset), slabs_of(preset.run))
+
+
+@pytest.fixture(scope="module")
+def crew(cluster: Path) -> Iterator[Crew]:
+    """A rollout on which several tests play."""
+    made = Crew(preset_of("tic_tac_toe", 1))
+    yield made
+    made.close()
+
+
+def assert_same_as_one_process(crew: Crew, preset: Callable[[int], Preset]) -> None:
+    """Train on the rollout of ``crew`` and in this process. ``preset``: settings by number of rollouts."""
+
+    def there(settings: Preset) -> Sampler:
+        return RemoteSampler(Fleet(settings, crew=crew), slabs_of(settings.run))
+
+    assert trained(preset(1), there, 4, nothing) == trained(preset(0), local, 4, nothing)
+
+
 @pytest.fixture
 def game(tmp_path: Path) -> str:
     """Return a game in a file."""
@@ -99,29 +128,33 @@ def test_a_game_in_a_file_has_the_bits_of_one_process_and_leaves_no_file(game: s
     assert there == trained(preset_of(game, 0), local, 6, nothing)
 
 
-def test_a_game_in_a_file_trains_on_two_rollouts_and_no_match_counts_twice(game: str) -> None:
-    after = trained(preset_of(game, 2), remote, 6, nothing)
+def test_two_rollouts_of_a_game_in_a_file_outlive_the_death_of_one(game: str, cluster: Path) -> None:
+    def kill_once(sampler: Sampler, version: int) -> None:
+        assert isinstance(sampler, RemoteSampler)
+        if version == 2 and not sampler.fleet.deaths:
+            os.kill(sampler.fleet.pids()[1], signal.SIGKILL)
+
+    after = trained(preset_of(game, 2), remote, 6, kill_once)
     assert len(after.results) > 20
     assert_each_once(after.results)
+    assert list(cluster.glob(f"{PREFIX}*")) == []
 
 
-def test_a_method_in_a_file_has_the_bits_of_one_process() -> None:
+def test_a_method_in_a_file_has_the_bits_of_one_process(crew: Crew) -> None:
     settings = with_method(str(EXAMPLES / "reinforce.py"), SMALL)
 
     def preset(rollouts: int) -> Preset:
         return load_preset("tic_tac_toe", settings | {"cluster.rollouts": str(rollouts)}).preset
 
-    there = trained(preset(1), remote, 6, nothing)
-    assert there == trained(preset(0), local, 6, nothing)
+    assert_same_as_one_process(crew, preset)
 
 
-def test_teachers_from_a_run_and_from_a_file_have_the_bits_of_one_process(tmp_path: Path) -> None:
+def test_teachers_from_a_run_and_a_file_have_the_bits_of_one_process(crew: Crew, tmp_path: Path) -> None:
     start_run(small_preset(run__max_steps=200, evaluation__every_steps=0), tmp_path / "run")
     (tmp_path / "bot.py").write_text(BOT)
     for teacher in (f"{tmp_path}/run@last+search:4", f"{tmp_path}/bot.py:Last"):
-        more = {"algorithm__name": "imitation", "algorithm__teacher": teacher}
-        there = trained(preset_of("tic_tac_toe", 1, **more), remote, 3, nothing)
-        assert there == trained(preset_of("tic_tac_toe", 0, **more), local, 3, nothing)
+        imitated = partial(preset_of, "tic_tac_toe", algorithm__name="imitation", algorithm__teacher=teacher)
+        assert_same_as_one_process(crew, imitated)
 
 
 @pytest.fixture

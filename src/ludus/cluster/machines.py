@@ -12,7 +12,7 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import start_all
+from ludus.cluster.starting import put_settings, start_all
 from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
@@ -59,7 +59,7 @@ class RayMachines:
 
     def reserve(self, preset: Preset, spec: GameSpec) -> None:
         """See :meth:`ludus.training.machines.Machines.reserve`."""
-        self._reserved = start_all(preset, spec.spec_hash, self._report)
+        self._reserved = start_all(preset, put_settings(preset), spec.spec_hash, self._report)
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator

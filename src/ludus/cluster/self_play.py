@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 
 from ludus.algorithms.config import AlphaZeroConfig
+from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow.slab import Array
 from ludus.mcts import NEVER_RESIGN, MatchNumbers
 from ludus.mcts.network import NetworkEvaluator
@@ -59,6 +61,7 @@ class SelfPlayRequest:
         version: Version of the weights, recorded with every ply.
         seed: Seed of the random symmetries of new weights.
         resign: Value below which seats resign.
+        digest: Whether the answer has a digest of the weights that played.
     """
 
     number: int
@@ -66,6 +69,7 @@ class SelfPlayRequest:
     version: int
     seed: int
     resign: float = NEVER_RESIGN
+    digest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,16 @@ class SelfPlayAnswer:
     Args:
         times: Times and counts, the moves among them.
         version: Version of the weights that played.
+        digest: Digest of these weights; None where the request did not ask for it.
+        busy_s: Seconds in which the moves were made.
+        idle_s: Seconds before, since the last request.
     """
 
     times: SelfPlayTimes
     version: int
+    digest: str | None = None
+    busy_s: float = 0.0
+    idle_s: float = 0.0
 
 
 class RolloutSelfPlay:
@@ -102,6 +112,7 @@ class RolloutSelfPlay:
         plays = numbered_plays(preset, params, order.seed, order.numbers(threads), self._evaluator())
         self._workers = Workers(plays)
         self.stopped = 0  #: number of the newest request that is to end
+        self._rested_from = time.perf_counter()
 
     def _evaluator(self) -> NetworkEvaluator:
         seen: Seen = "random" if self._config.symmetries else "one"
@@ -120,14 +131,24 @@ class RolloutSelfPlay:
         Returns:
             What is known about the play, and the columns of the matches that ended.
         """
+        start, rested_from = time.perf_counter(), self._rested_from
         if weights is not None:
             self._network.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in weights.items()})
             seed = request.seed + self._first_seed
             self._workers.set_weights(self._evaluator(), request.version, seed)
         self._workers.set_resign(request.resign)
         self._workers.play_shares(request.moves, lambda: self.stopped >= request.number)
-        answer = SelfPlayAnswer(self._workers.times(), request.version)
-        return answer, self._workers.take_matches().columns()
+        digest = digest_of(arrays_of(self._network)) if request.digest else None
+        columns = self._workers.take_matches().columns()
+        self._rested_from = end = time.perf_counter()
+        answer = SelfPlayAnswer(
+            self._workers.times(),
+            request.version,
+            digest,
+            busy_s=end - start,
+            idle_s=start - rested_from,
+        )
+        return answer, columns
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -27,11 +27,22 @@ def start_one(preset: Preset) -> RolloutActor:
     return RolloutActor(preset.cluster.cpus, preset.cluster.gpus)
 
 
-def start_all(preset: Preset, spec_hash: str, report: Callable[[str], None]) -> list[RolloutActor]:
+def put_settings(preset: Preset) -> Any:  # noqa: ANN401
+    """Return a reference to what a rollout gets of ``preset``. Raises ``ConfigError`` for files."""
+    return put(sent_preset(part_of(preset)))
+
+
+def start_all(
+    preset: Preset,
+    settings: Any,  # noqa: ANN401
+    spec_hash: str,
+    report: Callable[[str], None],
+) -> list[RolloutActor]:
     """Start the processes of all rollouts and compare their machines with this one.
 
     Args:
         preset: Of the run.
+        settings: Of :func:`put_settings`.
         spec_hash: Of the game on this machine.
         report: Called with a line now and then while processors are missing.
 
@@ -41,7 +52,6 @@ def start_all(preset: Preset, spec_hash: str, report: Callable[[str], None]) -> 
     cluster = preset.cluster
     if cluster.address == LOCAL_ADDRESS and (why := lacking(cluster, all_cpus(), all_gpus())):
         raise ConfigError(f"{why} on this machine")
-    settings = put(sent_preset(part_of(preset)))
     room = _Room()
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
