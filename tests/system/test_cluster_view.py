@@ -84,8 +84,11 @@ class KillsOne(RayMachines):
         return RemoteSampler(fleet, slabs)
 
 
-def test_every_update_has_the_numbers_of_each_rollout(machines: RayMachines, tmp_path: Path) -> None:
+def test_every_update_has_the_numbers_of_each_rollout(
+    machines: RayMachines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     start_run(preset_of(2), tmp_path / "run", machines=KillsOne())
+    assert capsys.readouterr() == ("", "")  # Ray's own message about the dead process is not shown
     updates, _ = read_metrics(RunDirectory(tmp_path / "run"))
     assert len(updates) > 3
     for update in updates:
