@@ -158,7 +158,8 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
     ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
-    ``local`` starts one on this machine, for this run alone.
+    ``local`` starts one on this machine, for this run alone. Files that the other settings name (a game, a
+    method or a teacher in Python, a teacher's weights) are sent to the processes.
     """
 
     rollouts: Rollouts = 0
