@@ -25,6 +25,8 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from tools.vendor_web import FILES, PACKAGES
+
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 WORK = ROOT / "build" / "wheel"
@@ -39,7 +41,10 @@ COMPILER_SETTINGS = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS", 
 _ABOVE_BASELINE = re.compile(r"-m(arch|cpu|tune|avx|sse[34]|ssse|fma|bmi|popcnt|lzcnt|f16c|aes)[\w.=+-]*")
 _NAME = re.compile(r"ludus_rl-[\w.]+-(cp3\d+)-(cp3\d+)-([\w.]+)\.whl")
 _GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
-_LICENCES = ("LICENSE", "licenses/nanobind.txt", "licenses/robin-map.txt")
+_LICENCES = (
+    "LICENSE",
+    *(f"licenses/{name}.txt" for name in ("nanobind", "robin-map", *(p.name for p in PACKAGES))),
+)
 
 
 class WheelError(RuntimeError):
@@ -83,6 +88,8 @@ def check_contents(names: Iterable[str], presets: Iterable[str]) -> None:
         r"ludus/native/cpp/game/\w+\.hpp",
         r"ludus/py\.typed",
         r"ludus/web/static/replay/page\.html",
+        r"ludus/web/static/app/index\.html",
+        *(rf"ludus/web/static/vendor/{re.escape(file.name)}" for file in FILES),
         *(rf"ludus_rl-[\w.]+\.dist-info/licenses/{re.escape(name)}" for name in _LICENCES),
         *(re.escape(f"ludus/data/presets/{name}") for name in presets),
     )

@@ -20,7 +20,6 @@ from ludus.web.replay_page import asset, render, to_html
 from tests.web.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHOUT_BOARD = {"matrix", "kuhn_poker", "leduc_poker"}  # cards and tables: shown as text
 BOARD_DOCUMENT = b'{"tick": 0, "width": 3, "height": 2, "cells": [0, 1, -1, -2, -3, 1]}'
 
 
@@ -43,7 +42,7 @@ def declared(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: str, code: st
 
 
 def test_the_page_draws_every_declarable_view() -> None:
-    (table,) = re.findall(r"const RENDERERS = \{(.*?)\};", asset("board_views.js"))
+    (table,) = re.findall(r"const RENDERERS = \{(.*?)\};", asset("board_views.js"), re.DOTALL)
     drawn = re.findall(r"(\w+):", table)
     assert set(drawn) == set(RENDERERS) == set(views.RENDERERS)
 
@@ -54,7 +53,7 @@ def test_every_built_in_game_is_drawn(game: str) -> None:
     view = view_of(game)
     assert view is not None
     assert recording.renderer == view.renderer
-    assert (view.renderer == "document") == (game in WITHOUT_BOARD)
+    assert view.renderer != "document"
     render(recording)
 
 
@@ -92,11 +91,27 @@ def test_a_package_chooses_a_shipped_drawing(tmp_path: Path, monkeypatch: pytest
         renderer_of("skirmish", MAP, b'{"tick": 0, "cells": "text"}')
 
 
+V = "from ludus.games.views import View\nV = View("
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         ("from ludus.games.views import View\nV = View('bord')", r"'bord' \(did you mean board\?\)"),
         ("from ludus.games.views import View\nV = View('board', -1.0)", "ticks_per_s = -1.0, expected 0 to"),
+        (V + "'board', input='cell')", r"unknown input 'cell' \(did you mean cells\?\)"),
+        (V + "'board', lines='crosses')", "unknown lines 'crosses'"),
+        (V + "'board', coordinates='Go')", r"unknown coordinates 'Go' \(did you mean go\?\)"),
+        (
+            V + "'map', hide='maps')",
+            r"'maps', expected a cut or module:function \(did you mean map\?\)",
+        ),
+        (V + "'map', hide='a.b:c; import os')", "expected a cut or module:function"),
+        (V + "'arena', input='keys')", "input = 'keys' without keys"),
+        (V + "'arena', input='keys', keys=(('a', 0), ('a', 1)))", "a key twice"),
+        (V + "'arena', input='keys', keys=(('a', -1),))", "the choice -1 for the key 'a', expected 0 to"),
+        (V + "'arena', input='keys', keys=(('', 1),))", "the key '', expected a KeyboardEvent.key"),
+        (V + "'arena', input='keys', keys=('ab',))", "keys with 'ab', expected pairs"),
         ("V = 'board'", "is str, expected a ludus.games.views.View"),
         ("import no_such_library", "ModuleNotFoundError"),
     ],

@@ -10,6 +10,7 @@ of a map, and shown as text otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -23,41 +24,128 @@ RENDERERS: Mapping[str, str] = {
     "board": "width, height and cells[width * height]: a seat, -1 empty, -2 a wall, -3 something to take",
     "noughts": "cells[9]: 0 a cross, 1 a nought, -1 empty",
     "arena": "size, board[size][size], agents, bombs and flames",
+    "cards": "cards[seats and then the table], and choices[] or rounds[][] of bets",
+    "table": "rows, columns, payoff[rows * columns] and actions[2]",
     "document": "anything: the document is shown as text",
 }
 _FASTEST = 1000.0
 
+#: How a person gives a decision, with what the first head of the game has to be.
+INPUTS: Mapping[str, str] = {
+    "cells": "a choice is a cell, row by row; further choices are buttons (pass)",
+    "columns": "a choice is a column, from the left",
+    "keys": "a key gives a choice: games in real time, with `keys`",
+    "choices": "a button and a digit key for every choice: any game with one head of at most 64 choices",
+    "units": "units are ordered with the mouse where the game has heads for them; as `choices` otherwise",
+    "none": "no one plays this game on a page",
+}
+#: Where the pieces of a board stand.
+LINES: Mapping[str, str] = {"cells": "in the cells", "crossings": "where two lines cross"}
+#: The names of the cells of a board, which are the names of the moves.
+COORDINATES: Mapping[str, str] = {
+    "": "none",
+    "go": "A1, B2, J9: letters without I, rows from below",
+    "chess": "A1, B2, I9: letters with I, rows from below",
+    "columns": "1, 2, 3: the columns, from the left",
+}
+#: The parts of a view document that a page cuts for the viewer at one seat.
+CUTS: Mapping[str, str] = {
+    "": "nothing is hidden",
+    "map": "a map's cells that the seat does not see",
+    "arena": "an arena's cells beyond the seat's sight",
+    "cards": "the cards of other seats",
+}
+_CUT_OF_A_GAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_MOST_KEYS = 64
+_LONGEST_KEY = 32
+_MOST_CHOICES = 1 << 16
+
 
 class View(msgspec.Struct, frozen=True):
-    """Presentation of a game's matches. ``renderer``: one of :data:`RENDERERS`.
+    """Presentation of a game's matches, and how a person plays them.
 
+    ``renderer``: one of :data:`RENDERERS`.
     ``ticks_per_s``: ticks per second at speed 1; 0: one in turn-based games, 50 in others.
+    ``input``: one of :data:`INPUTS`; ``keys``: pairs of a key, as ``KeyboardEvent.key`` names it in
+    JavaScript, and a choice of the first head (``("ArrowUp", 1), (" ", 5)``).
+    ``lines`` and ``coordinates``, of boards: one of :data:`LINES` and :data:`COORDINATES`.
+    ``hide``: one of :data:`CUTS`, or ``module:function`` that takes a document and a seat and returns the
+    document that this seat may see.
+    ``labels``: names of the cards by number, of the renderer ``cards``.
     """
 
     renderer: str
     ticks_per_s: float = 0.0
+    input: str = "choices"
+    keys: tuple[tuple[str, int], ...] = ()
+    lines: str = "cells"
+    coordinates: str = ""
+    hide: str = ""
+    labels: tuple[str, ...] = ()
 
 
-MAP, BOARD, NOUGHTS, DOCUMENT = View("map"), View("board"), View("noughts"), View("document")
+MAP = View("map", input="units", hide="map")
+BOARD = View("board")
+NOUGHTS = View("noughts", input="cells", coordinates="chess")
+DOCUMENT = View("document")
+_ARROWS = (("ArrowUp", 1), ("ArrowDown", 2), ("ArrowLeft", 3), ("ArrowRight", 4), (" ", 5))
 
 _BUILT_IN: Mapping[str, View | str] = {
-    **dict.fromkeys(("minirts", "capture_the_flag", "tower_defense", "rts"), MAP),
-    **dict.fromkeys(("connect_four", "gomoku", "go"), BOARD),
+    **dict.fromkeys(("minirts", "capture_the_flag", "rts"), MAP),
+    "tower_defense": View("map", input="units"),
+    "connect_four": View("board", input="columns", coordinates="columns"),
+    "go": View("board", input="cells", lines="crossings", coordinates="go"),
+    "gomoku": View("board", input="cells", lines="crossings", coordinates="chess"),
     "tic_tac_toe": NOUGHTS,
-    "pommerman": View("arena", ticks_per_s=6.0),
-    **dict.fromkeys(("matrix", "kuhn_poker", "leduc_poker"), View("document", ticks_per_s=1.0)),
+    "pommerman": View("arena", ticks_per_s=6.0, input="keys", keys=_ARROWS, hide="arena"),
+    "matrix": View("table", ticks_per_s=1.0),
+    "kuhn_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J", "Q", "K")),
+    "leduc_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥")),
 }
 
 
 def _checked(value: object) -> View:
     if not isinstance(value, View):
         raise ValueError(f"is {type(value).__name__}, expected a ludus.games.views.View")
-    if value.renderer not in RENDERERS:
-        hint = did_you_mean(value.renderer, RENDERERS, "renderers")
-        raise ValueError(f"has the unknown renderer {value.renderer!r}{hint}")
+    named: tuple[tuple[str, object, Mapping[str, str]], ...] = (
+        ("renderer", value.renderer, RENDERERS),
+        ("input", value.input, INPUTS),
+        ("lines", value.lines, LINES),
+        ("coordinates", value.coordinates, COORDINATES),
+    )
+    for name, word, words in named:
+        if not isinstance(word, str) or word not in words:
+            hint = did_you_mean(str(word), words, f"{name}s" if name != "lines" else "kinds of lines")
+            raise ValueError(f"has the unknown {name} {word!r}{hint}")
     if not 0.0 <= value.ticks_per_s <= _FASTEST:
         raise ValueError(f"has ticks_per_s = {value.ticks_per_s}, expected 0 to {_FASTEST:g}")
+    if value.hide not in CUTS and not _CUT_OF_A_GAME.fullmatch(value.hide):
+        hint = did_you_mean(value.hide, CUTS, "cuts")
+        raise ValueError(f"has hide = {value.hide!r}, expected a cut or module:function{hint}")
+    if len(value.labels) > _MOST_CHOICES or not all(isinstance(label, str) for label in value.labels):
+        raise ValueError(f"has labels that are not at most {_MOST_CHOICES} texts")
+    _check_keys(value)
     return value
+
+
+def _check_keys(view: View) -> None:
+    if len(view.keys) > _MOST_KEYS:
+        raise ValueError(f"has {len(view.keys)} keys, expected at most {_MOST_KEYS}")
+    pairs: tuple[object, ...] = view.keys  # of a package: any object
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ValueError(f"has keys with {pair!r}, expected pairs of a key and a choice")
+        key, choice = pair
+        if not isinstance(key, str) or not 1 <= len(key) <= _LONGEST_KEY:
+            raise ValueError(f"has the key {key!r}, expected a KeyboardEvent.key such as 'ArrowUp'")
+        if not isinstance(choice, int) or not 0 <= choice < _MOST_CHOICES:
+            raise ValueError(
+                f"has the choice {choice!r} for the key {key!r}, expected 0 to {_MOST_CHOICES - 1}"
+            )
+    if len({key for key, _ in view.keys}) != len(view.keys):
+        raise ValueError("has a key twice in keys")
+    if view.input == "keys" and not view.keys:
+        raise ValueError("has input = 'keys' without keys")
 
 
 _VIEWS: Extensions[View] = Extensions("ludus.views", "view", _BUILT_IN, _checked)

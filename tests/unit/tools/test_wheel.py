@@ -34,11 +34,17 @@ CONTENTS = (
     "ludus/native/cpp/game/spec.hpp",
     "ludus/py.typed",
     "ludus/web/static/replay/page.html",
+    "ludus/web/static/app/index.html",
+    *(
+        f"ludus/web/static/vendor/{name}"
+        for name in ("preact.mjs", "hooks.mjs", "htm.mjs", "uplot.mjs", "uplot.css")
+    ),
     "ludus/data/presets/minirts.toml",
     f"{INFO}/METADATA",
     f"{INFO}/licenses/LICENSE",
     f"{INFO}/licenses/licenses/nanobind.txt",
     f"{INFO}/licenses/licenses/robin-map.txt",
+    *(f"{INFO}/licenses/licenses/{name}.txt" for name in ("preact", "htm", "uplot")),
 )
 
 

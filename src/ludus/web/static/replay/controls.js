@@ -46,8 +46,10 @@ export function bindKeys(actions, isHelpOpen) {
   });
 }
 
-export function fillHelp(list) {
-  for (const [, , keys, meaning] of KEYS) {
+// absent: actions that the match has no use for.
+export function fillHelp(list, absent = []) {
+  for (const [, action, keys, meaning] of KEYS) {
+    if (absent.includes(action)) continue;
     const term = document.createElement("dt");
     for (const key of keys.split(", ")) {
       const cap = document.createElement("kbd");

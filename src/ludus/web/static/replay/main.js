@@ -2,8 +2,9 @@
 import { drawingOf } from "./board_views.js";
 import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from "./controls.js";
 import { decode, frameAt, unpack } from "./data.js";
+import { element, seatChip } from "./dom.js";
 import { readPalette } from "./palette.js";
-import { element, Panels, seatChip } from "./panels.js";
+import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
 
 const PANEL_INTERVAL_MS = 80; // panels change slower than the map while it plays
@@ -18,7 +19,9 @@ class Page {
     this.palette = readPalette(match.seats.length);
     this.canvas = byId("map");
     this.view = drawingOf(this.canvas, match, this.palette);
-    this.timeline = new Timeline(byId("timeline"), match, this.palette);
+    document.body.classList.toggle("stones", this.view.stones === true);
+    document.body.classList.toggle("flat", match.renderer !== "map" && match.renderer !== "arena");
+    this.timeline = new Timeline(byId("timeline"), match, this.palette, this.view.curve ?? null, this.view.stones === true);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
     this.panelsDrawn = 0;
     this.actions = this.makeActions();
@@ -78,16 +81,17 @@ class Page {
     if (match.outcome.length === 0) banner.append("The recording ends here");
     else if (winners.length === 0) banner.append(match.truncated ? "Cut off: nobody won" : "A draw");
     else banner.append(...winners.map(seatChip), element("b", { class: "what" }, winners.map((s) => match.seats[s]).join(", ")), element("span", {}, "wins"));
+    if (this.view.result) banner.append(element("span", {}, this.view.result));
     banner.append(element("small", {}, `tick ${match.lastTick.toLocaleString("en")}`));
   }
 
   buildFog() {
     const box = byId("fog");
-    const choices = ["spectator", ...this.match.seats.slice(0, this.fogSeats).map((name, seat) => `seat ${seat}`)];
+    const choices = ["spectator", ...this.match.seats.slice(0, this.fogSeats)];
     choices.forEach((label, i) => {
       const input = element("input", { type: "radio", name: "fog", value: String(i - 1), id: `fog${i - 1}` });
       input.addEventListener("change", () => this.set({ fog: i - 1 }));
-      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1)] : []), label));
+      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1), element("span", { class: "sr-only" }, `seat ${i - 1}: `)] : []), element("span", { class: "sight", title: label }, label)));
     });
     if (this.fogSeats === 0) box.hidden = true;
     if (!this.match.tracks) byId("layers").hidden = true;
@@ -96,7 +100,9 @@ class Page {
 
   bind() {
     const help = byId("help");
-    fillHelp(byId("keys"));
+    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
+    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"])]);
+    byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);
     help.addEventListener("click", (event) => event.target === help && help.close());
@@ -216,7 +222,7 @@ class Page {
   }
 
   announce(tick) {
-    const sight = this.state.fog < 0 ? "spectator" : `fog of seat ${this.state.fog}`;
+    const sight = this.state.fog < 0 ? "spectator" : `fog of ${this.match.seats[this.state.fog]}`;
     const text = this.match.tracks ? `Tick ${tick}, ${sight}, ${this.view.drawn.units} units in sight.` : `Tick ${tick}.`;
     clearTimeout(this.announcing);
     this.announcing = setTimeout(() => (byId("status").textContent = text), 400);
@@ -235,6 +241,9 @@ function surface(page) {
     get fog() { return state.fog; },
     get selected() { return state.selected; },
     get options() { return { orders: state.orders, bars: state.bars, letters: state.letters }; },
+    get timeline() { return { ...page.timeline.drawn, curve: page.timeline.curve?.label ?? "" }; },
+    get view() { return page.view; },
+    redraw: () => page.draw(),
     get drawn() { return { ...page.view.drawn }; },
     get scene() { return page.view.scene; },
     pointOf: (x, y) => page.view.pointOf(x, y),

@@ -1,0 +1,267 @@
+"""A policy network's thoughts: what acting computes, for any number of moments at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import HeadSpec
+from ludus.games.adapters.boxes import continuous
+from ludus.policies.action_distribution import ActionDistribution, Independent
+from ludus.policies.autoregressive import AutoregressiveDistribution
+from ludus.policies.config import EncoderConfig
+from ludus.policies.continuous import to_bits
+from ludus.policies.critic import Others, seen_seats
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
+from ludus.policies.q_values import QValues
+from ludus.web.thoughts.thought import (
+    HeadThought,
+    Kind,
+    Moment,
+    Observed,
+    Sees,
+    ThinkError,
+    Thought,
+    Tree,
+    order_of,
+)
+
+Floats = npt.NDArray[np.float32]
+
+
+class _Head(NamedTuple):
+    """One head of ``N`` moments. ``weights``: probabilities, Q-values, or mean and log-deviation."""
+
+    weights: Floats  # [N, size]
+    legal: npt.NDArray[np.bool_]  # [N, size]
+
+
+class NetworkMind:
+    """Thoughts of a network. Its memory runs through the moments that are ``kept``, seat by seat."""
+
+    tree: Tree = ""
+
+    def __init__(
+        self, network: Network, name: str, frame_skip: int, value_weights: Sequence[float] = ()
+    ) -> None:
+        """Think with ``network``.
+
+        Args:
+            network: The network.
+            name: Name of the player.
+            frame_skip: Ticks between two of its decisions.
+            value_weights: Weight of each value head in the value; empty = the mean.
+
+        Raises:
+            ThinkError: ``value_weights`` are not those of the network's value heads.
+        """
+        self.network, self.name, self.frame_skip = network, name, frame_skip
+        self.spec = network.spec
+        self.kind: Kind = "network"
+        self.sees: Sees = "own"
+        count = 1
+        if isinstance(network.config, EncoderConfig):
+            self.kind = "q" if network.config.output == "q" else "network"
+            self.sees = network.config.critic_sees
+            count = network.config.value_heads
+        weights = tuple(value_weights) or (1.0 / count,) * count
+        if len(weights) != count:
+            raise ThinkError(
+                f"{name}: algorithm.value_weights of its run are {len(weights)}, expected {count}: one for "
+                "each value head of the weights"
+            )
+        self._weights = torch.tensor(weights)
+        self._memory: dict[int, Tensor] = {}
+
+    def forget(self) -> None:
+        """Start another match with an empty memory."""
+        self._memory.clear()
+
+    @torch.no_grad()
+    def think(self, moments: Sequence[Moment]) -> list[Thought]:
+        """Return a thought for each moment; moments of one tick stand together.
+
+        Raises:
+            ThinkError: A decision has choices that its heads do not have.
+        """
+        if self.network.memory_shape is None:
+            return self._thoughts(moments, *self._at_once(moments)) if moments else []
+        thoughts: list[Thought] = []
+        for _, group in groupby(moments, lambda m: m.tick):
+            together = list(group)
+            thoughts += self._thoughts(together, *self._remembering(together))
+        return thoughts
+
+    def _tensors(self, observed: Sequence[Observed]) -> dict[str, Tensor]:
+        return {t.name: self._tensor(np.stack([o[t.name] for o in observed])) for t in self.network.inputs}
+
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array).to(self.network.device)
+
+    def _at_once(self, moments: Sequence[Moment]) -> tuple[ActionDistribution, Tensor]:
+        """Return distributions and values ``float32[N]`` of a network without memory."""
+        obs = self._tensors([m.obs for m in moments])
+        if not isinstance(self.network, PolicyNetwork):
+            step = self.network.step(obs)
+            return step.distribution, step.value.float()
+        distribution, value = self.network.flat(obs, None, self._others(moments))
+        return distribution, self._joined(self.network, value)
+
+    def _remembering(self, moments: Sequence[Moment]) -> tuple[ActionDistribution, Tensor]:
+        """Return distributions and values of moments at one tick, and keep their memory."""
+        network = self.network
+        assert isinstance(network, PolicyNetwork)
+        seats = [m.seat for m in moments]
+        fresh = network.initial_memory(1)
+        assert fresh is not None
+        first = torch.tensor([[seat not in self._memory for seat in seats]], device=network.device)
+        memory = torch.cat([self._memory.get(seat, fresh) for seat in seats])
+        obs = {name: x.unsqueeze(0) for name, x in self._tensors([m.obs for m in moments]).items()}
+        out = network.sequence(obs, memory, first)
+        assert out.memory is not None
+        for row, moment in enumerate(moments):
+            if moment.kept:
+                self._memory[moment.seat] = out.memory[row : row + 1].clone()
+        return out.distribution, self._joined(network, out.value[0])
+
+    def _joined(self, network: PolicyNetwork, value: Tensor) -> Tensor:
+        """Return ``float32[N]`` in the game's units, of normalised values ``[N]`` or ``[N, K]``."""
+        value = network.denormalise(value).float()
+        return value if value.dim() == 1 else value @ self._weights.to(value.device)
+
+    def _others(self, moments: Sequence[Moment]) -> Others | None:
+        """Return what a centralised critic sees besides its seat; None for other critics."""
+        network = self.network
+        if not isinstance(network, PolicyNetwork) or not network.centralised:
+            return None
+        assert network.critic is not None
+        place: list[int] = []
+        observed: list[Observed] = []
+        for row, moment in enumerate(moments):
+            for k, seat in enumerate(seen_seats(network.config, self.spec, moment.seat)):
+                if moment.others is not None and seat in moment.others:
+                    place.append(row * network.critic.seats + k)
+                    observed.append(moment.others[seat])
+        obs = (
+            self._tensors(observed)
+            if observed
+            else {
+                t.name: self._tensor(np.zeros((0, *t.packed_shape), t.packed_dtype)) for t in network.inputs
+            }
+        )
+        return Others(obs, torch.tensor(place, dtype=torch.int64, device=network.device))
+
+    def _thoughts(
+        self, moments: Sequence[Moment], distribution: ActionDistribution, value: Tensor
+    ) -> list[Thought]:
+        mask = self._tensor(np.stack([m.mask for m in moments]))
+        chosen = self._chosen(moments, distribution, mask)
+        heads = [
+            _Head(w.float().cpu().numpy(), legal.cpu().numpy())
+            for w, legal in _heads(distribution, mask, chosen)
+        ]
+        values = value.cpu()
+        if isinstance(distribution, QValues):  # of the best legal choices: acting does not know the mask
+            best = [torch.from_numpy(h.weights).amax(dim=1) for h in heads]
+            values = torch.stack(best).mean(dim=0)
+        return [self._thought(moment, row, heads, float(values[row])) for row, moment in enumerate(moments)]
+
+    def _chosen(self, moments: Sequence[Moment], distribution: ActionDistribution, mask: Tensor) -> Tensor:
+        """Return ``int64[N, K]``: the decisions that were made, else those that the network prefers.
+
+        Heads that depend on earlier choices are shown given these.
+        """
+        sizes = [0 if h.kind == "continuous" else h.size for h in self.spec.heads]
+        for moment in moments:
+            fits = len(moment.action) in (0, len(sizes))
+            if not fits or any(
+                size and not 0 <= a < size for a, size in zip(moment.action, sizes, strict=False)
+            ):
+                raise ThinkError(
+                    f"tick {moment.tick}, seat {moment.seat}: the decision {list(moment.action)} does not "
+                    f"fit the heads of {self.spec.name}"
+                )
+        chosen = distribution.sample(mask, None).actions.cpu()
+        for row, moment in enumerate(moments):
+            if moment.action:
+                chosen[row] = torch.tensor(moment.action, dtype=torch.int64)
+        return chosen.to(mask.device)
+
+    def _thought(self, moment: Moment, row: int, heads: Sequence[_Head], value: float) -> Thought:
+        said: list[HeadThought] = []
+        chance = 1.0
+        for k, head in enumerate(self.spec.heads):
+            weights, legal = heads[k].weights[row], heads[k].legal[row]
+            if head.kind == "continuous":
+                said.append(HeadThought(number=_number(head, weights)))
+                continue
+            choice = moment.action[k] if moment.action else -1
+            if choice >= 0 and legal.any():
+                chance *= float(weights[choice])
+            order = order_of(weights, legal, choice)
+            kept = tuple(weights[order].tolist())
+            made = HeadThought(tuple(order), q=kept) if self.kind == "q" else HeadThought(tuple(order), kept)
+            said.append(made)
+        known = moment.action and self.kind != "q"
+        return Thought(
+            moment.tick,
+            moment.seat,
+            value,
+            tuple(said),
+            moment.action,
+            chance if known else None,
+        )
+
+
+def _heads(distribution: ActionDistribution, mask: Tensor, chosen: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Return ``float32[N, size]`` and ``bool[N, size]`` of each head: probabilities or Q, and legal choices.
+
+    Of continuous heads mean and log-deviation.
+    """
+    if isinstance(distribution, AutoregressiveDistribution):
+        return _in_turn(distribution, mask, chosen)
+    if isinstance(distribution, QValues):
+        heads, each = distribution.heads, distribution.values(mask)
+    elif isinstance(distribution, Independent):
+        heads = distribution.heads
+        each = heads.log_probs(distribution.logits, mask)
+    else:
+        raise ThinkError(f"a {type(distribution).__name__} has no probabilities that can be shown")
+    made = []
+    numbers = getattr(heads, "continuous", ()) or (False,) * len(heads.sizes)
+    for k, part in enumerate(torch.split(each, list(heads.sizes), dim=1)):
+        plain = not numbers[k] and not isinstance(distribution, QValues)
+        made.append((part.exp() if plain else part, heads.legal(mask, k, chosen)))
+    return made
+
+
+def _in_turn(
+    distribution: AutoregressiveDistribution, mask: Tensor, chosen: Tensor
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the conditional probabilities of heads that are decided in order, given ``chosen``."""
+    heads = distribution.heads.heads
+    made = [
+        (torch.zeros((len(mask), size), device=mask.device), heads.legal(mask, k, chosen))
+        for k, size in enumerate(heads.sizes)
+    ]
+    for k, rows, log_probs in distribution.heads.conditionals(
+        distribution.features, distribution.pointed, mask, chosen
+    ):
+        made[k][0].index_copy_(0, rows, log_probs.float().exp())
+    return made
+
+
+def _number(head: HeadSpec, weights: Floats) -> tuple[float, float, float]:
+    """Return mean, and one deviation below and above, in the units of the game."""
+    mean, deviation = float(weights[0]), float(np.exp(weights[1]))
+    bits = to_bits(torch.tensor([[mean], [mean - deviation], [mean + deviation]])).numpy().astype(np.int32)
+    middle, low, high = continuous(bits, (head,))[:, 0].tolist()
+    return middle, low, high

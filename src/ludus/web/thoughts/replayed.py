@@ -1,0 +1,110 @@
+"""Thoughts of a player about a recorded match, played again observation by observation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ludus.games import find, replays
+from ludus.games.match import GameError, Match
+from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.web.thoughts.resolve import mind_of
+from ludus.web.thoughts.thought import Mind, Moment, Observed, Opinion, ThinkError, Thought
+
+MOST_THOUGHTS = 20_000  # of a match
+_CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
+
+
+def thoughts_of(replay: bytes, player: str, *, seed: int = 1, game: str = "") -> Opinion:
+    """Return what ``player`` thinks of the decisions of a recorded match.
+
+    Args:
+        replay: The bytes of a ``.ludus`` file.
+        player: Weights by name, or a search, as :func:`ludus.web.thoughts.resolve.mind_of` reads them.
+        seed: Seed of a search.
+        game: Reference of a compiled game that is neither built in nor installed, from a person.
+
+    Raises:
+        ReplayError: The bytes are no replay, or one of other rules.
+        ParamError: There is no such game, or it is written in Python.
+        ThinkError: The replay differs from its rules, or the player has no thoughts.
+        ConfigError: No such player, or weights of another game. (All of these are ``ValueError``.)
+        StorageError: No such run, version or file.
+    """
+    info = replays.info(replay)
+    replays.load_game(info, game)
+    if info.format != 1:
+        raise ThinkError(f"{info.game} is written in Python; thoughts exist for compiled games alone")
+    find(info.game)
+    check = replays.verify(replay)
+    if not check.same:
+        raise ThinkError(f"the replay does not follow its rules: {check.difference}")
+    match = Match(info.game, info.params, seed=info.seed, match=info.match)
+    mind = mind_of(player, match.spec, match.params, seed=seed)
+    return opinion(match, info, replays.decisions(replay), mind)
+
+
+def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Opinion:
+    """Return the opinion of ``mind`` about the match of ``decisions``, which ``match`` is the start of.
+
+    Raises:
+        ThinkError: The rules refuse a decision.
+    """
+    mind.forget()
+    thoughts: list[Thought] = []
+    waiting: list[Moment] = []
+    cut, held = False, 0
+    try:
+        for moment in _moments(match, info, decisions, mind):
+            if len(thoughts) + len(waiting) == MOST_THOUGHTS:
+                cut = True
+                break
+            waiting.append(moment)
+            held += sum(a.nbytes for a in moment.obs.values()) + len(moment.state)
+            # Never between two seats of a tick: their memory is of one step.
+            if len(waiting) >= _CHUNK or held > _CHUNK_BYTES:
+                last = waiting[-1].tick
+                ready = [m for m in waiting if m.tick < last] or waiting
+                thoughts += mind.think(ready)
+                waiting, held = waiting[len(ready) :], 0
+        thoughts += mind.think(waiting)
+    except GameError as error:
+        raise ThinkError(f"the replay does not follow its rules: {error}") from None
+    return Opinion(mind.name, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
+
+
+def _moments(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Iterator[Moment]:
+    """Play the match again and yield the moments: the player's own decisions, and all that were recorded.
+
+    A value that sees other seats gets their latest observations, as its learner did: those of their own
+    decisions. A seat that a bot plays shows none.
+    """
+    at: defaultdict[int, list[ReplayDecision]] = defaultdict(list)
+    for decision in decisions:
+        at[decision.tick].append(decision)
+    searched, sighted = mind.kind == "search", mind.sees != "own"
+    latest: dict[int, Observed] = {}
+    spec = match.spec
+    for tick in range(info.ticks):
+        made = {d.seat: d.action for d in at[tick] if d.bot < 0}
+        if sighted:
+            latest.update((seat, match.observe(seat)) for seat in made)
+        due = tick % mind.frame_skip == 0
+        for seat in match.to_act:
+            if due or seat in made:
+                yield Moment(
+                    tick,
+                    seat,
+                    {} if searched else match.observe(seat),
+                    match.legal(seat),
+                    made.get(seat, ()),
+                    match.state if searched else b"",
+                    {s: o for s, o in latest.items() if s != seat} if sighted else None,
+                    due,
+                )
+        for decision in at[tick]:
+            if decision.bot < 0:
+                match.act(decision.seat, *decision.action)
+            else:
+                match.bot(decision.seat, spec.bots[decision.bot].name)
+        match.advance()

@@ -1,0 +1,96 @@
+"""Players that say what they think, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ludus.evaluation.players import evaluator_of
+from ludus.evaluation.weights import network_of
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
+from ludus.flow.shown import shown
+from ludus.flow.spec import GameSpec
+from ludus.games.names import is_bot_file
+from ludus.games.searchable import searchable
+from ludus.mcts.evaluator import Evaluator
+from ludus.mcts.player import SearchPlayer
+from ludus.mcts.text import SUFFIX, is_search, parse_search
+from ludus.policies.weights import WeightsError, load_weights
+from ludus.presets.errors import ConfigError
+from ludus.storage import is_reference, name_of, refuse_run, resolve_weights
+from ludus.storage.references import run_of
+from ludus.web.thoughts.network import NetworkMind
+from ludus.web.thoughts.searched import SearchMind
+from ludus.web.thoughts.thought import Mind, ThinkError, Tree
+
+_EXPECTED = (
+    "expected weights (RUN@best, RUN@VERSION, a weights file) or a search (RUN@best+search:400, mcts:400)"
+)
+
+
+def mind_of(
+    text: str, spec: GameSpec, params: Mapping[str, str], *, seed: int = 1, tree: Tree = "fresh"
+) -> Mind:
+    """Return the player ``text`` as one that says what it thinks.
+
+    Args:
+        text: Weights or a search, as :func:`ludus.evaluation.players.resolve_player` reads them.
+        spec: The game.
+        params: Parameters of its rules.
+        seed: Seed of a search.
+        tree: Of a search: ``fresh`` or ``kept``.
+
+    Raises:
+        ThinkError: A bot, which has no thoughts, or a game that cannot be searched.
+        ConfigError: Weights of another game.
+        StorageError: No such run, version or file.
+    """
+    if is_search(text):
+        return _searched(text, spec, params, seed, tree)
+    refuse_run(text)
+    if is_bot_file(text) or not is_reference(text):
+        raise ThinkError(f"{shown(text)}: a bot, not a player that gives its thoughts; {_EXPECTED}")
+    path = resolve_weights(text)
+    try:
+        weights = load_weights(path)
+        network = network_of(weights, spec, text)
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
+    skip = 1 if spec.turn_based else weights.meta.frame_skip or max(1, spec.default_frame_skip)
+    return NetworkMind(network, name_of(path, weights.meta.version), skip, value_weights_of(path))
+
+
+def _searched(text: str, spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree) -> SearchMind:
+    try:
+        weights, how = parse_search(text)
+    except ValueError as error:
+        raise ThinkError(str(error)) from None
+    evaluator: Evaluator | str = "rollout"
+    name = text
+    if SUFFIX in text:
+        evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
+        name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
+    try:
+        game, native = searchable(spec.name)
+
+        def make() -> SearchPlayer:
+            return SearchPlayer(game, params, how, evaluator, slots=spec.seats, seed=seed, native=native)
+
+        return SearchMind(make, name, priors=bool(weights), tree=tree)
+    except ValueError as error:
+        raise ThinkError(f"{text}: {error}") from None
+
+
+def value_weights_of(path: Path) -> tuple[float, ...]:
+    """Return ``algorithm.value_weights`` of the run that a weights file lies in; empty without any."""
+    run = run_of(path)
+    if run is None or not run.config.is_file():
+        return ()
+    try:
+        table = from_toml(text_of(run.config_bytes())).get("algorithm")
+    except (TextError, TomlError) as error:
+        raise ThinkError(f"{run.config}: {error}") from None
+    given = table.get("value_weights", ()) if isinstance(table, dict) else ()
+    if not isinstance(given, list | tuple) or not all(isinstance(w, int | float) for w in given):
+        raise ThinkError(f"{run.config}: algorithm.value_weights is {shown(str(given))}, expected numbers")
+    return tuple(float(w) for w in given)
