@@ -10,6 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ludus.web.thoughts.thought import Opinion
+
+MOST_OPINIONS = 2
+
 
 class SeatDecision(msgspec.Struct, frozen=True):
     """Choice of one seat before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
@@ -31,6 +35,7 @@ class Recording(msgspec.Struct, frozen=True):
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
     ``ticks_per_s`` is what speed 1 means.
+    ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
     game: str
@@ -43,3 +48,4 @@ class Recording(msgspec.Struct, frozen=True):
     decisions: tuple[SeatDecision, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     ticks_per_s: float = 50.0
+    thoughts: tuple[Opinion, ...] = ()

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from ludus.games import find, replays
 from ludus.games.match import GameError, Match
 from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.web.thoughts.mind import Mind, Moment, Observed
 from ludus.web.thoughts.resolve import mind_of
-from ludus.web.thoughts.thought import Mind, Moment, Observed, Opinion, ThinkError, Thought
+from ludus.web.thoughts.thought import Opinion, ThinkError, Thought, head_names
 
 MOST_THOUGHTS = 20_000  # of a match
 _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
@@ -70,7 +71,7 @@ def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], min
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None
-    return Opinion(mind.name, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
+    return Opinion(mind.name, head_names(match.spec), mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
 
 
 def _moments(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Iterator[Moment]:

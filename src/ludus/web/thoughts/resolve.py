@@ -19,9 +19,10 @@ from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.errors import ConfigError
 from ludus.storage import is_reference, name_of, refuse_run, resolve_weights
 from ludus.storage.references import run_of
+from ludus.web.thoughts.mind import Mind
 from ludus.web.thoughts.network import NetworkMind
 from ludus.web.thoughts.searched import SearchMind
-from ludus.web.thoughts.thought import Mind, ThinkError, Tree
+from ludus.web.thoughts.thought import ThinkError, Tree
 
 _EXPECTED = (
     "expected weights (RUN@best, RUN@VERSION, a weights file) or a search (RUN@best+search:400, mcts:400)"
@@ -31,7 +32,7 @@ _EXPECTED = (
 def mind_of(
     text: str, spec: GameSpec, params: Mapping[str, str], *, seed: int = 1, tree: Tree = "fresh"
 ) -> Mind:
-    """Return the player ``text`` as one that says what it thinks.
+    """Return the player ``text`` as one that gives its thoughts.
 
     Args:
         text: Weights or a search, as :func:`ludus.evaluation.players.resolve_player` reads them.
