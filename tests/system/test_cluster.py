@@ -95,7 +95,7 @@ def trained(
         sampler.seat(Orders())
         threads, rounds = make_rounds(components, preset)
         while learner.version < updates:
-            results += rounds.run(0.0).results
+            results += rounds.run(0.0, lambda: assert_asked(sampler, preset)).results
             each(sampler, learner.version)
     finally:
         if rounds is not None and threads is not None:
@@ -103,6 +103,12 @@ def trained(
             threads.close()
         components.close()
     return Trained(digest(learner), results)
+
+
+def assert_asked(sampler: Sampler, preset: Preset) -> None:
+    """Check that rollouts play the next slab while something else is done, as an evaluation."""
+    if isinstance(sampler, RemoteSampler) and preset.run.lag != "async":
+        assert sampler.fleet.asked == 1
 
 
 def nothing(sampler: Sampler, version: int) -> None:

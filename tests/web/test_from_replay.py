@@ -47,13 +47,13 @@ def test_a_replay_becomes_a_recording(replay: bytes) -> None:
     assert dict(recording.facts)["rules"] == "minirts 1"
 
 
-def test_actions_go_by_the_names_of_the_spec() -> None:
+def test_a_move_goes_by_its_cell_a_bots_as_well() -> None:
     data = replays.record("tic_tac_toe", seed=5, bots=("uniform", "perfect"))
     recording = recording_of(data)
-    first = json.loads(list(recording.views)[1])
-    cells = ["a3", "b3", "c3", "a2", "b2", "c2", "a1", "b1", "c1"]
-    assert recording.decisions[0].text == cells[first["cells"].index(0)]
-    assert recording.decisions[1].text == "perfect"
+    after = [json.loads(view)["cells"] for view in recording.views]
+    cells = ["A3", "B3", "C3", "A2", "B2", "C2", "A1", "B1", "C1"]
+    assert recording.decisions[0].text == cells[after[1].index(0)]
+    assert recording.decisions[1].text == cells[after[2].index(1)]
 
 
 def test_only_given_orders_are_named() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
 from ludus.cluster.checks import part_of
@@ -20,6 +21,16 @@ from ludus.presets.config import Preset
 from ludus.rollouts.exchange import INCARNATION
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
 from ludus.training.opponents import Seats
+
+
+class Asked(NamedTuple):
+    """A slab that a rollout was asked for.
+
+    ``expected``: version and digest of the weights that play it, by policy id, where the answer has digests.
+    """
+
+    call: Call
+    expected: dict[int, tuple[int, str]]
 
 
 class Fleet:
@@ -58,13 +69,13 @@ class Fleet:
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
         self._live: list[dict[int, tuple[int, Any]]] = [{} for _ in range(count)]  # of live players' lanes
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
-        self._tags: list[dict[int, int]] = []  # of the matches in play of each rollout, where known
+        self._tags: list[dict[int, int]] = []  # of the matches in play after each rollout's last slab
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
-        self._expected: dict[int, dict[int, tuple[int, str]]] = {}  # of slabs that were asked for
         self._orders: Orders | None = None
         self._handover: int | None = None
-        self._flying: dict[int, Call] = {}  # slabs that were asked for, by rollout
+        self._asked: deque[list[Asked]] = deque()  # slabs of all rollouts, oldest first
+        self._flying: dict[int, Asked] = {}  # slabs of single rollouts
         self._owned = crew is None
         self._crew = crew or Crew(preset, report)
         self._name = self._crew.new_name()
@@ -196,15 +207,28 @@ class Fleet:
         if ticks is not None:
             self._handover = ticks
 
-    def play(self, handover: int | None) -> Iterator[tuple[Answer, Tensors]]:
-        """Ask every rollout for a slab, and return the answers in the rollouts' order."""
+    @property
+    def asked(self) -> int:
+        """Number of slabs that every rollout was asked for and that :meth:`play` has not returned."""
+        return len(self._asked)
+
+    def ask(self, handover: int | None) -> None:
+        """Ask every rollout for a slab, with the weights that were sent last."""
         self.set_handover(handover)
-        self._tags = []
-        calls = [self._ask(number) for number in range(len(self))]
+        self.in_play()  # a rollout would answer this after its slab
+        self._asked.append([self._ask(number) for number in range(len(self))])
+
+    def play(self, handover: int | None) -> Iterator[tuple[Answer, Tensors]]:
+        """Return the answers about the oldest slabs that were asked for, in the rollouts' order.
+
+        Where none were, every rollout is asked for one now.
+        """
+        if not self._asked:
+            self.ask(handover)
         self.counts.wait_s = 0.0
         tags = []
-        for number, call in enumerate(calls):
-            answer, arrays = self._answer(number, call)
+        for number, asked in enumerate(self._asked.popleft()):
+            answer, arrays = self._answer(number, asked)
             tags.append(answer.in_play)
             yield answer, arrays
         self._tags = tags
@@ -216,34 +240,36 @@ class Fleet:
                 self._flying[number] = self._ask(number)
         self._tags = []
         start = time.perf_counter()
-        number = first_ready(self._flying)
+        number = first_ready({number: asked.call for number, asked in self._flying.items()})
         self.counts.wait_s = time.perf_counter() - start
         return number, *self._answer(number, self._flying.pop(number))
 
-    def _ask(self, number: int) -> Call:
+    def _ask(self, number: int) -> Asked:
         sent = self._sent[number]
         newest = self._weights | self._live[number]
         fresh = {p: (v, ref) for p, (v, ref) in newest.items() if sent.get(p) != v}
         sent.update({policy: version for policy, (version, _) in fresh.items()})
         digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
-        self._expected[number] = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
+        expected = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
         versions = tuple((p, version) for p, (version, _) in fresh.items())
         request = Request(versions, self._handover, digest)
-        return self._rollouts[number].ask("play", request, *(ref for _, ref in fresh.values()), returns=2)
+        references = (ref for _, ref in fresh.values())
+        return Asked(self._rollouts[number].ask("play", request, *references, returns=2), expected)
 
-    def _answer(self, number: int, call: Call) -> tuple[Answer, Tensors]:
+    def _answer(self, number: int, asked: Asked) -> tuple[Answer, Tensors]:
         """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
         start = time.perf_counter()
         while True:
             try:
-                answer, arrays = call.first(), call.second()
+                answer, arrays = asked.call.first(), asked.call.second()
             except RolloutLost as error:
                 self.counts.slabs_dropped += 1
-                self._replace(number, error)
-                call = self._ask(number)
+                if asked.call.actor.same_process(self._rollouts[number]):
+                    self._replace(number, error)
+                asked = self._ask(number)
             else:
                 self._crew.count_slab(number)
-                self._check_weights(number, answer)
+                self._check_weights(number, asked, answer)
                 self._count(number, answer)
                 self.counts.wait_s += time.perf_counter() - start
                 self.time_step = max(self.time_step, answer.time_step)
@@ -256,9 +282,9 @@ class Fleet:
             self._digests[policy] = version, digest_of(fetch(tensors))
         return self._digests[policy]
 
-    def _check_weights(self, number: int, answer: Answer) -> None:
+    def _check_weights(self, number: int, asked: Asked, answer: Answer) -> None:
         """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
-        for policy, (version, digest) in self._expected.pop(number, {}).items():
+        for policy, (version, digest) in asked.expected.items():
             if answer.digests.get(policy) != digest:
                 raise PoolError(
                     f"rollout {number}: its acting weights are not those of version {version} of the learner"

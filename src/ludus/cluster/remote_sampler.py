@@ -136,6 +136,12 @@ class RemoteSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
+    def ask(self, handover: int | None = None) -> bool:
+        """See :meth:`ludus.rollouts.exchange.Sampler.ask`; slabs of single rollouts are asked by ``play``."""
+        if self._joined:
+            self.fleet.ask(handover)
+        return self._joined
+
     def play(
         self,
         slab: Slab,

@@ -52,6 +52,8 @@ class SlabSink(Protocol):
 class Sampler(Protocol):
     """Plays matches into slabs. One thread calls it; all but :meth:`play` and :meth:`take` between two slabs.
 
+    :meth:`snapshot` and :meth:`in_play` wait for no slab: call them when none is asked for.
+
     Frozen players are named; :meth:`put` brings their weights. Live players are other learners' policies:
     :meth:`take` brings their weights, by the lane that plays them.
     """
@@ -143,6 +145,20 @@ class Sampler(Protocol):
 
     def replace(self, player: str, weights: Weights) -> None:
         """Let ``weights`` play the lane of ``player`` from now on, without the memory of its rows."""
+        ...
+
+    def ask(self, handover: int | None = None) -> bool:
+        """Ask for one more slab, where other processes play it while the caller does something else.
+
+        Slabs come from :meth:`play` in the order in which they were asked for, each played with the weights,
+        orders and lanes of the moment it was asked for.
+
+        Args:
+            handover: See :meth:`play`, which ignores its own for such a slab.
+
+        Returns:
+            Whether a slab was asked for. False: this process plays, and only when :meth:`play` is called.
+        """
         ...
 
     def play(

@@ -132,6 +132,11 @@ class JoinedSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
+    def ask(self, handover: int | None = None) -> bool:
+        """See :meth:`ludus.rollouts.exchange.Sampler.ask`."""
+        asked = [part.ask(handover) for part in self.parts]
+        return all(asked)
+
     def play(
         self,
         slab: Slab,

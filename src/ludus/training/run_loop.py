@@ -29,6 +29,10 @@ class Steps(Evaluable, Checkpointable, Protocol):
         """Update opponents and curricula to the newest weights."""
         ...
 
+    def ask(self) -> None:
+        """Ask for the slab of the prepared round, where other processes play it from now on."""
+        ...
+
     def owes(self) -> bool:
         """Return whether an interrupt left a part of the last round undone; it is done despite the budget."""
         ...
@@ -75,7 +79,7 @@ class RunLoop:
                 evaluate = self._evaluate if self.evaluations.due() else None
                 self._leave_if_interrupted()
                 if evaluate or self.saver.due():
-                    self._saved = steps.version if self.saver.save() else -1
+                    self._saved = steps.version if self.saver.save(taken=steps.ask) else -1
                 steps.round(evaluate)
             context.report.message(f"training ends: {self.reason}")
             if why := steps.why_untrained():

@@ -27,8 +27,12 @@ class Checkpointable(Protocol):
         """Return whether the current state is on disk, or nothing has happened yet."""
         ...
 
-    def write_checkpoint(self) -> Path:
-        """Write a checkpoint and return its path. Raises ``OSError``."""
+    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
+        """Write a checkpoint and return its path. Raises ``OSError``.
+
+        Args:
+            taken: Called when the state has been taken, before it is written.
+        """
         ...
 
     def referred_to(self) -> set[Path]:
@@ -87,15 +91,18 @@ class Saver:
         """Return whether enough time has passed since the last attempt."""
         return (time.perf_counter() - self._saved_at) / 60.0 >= self._every_minutes > 0
 
-    def save(self) -> bool:
-        """Write a checkpoint. Returns False after a failure, which is reported; the run continues."""
+    def save(self, taken: Callable[[], None] | None = None) -> bool:
+        """Write a checkpoint. Returns False after a failure, which is reported; the run continues.
+
+        ``taken``: see :meth:`Checkpointable.write_checkpoint`.
+        """
         steps = self._steps
         with steps.paused():
             if steps.saved_already():
                 return True
             try:
                 self._needed.write_refused(steps.referred_to())
-                path = steps.write_checkpoint()
+                path = steps.write_checkpoint(taken)
             except OSError as error:
                 self._report.problem(
                     f"checkpoint of version {steps.version} was not written ({error.strerror or error}); "

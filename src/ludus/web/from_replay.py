@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ludus.flow.decode import from_json
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
-from ludus.games.replays import ReplayDecision, ReplayInfo
-from ludus.games.views import view_of
+from ludus.games.replays import ReplayInfo
+from ludus.games.views import View, view_of
+from ludus.web.moves import Document, choice_name, move_name, names_moves
 from ludus.web.recording import Recording, SeatDecision
 from ludus.web.renderers import renderer_of
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
+NAMED_TICKS = 20_000  # the longest match whose bots' moves are read from its documents
 TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game declares none (ELF draws a tick in 20 ms)
 
 
@@ -36,9 +41,11 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         views=views,
         outcome=info.outcome if info.over else (),
         truncated=not info.over,
-        decisions=tuple(_named(d, declared) for d in replays.decisions(replay)),
+        decisions=_decisions(replay, declared, view, info, views, every),
         facts=_facts(info),
         ticks_per_s=pace or TICKS_PER_S["turns" if declared.turn_based else "ticks"],
+        lines=view.lines if view is not None else "cells",
+        coordinates=view.coordinates if view is not None else "",
     )
 
 
@@ -55,17 +62,32 @@ def _sides(players: tuple[str, ...], game: GameSpec) -> str:
     return " against ".join(name if n == 1 else f"{n} times {name}" for name, n in counts.items())
 
 
-def _named(decision: ReplayDecision, game: GameSpec) -> SeatDecision:
-    if decision.bot >= 0:
-        return SeatDecision(decision.tick, decision.seat, game.bots[decision.bot].name)
-    names = []
-    for head, choice in zip(game.heads, decision.action, strict=False):
-        if head.labels == ("no", "yes"):  # one of several that may be given at once
-            names += [head.name] if choice == 1 else []
-            continue
-        label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
-        names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
-    return SeatDecision(decision.tick, decision.seat, ", ".join(names) or "nothing")
+def _decisions(
+    replay: bytes, game: GameSpec, view: View | None, about: ReplayInfo, views: list[str], every: int
+) -> tuple[SeatDecision, ...]:
+    """Return the decisions by name. A bot's is read from the documents, where the game has turns or steps."""
+    made = replays.decisions(replay)
+    first: Document = from_json(views[0])
+    documents: dict[int, Document] = {}
+    if names_moves(view) and about.ticks <= NAMED_TICKS and any(d.bot >= 0 for d in made):
+        each = views if every == 1 else replays.frames(replay, 1)
+        documents = dict(_by_tick(each))
+    named = []
+    for d in made:
+        name = ""
+        if d.bot < 0:
+            name = choice_name(d.action, game, view, first)
+        elif view is not None and d.tick in documents and d.tick + 1 in documents:
+            name = move_name(view, game, documents[d.tick], documents[d.tick + 1], d.seat)
+        named.append(SeatDecision(d.tick, d.seat, name or game.bots[d.bot].name))
+    return tuple(named)
+
+
+def _by_tick(views: list[str]) -> Iterator[tuple[int, Document]]:
+    for text in views:
+        document = from_json(text)
+        if isinstance(document, dict) and isinstance(tick := document.get("tick"), int):
+            yield tick, document
 
 
 def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:

@@ -34,7 +34,8 @@ class Recording(msgspec.Struct, frozen=True):
     ``views`` are view documents in rising tick order, read once.
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
-    ``ticks_per_s`` is what speed 1 means.
+    ``ticks_per_s`` is what speed 1 means. ``lines`` and ``coordinates`` are those of the game's
+    :class:`ludus.games.views.View`.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
@@ -48,4 +49,6 @@ class Recording(msgspec.Struct, frozen=True):
     decisions: tuple[SeatDecision, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     ticks_per_s: float = 50.0
+    lines: str = "cells"
+    coordinates: str = ""
     thoughts: tuple[Opinion, ...] = ()

@@ -35,6 +35,10 @@ MODULES = (
     "scene.js",
     "map_view.js",
     "arena_view.js",
+    "coordinates.js",
+    "flat_view.js",
+    "grid_view.js",
+    "noughts_view.js",
     "board_views.js",
     "plots.js",
     "panels.js",
@@ -106,6 +110,7 @@ def pack(recording: Recording) -> bytes:
         "truncated": recording.truncated,
         "facts": [[visible(part) for part in fact] for fact in recording.facts],
         "ticks_per_s": recording.ticks_per_s,
+        "view": {"lines": recording.lines, "coordinates": recording.coordinates},
     }
     packing = renderer_named(recording.renderer).packing()
     for view in recording.views:

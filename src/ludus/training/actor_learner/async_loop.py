@@ -102,6 +102,9 @@ class AsyncRounds:
         restore_components(self.components, checkpoint, state)
         self._publish()
 
+    def ask(self) -> None:
+        """Do nothing: the sampler's thread asks."""
+
     def set_handover(self, ticks: int) -> None:
         """Set the ticks after which the learner takes over, from the next slab on."""
         self._handover = ticks

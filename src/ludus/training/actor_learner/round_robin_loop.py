@@ -99,9 +99,12 @@ class TurnRounds(Rounds):
         """See :meth:`Rounds.doing`."""
         return playing_text([pool.components.sampler for pool in self.pools])
 
+    def ask(self) -> None:
+        """Do nothing: the pools are those of this process."""
+
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""
-        self._pool(-1).full = Waiting(slab, self._summary(stats))
+        self._pool(-1).full = Waiting(slab, self._summary(stats, self.components.sampler.labels))
 
     def _pool(self, after: int) -> OnePool:
         """Return the pool whose turn it is, 0, or those before it, below 0."""

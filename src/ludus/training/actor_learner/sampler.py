@@ -221,6 +221,10 @@ class LocalSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
+    def ask(self, handover: int | None = None) -> bool:
+        """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
+        return False
+
     def play(
         self,
         slab: Slab,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -87,7 +87,15 @@ class Rounds:
         self.queue = queue
         self.waiting: deque[Waiting] = deque()  # oldest first
         self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
+        self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
         self._handover: int | None = None
+
+    def ask(self) -> None:
+        """Ask for the slab of the next round, where other processes play it from now on. Idempotent."""
+        sampler = self.components.sampler
+        labels = dict(sampler.labels)
+        if not self._asked and sampler.ask(self._handover):
+            self._asked.append(labels)
 
     def set_handover(self, ticks: int) -> None:
         """Set the ticks after which the learner takes over, from the next slab on."""
@@ -144,7 +152,8 @@ class Rounds:
 
         Args:
             progress: Share in [0, 1] of the budget that is spent.
-            meanwhile: Runs in the sampler's turn, with the weights that act in this round.
+            meanwhile: Runs in the sampler's turn, with the weights that act in this round. The slab was
+                asked for before, so that other processes play it in that time.
             value_only: Whether only parameters move that the value alone depends on.
         """
         one_round = self._pipelined if self.pipelined else self._sync
@@ -152,14 +161,16 @@ class Rounds:
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """Queue a full slab (:class:`ludus.rollouts.exchange.SlabSink`)."""
-        self.waiting.append(Waiting(slab, self._summary(stats)))
+        labels = self._asked.popleft() if self._asked else self.components.sampler.labels
+        self.waiting.append(Waiting(slab, self._summary(stats, labels)))
 
-    def _summary(self, stats: RolloutStats) -> RolloutSummary:
-        sampler = self.components.sampler
-        return summarise_rollout(stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams)
+    def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
+        teams = self.components.sampler.spec.teams
+        return summarise_rollout(stats.results, stats.steps, stats.ticks, labels, teams)
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()
+        self.ask()
         if meanwhile is not None:
             meanwhile()
         stats = self._collect(self._free())
@@ -174,14 +185,15 @@ class Rounds:
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()
+        self.ask()
         learning = self._next()
         target = self._free(learning)
         busy = sum(self.learner_threads.busy_s)
         plans = self._start(learning.slab, progress, value_only) if learning is not None else ()
         try:
-            stats = self._collect(target)
             if meanwhile is not None:
                 meanwhile()
+            stats = self._collect(target)
         except BaseException:
             if plans:  # leave the learners whole: a checkpoint may still be saved
                 self._finish(plans, RoundTimes(), busy)

@@ -169,6 +169,10 @@ class Trainer:
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
 
+    def ask(self) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
+        self.rounds.ask()
+
     def owes(self) -> bool:
         """Return False: Ctrl-C takes effect between two rounds."""
         return False
@@ -237,12 +241,15 @@ class Trainer:
         """Return whether the current state is on disk."""
         return self.rounds.progress_marker == self._saved
 
-    def write_checkpoint(self) -> Path:
-        """Write a checkpoint and return its path. Raises ``OSError``."""
+    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
+        """See :class:`ludus.training.saving.Checkpointable`."""
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
-        path = self.run_dir.checkpoints.save(self.rounds.checkpoint(state))
+        checkpoint = self.rounds.checkpoint(state)
+        if taken is not None:
+            taken()
+        path = self.run_dir.checkpoints.save(checkpoint)
         self._saved = self.rounds.progress_marker
         return path
 

@@ -160,6 +160,9 @@ class AlphaZeroTrainer:
     def prepare_round(self) -> None:
         """Do nothing: weights are handed over when they are published."""
 
+    def ask(self) -> None:
+        """Do nothing: self-play needs no request for each round."""
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """See :class:`ludus.training.run_loop.Steps`."""
         if evaluate is not None:
@@ -296,13 +299,15 @@ class AlphaZeroTrainer:
         state, learner = self.state, self.components.learner
         return state.matches, learner.steps, learner.version, state.gates
 
-    def write_checkpoint(self) -> Path:
-        """See :class:`ludus.training.run_loop.Steps`."""
+    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
+        """See :class:`ludus.training.saving.Checkpointable`."""
         state, learner = self.state, self.components.learner
         arrays, state.learner = learner.state()
         state.log_sizes = self.context.log.sync()
         rollout: dict[str, Array] = {"lowest_winner": self.store.lowest_winner}
         checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
+        if taken is not None:
+            taken()
         path = self.context.directory.checkpoints.save(checkpoint)
         self._saved = self._moment()
         return path

@@ -187,6 +187,10 @@ class LeagueTrainer:
         for member in self.members.values():
             member.matchmaker.on_lost(error.player, member.version)
 
+    def ask(self) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
+        self._playing.rounds.ask()
+
     def owes(self) -> bool:
         """Never: Ctrl-C takes effect between two rounds."""
         return False
@@ -339,14 +343,16 @@ class LeagueTrainer:
         """See :class:`ludus.training.run_loop.Steps`."""
         return self.frozen.written
 
-    def write_checkpoint(self) -> Path:
-        """See :class:`ludus.training.run_loop.Steps`."""
+    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
+        """See :class:`ludus.training.saving.Checkpointable`."""
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
         self.state.journal = self.journal.last
         self.state.log_sizes = self.context.log.sync()
         checkpoint = league_checkpoint(self.members, self.components.first, self.state)
+        if taken is not None:
+            taken()
         path = self.run_dir.checkpoints.save(checkpoint)
         self._saved_rounds = self._rounds
         self._saved_versions = {name: w.meta.version for name, w in checkpoint.members.items()}

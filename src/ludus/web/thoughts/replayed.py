@@ -9,8 +9,9 @@ from ludus.games import find, replays
 from ludus.games.match import GameError, Match
 from ludus.games.replays import ReplayDecision, ReplayInfo
 from ludus.web.thoughts.mind import Mind, Moment, Observed
+from ludus.web.thoughts.names import head_names
 from ludus.web.thoughts.resolve import mind_of
-from ludus.web.thoughts.thought import Opinion, ThinkError, Thought, head_names
+from ludus.web.thoughts.thought import Opinion, ThinkError, Thought
 
 MOST_THOUGHTS = 20_000  # of a match
 _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
@@ -52,6 +53,7 @@ def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], min
         ThinkError: The rules refuse a decision.
     """
     mind.forget()
+    names = head_names(match.spec, match.view())
     thoughts: list[Thought] = []
     waiting: list[Moment] = []
     cut, held = False, 0
@@ -71,7 +73,7 @@ def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], min
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None
-    return Opinion(mind.name, head_names(match.spec), mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
+    return Opinion(mind.name, names, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
 
 
 def _moments(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Iterator[Moment]:

@@ -6,8 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.spec import GameSpec
-
 #: A head of at most this many choices is kept whole; of a larger one the first ``MOST_CHOICES``.
 SMALL_HEAD = 32
 MOST_CHOICES = 24
@@ -71,11 +69,6 @@ class HeadNames(msgspec.Struct, frozen=True):
 
     name: str
     labels: tuple[str, ...] = ()
-
-
-def head_names(spec: GameSpec) -> tuple[HeadNames, ...]:
-    """Return the names of a game's heads and choices."""
-    return tuple(HeadNames(head.name, head.labels) for head in spec.heads)
 
 
 class Opinion(msgspec.Struct, frozen=True):

@@ -19,7 +19,9 @@ class Page {
     this.palette = readPalette(match.seats.length);
     this.canvas = byId("map");
     this.view = drawingOf(this.canvas, match, this.palette);
-    this.timeline = new Timeline(byId("timeline"), match, this.palette);
+    document.body.classList.toggle("stones", this.view.stones === true);
+    document.body.classList.toggle("flat", typeof this.view.cellAt === "function");
+    this.timeline = new Timeline(byId("timeline"), match, this.palette, this.view.curve ?? null, this.view.stones === true);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
     match.thoughts = readThoughts(match.thoughts ?? []);
     this.thoughts = match.thoughts.length ? new Thoughts(match, this.palette, this.view, {
@@ -88,16 +90,17 @@ class Page {
     if (match.outcome.length === 0) banner.append("The recording ends here");
     else if (winners.length === 0) banner.append(match.truncated ? "Cut off: nobody won" : "A draw");
     else banner.append(...winners.map(seatChip), element("b", { class: "what" }, winners.map((s) => match.seats[s]).join(", ")), element("span", {}, "wins"));
+    if (this.view.result) banner.append(element("span", {}, this.view.result));
     banner.append(element("small", {}, `tick ${match.lastTick.toLocaleString("en")}`));
   }
 
   buildFog() {
     const box = byId("fog");
-    const choices = ["spectator", ...this.match.seats.slice(0, this.fogSeats).map((name, seat) => `seat ${seat}`)];
+    const choices = ["spectator", ...this.match.seats.slice(0, this.fogSeats)];
     choices.forEach((label, i) => {
       const input = element("input", { type: "radio", name: "fog", value: String(i - 1), id: `fog${i - 1}` });
       input.addEventListener("change", () => this.set({ fog: i - 1 }));
-      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1)] : []), label));
+      box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1), element("span", { class: "sr-only" }, `seat ${i - 1}: `)] : []), element("span", { class: "sight", title: label }, label)));
     });
     if (this.fogSeats === 0) box.hidden = true;
     if (!this.match.tracks) byId("layers").hidden = true;
@@ -229,7 +232,7 @@ class Page {
   }
 
   announce(tick) {
-    const sight = this.state.fog < 0 ? "spectator" : `fog of seat ${this.state.fog}`;
+    const sight = this.state.fog < 0 ? "spectator" : `fog of ${this.match.seats[this.state.fog]}`;
     const text = this.match.tracks ? `Tick ${tick}, ${sight}, ${this.view.drawn.units} units in sight.` : `Tick ${tick}.`;
     clearTimeout(this.announcing);
     this.announcing = setTimeout(() => (byId("status").textContent = text), 400);
@@ -252,6 +255,9 @@ function surface(page) {
       return thoughts && { opinion: state.opinion, policy: state.policy, marks: thoughts.marks(state), ...thoughts.drawn, ...thoughts.plot.drawn };
     },
     get options() { return { orders: state.orders, bars: state.bars, letters: state.letters }; },
+    get timeline() { return { ...page.timeline.drawn, curve: page.timeline.curve?.label ?? "" }; },
+    get view() { return page.view; },
+    redraw: () => page.draw(),
     get drawn() { return { ...page.view.drawn }; },
     get scene() { return page.view.scene; },
     pointOf: (x, y) => page.view.pointOf(x, y),

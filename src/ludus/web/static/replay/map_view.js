@@ -22,6 +22,13 @@ export class MapView {
     return (this.tracks.width + 2 * MARGIN) / (this.tracks.height + 2 * MARGIN);
   }
 
+  // What decides the match, for the timeline: the score, where the game counts one, else the armies.
+  get curve() {
+    const { tracks } = this;
+    if (tracks.counted === "score") return { label: "score", columns: tracks.money };
+    return { label: tracks.types.some((type) => type.role === "tower") ? "towers" : "army", columns: tracks.troops };
+  }
+
   // options: {tick, fog, orders, bars, letters, selected}. Sizes inside are in cells.
   draw(options) {
     const { canvas, tracks } = this;

@@ -25,6 +25,14 @@ export function readPalette(seats) {
     hpBack: get("--hp-back"),
     alarm: get("--alarm"),
     accent: get("--accent"),
+    board: get("--board"),
+    boardLine: get("--board-line"),
+    boardInk: get("--board-ink"),
+    thought: get("--thought"),
+    thoughtInk: get("--thought-ink"),
+    stone: [get("--stone0"), get("--stone1")],
+    stoneLight: [get("--stone0-light"), get("--stone1-light")],
+    stoneRim: [get("--stone0-rim"), get("--stone1-rim")],
   };
 }
 

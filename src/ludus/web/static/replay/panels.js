@@ -19,6 +19,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 export function words(name) {
+  if (/^[A-Z]{1,3}\d+$/.test(name)) return name; // a point of a board
   return String(name).replaceAll("_", " ").toLowerCase();
 }
 
@@ -39,7 +40,8 @@ export class Panels {
     this.buildSeats();
     if (match.tracks) this.buildPlots();
     if (match.tracks) this.buildLegend();
-    else for (const id of ["plots", "selection", "legend", "events-panel"]) document.getElementById(id).hidden = true;
+    else for (const id of ["plots", "selection", "legend"]) document.getElementById(id).hidden = true;
+    if (match.events.length === 0) document.getElementById("events-panel").hidden = true;
     if (match.decisions.length === 0) document.getElementById("decisions-panel").hidden = true;
   }
 

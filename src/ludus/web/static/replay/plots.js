@@ -1,6 +1,6 @@
 // The timeline and the small plots. Each keeps its still picture in a second canvas and only draws the cursor again.
 
-const ALARMS = new Set(["alarm", "razed", "over"]);
+const ALARMS = new Set(["alarm", "razed", "out", "over"]);
 
 // Sizes a canvas to its CSS box. Returns the device pixels a CSS pixel; 0 while it is not laid out.
 export function fitCanvas(canvas) {
@@ -64,12 +64,19 @@ export class CachedCanvas {
   }
 }
 
+// The whole match from left to right. With a curve (of what decides the match) seat 0 is above the middle and seat 1
+// below; without one every seat has a lane with its decisions and events.
 export class Timeline extends CachedCanvas {
-  constructor(canvas, match, palette) {
+  // curve: {label, columns: two lists of a number a frame} or null.
+  constructor(canvas, match, palette, curve, stones) {
     super(canvas);
     this.match = match;
     this.palette = palette;
+    this.curve = curve;
+    this.stones = stones;
+    this.lanes = curve ? 2 : Math.max(1, match.seats.length);
     this.pad = 8;
+    this.drawn = { lanes: this.lanes, top: 0, events: 0, decisions: 0 };
   }
 
   xOf(tick, width) {
@@ -101,55 +108,107 @@ export class Timeline extends CachedCanvas {
     ctx.stroke();
   }
 
+  colour(seat) {
+    return (this.stones ? this.palette.stone[seat] : this.palette.seat[seat]) ?? this.palette.muted;
+  }
+
   drawStill(ctx, { width, height }) {
     const { match, palette } = this;
-    const middle = height / 2;
+    this.drawn = { lanes: this.lanes, top: 0, events: 0, decisions: 0 };
     ctx.strokeStyle = palette.line;
     ctx.beginPath();
-    ctx.moveTo(this.pad, middle);
-    ctx.lineTo(width - this.pad, middle);
+    for (let lane = 1; lane < this.lanes; lane++) {
+      ctx.moveTo(this.pad, (height * lane) / this.lanes);
+      ctx.lineTo(width - this.pad, (height * lane) / this.lanes);
+    }
     ctx.stroke();
-    if (match.tracks) this.drawArmies(ctx, width, height);
-    else this.drawDecisions(ctx, width, middle);
+    if (this.curve) this.drawCurve(ctx, width, height);
+    else this.drawDecisions(ctx, width, height);
     for (const loud of [false, true]) {
       for (const event of match.events) if (ALARMS.has(event.kind) === loud) this.drawEvent(ctx, event, width, height);
     }
   }
 
-  drawArmies(ctx, width, height) {
+  drawCurve(ctx, width, height) {
     const { match, palette } = this;
     const columns = Math.max(1, Math.floor(width - 2 * this.pad));
-    const armies = match.tracks.troops.slice(0, 2);
-    const top = Math.max(1, ...armies.map((a) => a.reduce((m, v) => Math.max(m, v), 0)));
+    const sides = this.curve.columns.slice(0, 2);
+    const top = Math.max(1, ...sides.map((side) => side.reduce((m, v) => Math.max(m, v), 0)));
     const room = height / 2 - 15;
-    armies.forEach((army, seat) => {
-      const side = seat === 0 ? -1 : 1;
-      ctx.fillStyle = palette.seat[seat];
-      ctx.globalAlpha = 0.55;
-      peaks(army, match.ticks, match.firstTick, match.lastTick, columns).forEach((value, x) => {
+    sides.forEach((side, seat) => {
+      const up = seat === 0;
+      const values = peaks(side, match.ticks, match.firstTick, match.lastTick, columns);
+      ctx.fillStyle = this.colour(seat);
+      ctx.globalAlpha = this.stones ? 1 : 0.55;
+      values.forEach((value, x) => {
         const h = (value / top) * room;
-        if (h) ctx.fillRect(this.pad + x, height / 2 + (side < 0 ? -h - 0.5 : 0.5), 1, h);
+        if (h) ctx.fillRect(this.pad + x, height / 2 + (up ? -h - 0.5 : 0.5), 1, h);
       });
+      ctx.globalAlpha = 1;
+      if (!this.stones) return;
+      ctx.strokeStyle = palette.muted; // one of the two stones is as bright as the card
+      ctx.beginPath();
+      values.forEach((value, x) => ctx.lineTo(this.pad + x, height / 2 + (up ? -1 : 1) * (value / top) * room));
+      ctx.stroke();
     });
+    this.drawn.top = top;
+    this.drawScale(ctx, width, height, top, room);
+  }
+
+  // What is drawn, and how much the edge of each half is.
+  drawScale(ctx, width, height, top, room) {
+    const { palette } = this;
+    ctx.strokeStyle = palette.line;
+    ctx.setLineDash([2, 4]);
+    ctx.beginPath();
+    for (const y of [height / 2 - room, height / 2 + room]) {
+      ctx.moveTo(this.pad, y);
+      ctx.lineTo(width - this.pad, y);
+    }
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.font = "11px system-ui, sans-serif";
+    ctx.textBaseline = "middle";
+    ctx.lineWidth = 3;
+    ctx.strokeStyle = palette.card;
+    ctx.fillStyle = palette.muted;
+    for (const [text, y] of [[`${this.curve.label} ${top}`, height / 2 - room], [String(top), height / 2 + room]]) {
+      ctx.strokeText(text, this.pad + 3, y);
+      ctx.fillText(text, this.pad + 3, y);
+    }
+    ctx.lineWidth = 1;
+  }
+
+  middleOf(seat, height) {
+    return ((Math.max(0, Math.min(this.lanes - 1, seat)) + 0.5) * height) / this.lanes;
+  }
+
+  drawDecisions(ctx, width, height) {
+    const tall = Math.min(14, height / this.lanes - 4);
+    ctx.globalAlpha = this.match.events.length ? 0.35 : 1;
+    ctx.strokeStyle = this.palette.muted;
+    for (const { tick, seat } of this.match.decisions) {
+      ctx.fillStyle = this.colour(seat);
+      const x = this.xOf(tick, width) - 1.5;
+      const y = this.middleOf(seat, height) - tall / 2;
+      ctx.fillRect(x, y, 3, tall);
+      if (this.stones) ctx.strokeRect(x, y, 3, tall);
+      this.drawn.decisions++;
+    }
     ctx.globalAlpha = 1;
   }
 
-  drawDecisions(ctx, width, middle) {
-    for (const { tick, seat } of this.match.decisions) {
-      ctx.fillStyle = this.palette.seat[seat] ?? this.palette.muted;
-      ctx.fillRect(this.xOf(tick, width) - 1.5, middle + (seat % 2 ? 2 : -14), 3, 12);
-    }
-  }
-
-  // Lanes: seat 0 along the top edge, seat 1 along the bottom one.
+  // With a curve seat 0 along the top edge and seat 1 along the bottom one, else in the middle of the seat's lane.
   drawEvent(ctx, event, width, height) {
     const { palette } = this;
     const x = this.xOf(event.tick, width);
-    const y = event.seat % 2 === 1 ? height - 8 : 8;
+    const y = !this.curve ? this.middleOf(event.seat, height) : event.seat % 2 === 1 ? height - 8 : 8;
+    this.drawn.events++;
     ctx.fillStyle = palette.seat[event.seat] ?? palette.muted;
     ctx.beginPath();
     switch (event.kind) {
       case "built":
+      case "taken":
         ctx.rect(x - 3.5, y - 3.5, 7, 7);
         break;
       case "alarm":
@@ -159,9 +218,10 @@ export class Timeline extends CachedCanvas {
         ctx.lineTo(x - 5, y + 4);
         break;
       case "razed":
+      case "out":
       case "exhausted":
         ctx.lineWidth = 2;
-        ctx.strokeStyle = event.kind === "razed" ? palette.alarm : palette.muted;
+        ctx.strokeStyle = event.kind === "exhausted" ? palette.muted : palette.alarm;
         ctx.moveTo(x - 4, y - 4);
         ctx.lineTo(x + 4, y + 4);
         ctx.moveTo(x + 4, y - 4);
@@ -172,6 +232,7 @@ export class Timeline extends CachedCanvas {
         ctx.rect(x - 1.5, 3, 3, height - 6);
         break;
       case "trained":
+      case "wood":
         ctx.globalAlpha = 0.75;
         ctx.rect(x - 0.75, y - 3, 1.5, 6);
         break;

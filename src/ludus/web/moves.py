@@ -1,0 +1,137 @@
+"""Names of moves for people: ``D4``, ``3``, ``pass``, ``up``.
+
+The name of a choice comes from the view's coordinates or the head's labels. A replay keeps only the name of a
+bot, not its choice: its move is read from the view documents before and after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ludus.flow.spec import GameSpec
+from ludus.games.coordinates import cell_name
+from ludus.games.views import View
+
+Document = Mapping[str, object]
+_NOUGHTS_SIDE = 3
+_STEPS = {(-1, 0): "up", (1, 0): "down", (0, -1): "left", (0, 1): "right"}
+
+
+def choice_name(action: Sequence[int], game: GameSpec, view: View | None, document: Document) -> str:
+    """Return the name of a decision.
+
+    Args:
+        action: One number a head.
+        game: The game's spec.
+        view: Its view, None where it declares none.
+        document: A view document of the match: a board's size is taken from it.
+    """
+    if view is not None and len(action) == 1 and view.input in ("cells", "columns"):
+        columns, rows = _sides(document)
+        cells = columns if view.input == "columns" else columns * rows
+        if 0 <= action[0] < cells and (name := cell_name(action[0], columns, rows, view.coordinates)):
+            return name
+    names = []
+    for head, choice in zip(game.heads, action, strict=False):
+        if head.labels == ("no", "yes"):  # one of several that may be given at once
+            names += [head.name] if choice == 1 else []
+            continue
+        label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
+        names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
+    return ", ".join(names) or "nothing"
+
+
+def move_name(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
+    """Return the name of the move of ``seat`` between two successive documents; "" where it is unknown."""
+    reader = _READERS.get(view.renderer)
+    return "" if reader is None else reader(view, game, before, after, seat)
+
+
+def names_moves(view: View | None) -> bool:
+    """Return whether moves can be read from the documents of a view."""
+    return view is not None and view.renderer in _READERS
+
+
+def _sides(document: Document) -> tuple[int, int]:
+    width, height = document.get("width"), document.get("height")
+    if isinstance(width, int) and isinstance(height, int):
+        return width, height
+    return _NOUGHTS_SIDE, _NOUGHTS_SIDE
+
+
+def _ints(value: object) -> list[int]:
+    return [v if isinstance(v, int) else -1 for v in value] if isinstance(value, list) else []
+
+
+def _on_board(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
+    columns, rows = _sides(after)
+    old, new = _ints(before.get("cells")), _ints(after.get("cells"))
+    if len(old) != len(new) or len(new) != columns * rows:
+        return ""
+    if after.get("resigned") == seat:
+        return "resign"
+    last = after.get("last")
+    if isinstance(last, int) and 0 <= last < len(new):
+        own = new[last] == seat and old[last] != seat
+        gone = new[last] == old[last] == -1 and old != new  # a stone that took itself
+        return cell_name(last, columns, rows, view.coordinates) if own or gone else ""
+    fresh = [cell for cell, what in enumerate(new) if what == seat and old[cell] != seat]
+    if len(fresh) == 1:
+        return cell_name(fresh[0], columns, rows, view.coordinates)
+    passes, passed = before.get("passes"), after.get("passes")
+    return "pass" if isinstance(passes, int) and isinstance(passed, int) and passed > passes else ""
+
+
+def _in_arena(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
+    was, now = _agent(before, seat), _agent(after, seat)
+    if was is None or now is None:
+        return ""
+    step = (now[0] - was[0], now[1] - was[1])
+    if step in _STEPS:
+        return _STEPS[step]
+    if (*was, seat) in _bombs(after) and (*was, seat) not in _bombs(before):
+        return "bomb"
+    return "stop" if step == (0, 0) else ""
+
+
+def _agent(document: Document, seat: int) -> tuple[int, int] | None:
+    agents = document.get("agents")
+    agent = agents[seat] if isinstance(agents, list) and seat < len(agents) else None
+    if not isinstance(agent, dict):
+        return None
+    row, column = agent.get("row"), agent.get("column")
+    return (row, column) if isinstance(row, int) and isinstance(column, int) else None
+
+
+def _bombs(document: Document) -> set[tuple[object, object, object]]:
+    bombs = document.get("bombs")
+    listed = bombs if isinstance(bombs, list) else []
+    return {(b.get("row"), b.get("column"), b.get("seat")) for b in listed if isinstance(b, dict)}
+
+
+def _with_cards(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
+    old, new = bets(before), bets(after)
+    return new[-1] if len(new) > len(old) else ""
+
+
+def bets(document: Document) -> list[str]:
+    """Return the bets of a game with cards in order: ``choices``, or ``rounds`` of them."""
+    rounds = document.get("rounds", [document.get("choices")])
+    listed = rounds if isinstance(rounds, list) else []
+    return [bet for one in listed if isinstance(one, list) for bet in one if isinstance(bet, str)]
+
+
+def _in_table(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
+    actions = _ints(after.get("actions"))
+    if seat >= len(actions) or actions[seat] < 0:
+        return ""
+    return choice_name((actions[seat],), game, view, after)
+
+
+_READERS: Mapping[str, Callable[[View, GameSpec, Document, Document, int], str]] = {
+    "board": _on_board,
+    "noughts": _on_board,
+    "arena": _in_arena,
+    "cards": _with_cards,
+    "table": _in_table,
+}

@@ -1,0 +1,177 @@
+// The canvas of a live match: drawn once a frame at most, clicked, and played on by keys.
+import { drawingOf } from "../replay/board_views.js";
+import { readPalette } from "../replay/palette.js";
+import { fitCanvas } from "../replay/plots.js";
+import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
+import { cellCount, mayPlay } from "./moves.js";
+
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const NO_CELL = -1;
+const NO_MARKS = { hover: NO_CELL, chosen: NO_CELL, legal: null, seat: NO_CELL };
+
+// Room for a canvas: what is left of the window beside the controls below it.
+function fit(canvas, stage, aspect) {
+  const tall = Math.max(260, window.innerHeight - (window.innerWidth < 900 ? 300 : 250));
+  const width = Math.floor(Math.min(stage.clientWidth, tall * aspect));
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${Math.round(width / aspect)}px`;
+}
+
+class Painter {
+  constructor(game, canvas, stage) {
+    this.game = game;
+    this.canvas = canvas;
+    this.stage = stage;
+    this.asked = 0;
+    this.cursor = NO_CELL;
+    this.hover = NO_CELL;
+    this.chosen = NO_CELL;
+  }
+
+  // Draw with the next frame of the screen: several messages before it cost one drawing.
+  ask() {
+    this.asked ||= requestAnimationFrame(() => {
+      this.asked = 0;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const { game, canvas } = this;
+    if (!game.drawable) return;
+    if (!game.view || this.match !== game.match) this.build();
+    if (game.view.aspect) {
+      fit(canvas, this.stage, game.view.aspect);
+      fitCanvas(canvas);
+    }
+    game.view.marks = this.marks();
+    game.view.draw(game.match.options);
+    game.drawn();
+  }
+
+  build() {
+    const { game, canvas } = this;
+    this.match = game.match;
+    for (const text of this.stage.querySelectorAll("pre.document")) text.remove();
+    canvas.hidden = false;
+    this.palette = readPalette(game.match.seats.length);
+    game.view = drawingOf(canvas, game.match, this.palette);
+    this.cursor = this.hover = this.chosen = NO_CELL;
+    game.change({});
+  }
+
+  recolour() {
+    if (this.palette) Object.assign(this.palette, readPalette(this.game.match.seats.length));
+    this.ask();
+  }
+
+  // Choices that the drawing marks: under the pointer, or the cursor where the keyboard is used, and the chosen one.
+  marks() {
+    const { game, chosen } = this;
+    if (!game.myTurn) return NO_MARKS;
+    const shown = this.hover >= 0 || !this.focused ? this.hover : this.cursor;
+    const choice = shown < 0 ? NO_CELL : this.choiceAt(shown);
+    const legal = choice >= 0 && mayPlay(game.moment, game.seat, choice);
+    return { hover: legal && choice !== chosen ? choice : NO_CELL, chosen, legal: null, seat: game.seat };
+  }
+
+  get columns() {
+    return this.game.view?.columns ?? 1;
+  }
+
+  // The choice that a cell of the board means.
+  choiceAt(index) {
+    return this.game.hello.view.input === "columns" ? index % this.columns : index;
+  }
+
+  // The cell under the pointer, NO_CELL beside the board.
+  cellAt(event) {
+    const { input } = this.game.hello.view;
+    if (input !== "cells" && input !== "columns") return NO_CELL;
+    const box = this.canvas.getBoundingClientRect();
+    return this.game.view?.cellAt?.(event.clientX - box.left, event.clientY - box.top)?.index ?? NO_CELL;
+  }
+
+  // Move the cursor. Whether the key was one of the board's.
+  step(key) {
+    const way = STEPS[key];
+    const { game, columns } = this;
+    const cells = game.hello.view.input === "columns" ? columns : cellCount(game.hello, game.view);
+    if (!way || !cells) return false;
+    const rows = Math.max(1, Math.floor(cells / columns));
+    const at = this.cursor < 0 ? Math.floor(rows / 2) * columns + Math.floor(columns / 2) : this.cursor;
+    const moved = this.cursor < 0 ? [0, 0] : way;
+    const column = Math.max(0, Math.min(columns - 1, (at % columns) + moved[0]));
+    const row = Math.max(0, Math.min(rows - 1, Math.floor(at / columns) + moved[1]));
+    this.cursor = row * columns + column;
+    game.change({ said: this.describe() });
+    return true;
+  }
+
+  // The cursor's cell in words.
+  describe() {
+    const { game } = this;
+    const name = game.name(this.choiceAt(this.cursor));
+    if (game.hello.view.input === "columns") return `column ${name}`;
+    const seat = game.view.cells?.[this.cursor];
+    return `${name}, ${seat >= 0 ? game.hello.seats[seat]?.name ?? `seat ${seat}` : "empty"}`;
+  }
+}
+
+// onChoose(choice): a cell was clicked, or Enter pressed on it. chosen: the choice that waits to be confirmed, or -1.
+export function Board({ game, chosen, onChoose, onKey }) {
+  const canvas = useRef(null);
+  const stage = useRef(null);
+  const painter = useRef(null);
+  useLayoutEffect(() => {
+    const mine = new Painter(game, canvas.current, stage.current);
+    painter.current = mine;
+    const stop = game.subscribe(() => mine.ask());
+    const sizes = new ResizeObserver(() => mine.ask());
+    sizes.observe(stage.current);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const recolour = () => mine.recolour();
+    dark.addEventListener("change", recolour);
+    mine.ask();
+    return () => {
+      stop();
+      sizes.disconnect();
+      dark.removeEventListener("change", recolour);
+    };
+  }, [game]);
+  useEffect(() => {
+    painter.current.chosen = chosen;
+    painter.current.ask();
+  }, [chosen]);
+  const mine = () => painter.current;
+  const hover = (index) => {
+    if (mine().hover === index) return;
+    mine().hover = index;
+    mine().ask();
+  };
+  const focus = (focused) => {
+    mine().focused = focused;
+    mine().ask();
+  };
+  const press = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const { cursor } = mine();
+    if ((event.key === "Enter" || event.key === " ") && cursor >= 0) onChoose(mine().choiceAt(cursor));
+    else if (!mine().step(event.key)) {
+      onKey?.(event);
+      return;
+    }
+    event.preventDefault();
+  };
+  return html`<div class="board" ref=${stage}>
+    <canvas id="map" ref=${canvas} tabindex="0" role="application" aria-roledescription="board"
+      aria-label="The board. Arrow keys move the cursor, Enter plays."
+      onPointerMove=${(event) => event.pointerType === "mouse" && hover(mine().cellAt(event))}
+      onPointerLeave=${() => hover(NO_CELL)}
+      onClick=${(event) => {
+        const cell = mine().cellAt(event);
+        if (cell >= 0) onChoose(mine().choiceAt(cell));
+      }}
+      onFocus=${() => focus(true)} onBlur=${() => focus(false)} onKeyDown=${press}></canvas>
+  </div>`;
+}

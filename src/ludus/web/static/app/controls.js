@@ -1,0 +1,85 @@
+// Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
+import { html, useEffect, useState } from "./html.js";
+import { buttonsOf, labelOf, mayPlay, spoken } from "./moves.js";
+
+const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
+
+// A button for every choice that is no cell of the board: pass, orders, cards. Their places never change.
+export function ChoiceButtons({ game, digits, onChoose }) {
+  const { hello, moment, seat } = game;
+  const choices = buttonsOf(hello, game.view);
+  if (!choices.length) return null;
+  const waits = hello.turn_based && !game.myTurn;
+  return html`<div class="choices" role="group" aria-label="Choices">
+    ${choices.map((choice, i) => {
+      const closed = !game.playing || waits || (moment.legal[seat]?.[0] && !mayPlay({ ...moment, to_act: [seat] }, seat, choice));
+      const label = spoken(labelOf(hello, choice));
+      return html`<button type="button" data-choice=${choice} aria-disabled=${closed ? "true" : "false"}
+        onClick=${() => onChoose(choice)}>${digits && i < 9 && html`<kbd>${i + 1}</kbd> `}${label}</button>`;
+    })}
+  </div>`;
+}
+
+// The keys of a real-time game as buttons that can be held, for fingers.
+export function ButtonPad({ game, held }) {
+  const { hello } = game;
+  if (!hello.view.keys.length) return null;
+  return html`<div class="pad" role="group" aria-label="Keys">
+    ${hello.view.keys.map(([key, choice]) => html`<button type="button" data-choice=${choice} class=${`pad-${ARROWS[key] && key !== " " ? key : "other"}`}
+      disabled=${!game.playing}
+      onPointerDown=${(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        held.press(choice);
+      }}
+      onPointerUp=${() => held.release(choice)} onPointerCancel=${() => held.release(choice)}
+      onLostPointerCapture=${() => held.release(choice)}
+      onContextMenu=${(event) => event.preventDefault()}>
+        <kbd>${ARROWS[key] ?? key}</kbd> ${spoken(labelOf(hello, choice))}</button>`)}
+  </div>`;
+}
+
+// A list for each head of a decision, for games whose decisions have several parts.
+export function ChoiceLists({ game }) {
+  const { hello, moment, seat } = game;
+  const [action, setAction] = useState(hello.heads.map(() => 0));
+  const choose = (head, choice) => setAction(action.map((old, i) => (i === head ? choice : old)));
+  const closed = (head, choice) => {
+    const mask = moment.legal[seat]?.[head];
+    return mask?.length === hello.heads[head].size && !mask[choice];
+  };
+  return html`<form class="lists" onSubmit=${(event) => {
+      event.preventDefault();
+      game.act(action);
+    }}>
+    ${hello.heads.map((head, i) => html`<label>${spoken(head.name)}
+      <select value=${String(action[i])} onChange=${(event) => choose(i, Number(event.target.value))}>
+        ${Array.from({ length: head.size }, (_, choice) => html`<option value=${String(choice)} disabled=${closed(i, choice)}>
+          ${spoken(labelOf(hello, choice, i))}</option>`)}
+      </select></label>`)}
+    <button type="submit" class="primary" disabled=${!game.playing}>Play</button>
+  </form>`;
+}
+
+// A field for a move (d4, 3, pass). It shows the chosen cell, and its button plays what it shows.
+export function MoveForm({ game, chosen, onSend, confirm, setConfirm }) {
+  const [text, setText] = useState("");
+  useEffect(() => setText(chosen >= 0 ? game.name(chosen) : ""), [chosen]);
+  const send = (event) => {
+    event.preventDefault();
+    onSend(text);
+    if (!game.notice) setText("");
+  };
+  return html`<form class="move-form" onSubmit=${send}>
+    <label for="move">Move</label>
+    <input id="move" type="text" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="60"
+      placeholder=${example(game)} value=${text} onInput=${(event) => setText(event.target.value)} />
+    <button type="submit" id="play-move" class="primary" disabled=${!game.playing}>Play</button>
+    ${setConfirm && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
+      onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
+  </form>`;
+}
+
+function example(game) {
+  const { size } = game.hello.heads[0];
+  return `e.g. ${game.name(Math.floor(size / 2))}`;
+}

@@ -1,0 +1,59 @@
+// A curve of a run by uPlot: the mean of each bucket, and the band from its smallest to its largest value.
+import { html, useEffect, useRef } from "./html.js";
+import UPlot from "../vendor/uplot.mjs";
+
+const HEIGHT = 180;
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(name).trim();
+  return { line: get("--seat0"), ink: get("--muted"), grid: get("--line") };
+}
+
+function options(series, x, width) {
+  const { line, ink, grid } = colours();
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
+  const band = { stroke: "transparent", points: { show: false } };
+  return {
+    width, height: HEIGHT, legend: { show: false }, cursor: { y: false },
+    scales: { x: { time: false } },
+    axes: [{ ...axis, size: 34, values: (_, ticks) => ticks.map(short) }, { ...axis, size: 56, values: (_, ticks) => ticks.map(short) }],
+    series: [{ label: x }, { label: series.name, stroke: line, width: 1.5, points: { show: false } }, band, band],
+    bands: [{ series: [3, 2], fill: `${line}33` }],
+  };
+}
+
+// 1.2k, 3M: numbers of an axis.
+export function short(value) {
+  if (value === null || value === undefined) return "";
+  const size = Math.abs(value);
+  for (const [unit, name] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (size >= unit) return `${Number((value / unit).toPrecision(3))}${name}`;
+  return String(Number(value.toPrecision(3)));
+}
+
+// series: {name, x, mean, min, max}, columns of equal length.
+export function Curve({ series, x }) {
+  const box = useRef(null);
+  const plot = useRef(null);
+  const columns = [series.x, series.mean, series.min, series.max];
+  useEffect(() => {
+    const make = () => {
+      plot.current?.destroy();
+      plot.current = new UPlot(options(series, x, box.current.clientWidth), columns, box.current);
+    };
+    make();
+    const sizes = new ResizeObserver(() => plot.current.setSize({ width: box.current.clientWidth, height: HEIGHT }));
+    sizes.observe(box.current);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", make);
+    return () => {
+      sizes.disconnect();
+      dark.removeEventListener("change", make);
+      plot.current.destroy();
+      plot.current = null;
+    };
+  }, [series.name, x]);
+  useEffect(() => plot.current?.setData(columns), [series]);
+  const last = series.mean.at(-1);
+  return html`<figure class="curve"><figcaption>${series.name} <b>${short(last)}</b></figcaption><div ref=${box}></div></figure>`;
+}

@@ -1,0 +1,168 @@
+// A match as the page knows it: the newest messages of the server, and the decisions that it sends.
+import { Connection } from "./connection.js";
+import { LiveMatch } from "./live_match.js";
+import { choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
+
+const LOG_LENGTH = 400;
+const LATENCIES = 2000;
+
+export class LiveGame {
+  constructor(id, key) {
+    this.listeners = new Set();
+    this.hello = null;
+    this.moment = null;
+    this.match = null;
+    this.view = null; // the drawing, set by the board
+    this.over = null;
+    this.failed = "";
+    this.link = { state: "opening", why: "" };
+    this.notice = ""; // why the last decision had no effect
+    this.said = ""; // the newest line of the live region
+    this.log = [];
+    this.thoughts = new Map();
+    this.echo = 0;
+    this.drawnEcho = 0;
+    this.sentAt = new Map();
+    this.latencies = [];
+    this.connection = new Connection(id, key, (message) => this.receive(message), (link) => this.change({ link }));
+  }
+
+  subscribe(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  change(values) {
+    Object.assign(this, values);
+    for (const listener of this.listeners) listener(this);
+  }
+
+  get playing() {
+    return this.hello !== null && this.hello.you.length > 0 && !this.over && !this.failed;
+  }
+
+  get seat() {
+    return this.hello && this.moment ? seatToMove(this.hello, this.moment) : -1;
+  }
+
+  get myTurn() {
+    return this.playing && this.moment.to_act.includes(this.seat);
+  }
+
+  receive(message) {
+    const handle = {
+      hello: () => this.meet(message),
+      moment: () => this.see(message),
+      thought: () => this.thoughts.set(message.seat, message),
+      refused: () => this.refuse(message.why),
+      paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
+      resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false } }),
+      over: () => this.end(message),
+      failed: () => this.change({ failed: message.why, said: message.why }),
+    }[message.type];
+    handle?.();
+    this.change({});
+  }
+
+  meet(hello) {
+    const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
+    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map() });
+    // An echo is higher than every one that this page, or the one before it, has sent.
+    this.echo = Math.max(this.echo, hello.first.echo);
+    this.hello = hello;
+    this.see(hello.first);
+  }
+
+  see(moment) {
+    const before = this.moment;
+    this.moment = moment;
+    this.drawable = this.match.see(moment.view);
+    if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick < moment.tick);
+    for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text: spoken(text) });
+    if (this.log.length > LOG_LENGTH) this.log.splice(0, this.log.length - LOG_LENGTH);
+    if (moment.to_act.includes(this.seat) && before?.tick !== moment.tick) this.notice = "";
+    this.sayMoves(moment, before);
+  }
+
+  // Where the game has turns, every move is said; in real time they are too many.
+  sayMoves(moment, before) {
+    if (!this.hello.turn_based) return;
+    const moves = moment.last.map(([seat, text]) => `${this.nameOfSeat(seat)} plays ${spoken(text)}`);
+    if (before && moment.tick < before.tick) moves.push("Taken back");
+    if (this.hello.you.length && moment.to_act.includes(this.seat) && !moment.paused) moves.push("your turn");
+    if (moves.length) this.said = `${moves.join(", ")}.`;
+  }
+
+  say(said, values) {
+    this.change({ said, ...values });
+  }
+
+  nameOfSeat(seat) {
+    const { you, seats } = this.hello;
+    return you.length === 1 && you[0] === seat ? "You" : seats[seat]?.name ?? `seat ${seat}`;
+  }
+
+  end(over) {
+    this.change({ over, notice: "", said: `${this.result(over)}. ${over.reason}` });
+  }
+
+  // Who won, in words.
+  result({ outcome }) {
+    if (!outcome.length) return "Cut off";
+    const winners = outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
+    if (!winners.length) return outcome.every((o) => o < 0) ? "Nobody won" : "A draw";
+    if (this.hello.you.length === 1) return winners.includes(this.hello.you[0]) ? "You won" : "You lost";
+    return `${winners.map((seat) => this.hello.seats[seat]?.name ?? `seat ${seat}`).join(", ")} won`;
+  }
+
+  refuse(why) {
+    this.change({ notice: why, said: why });
+    return false;
+  }
+
+  // Send a decision, unless the mask forbids it: then say why. Whether it was sent.
+  act(action) {
+    const { hello, moment, seat } = this;
+    if (!this.playing) return this.refuse("The match is over");
+    if (this.link.state !== "open") return this.refuse("Connection lost: the move was not sent");
+    if (hello.turn_based || moment.to_act.includes(seat)) {
+      const why = whyNot(hello, moment, seat, action, this.view);
+      if (why) return this.refuse(why);
+    }
+    this.echo += 1;
+    this.sentAt.set(this.echo, performance.now());
+    if (this.notice) this.change({ notice: "" });
+    return this.connection.send({ type: "act", echo: this.echo, tick: moment.tick, seat, action });
+  }
+
+  // Play the move that a text names. Whether it was sent.
+  type(text) {
+    if (!isOneChoice(this.hello)) return this.refuse("Moves of this game are chosen from the lists");
+    const { choice, why } = choiceOf(this.hello, this.view, text);
+    return why ? this.refuse(why) : this.act([choice]);
+  }
+
+  name(choice) {
+    return nameOf(this.hello, this.view, choice);
+  }
+
+  send(type, fields = {}) {
+    return this.connection.send({ type, ...fields });
+  }
+
+  // The board has drawn the newest moment.
+  drawn() {
+    const { echo } = this.moment;
+    if (echo <= this.drawnEcho) return;
+    this.drawnEcho = echo;
+    const sent = this.sentAt.get(echo);
+    if (sent !== undefined) this.latencies.push(performance.now() - sent);
+    if (this.latencies.length > LATENCIES) this.latencies.shift();
+    for (const other of this.sentAt.keys()) if (other <= echo) this.sentAt.delete(other);
+  }
+
+  close() {
+    this.connection.close();
+    this.listeners.clear();
+  }
+}

@@ -1,0 +1,28 @@
+// The pages by their addresses.
+import { HomePage } from "./home.js";
+import { Failure, html, render } from "./html.js";
+import { keep, keyOf } from "./match_keys.js";
+import { PlayPage } from "./play.js";
+import { RunPage } from "./run.js";
+import { SetupPage } from "./setup.js";
+
+// The key of a match: from the address that ludus opened, or kept by this tab.
+function matchKey(id, query) {
+  const given = query.get("key");
+  if (given) keep(id, given);
+  return given ?? keyOf(id);
+}
+
+function page() {
+  const query = new URLSearchParams(location.search);
+  const [, kind, id] = /^\/(\w*)(?:\/(.*))?$/.exec(location.pathname) ?? [];
+  const name = id === undefined ? "" : decodeURIComponent(id);
+  if (kind === "") return html`<${HomePage} />`;
+  if (kind === "play" && !name) return html`<${SetupPage} query=${query} />`;
+  if (kind === "play") return html`<${PlayPage} id=${name} matchKey=${matchKey(name, query)} />`;
+  if (kind === "watch") return html`<${PlayPage} id=${name} matchKey="" />`;
+  if (kind === "run") return html`<${RunPage} id=${name} />`;
+  return html`<${Failure}>There is no page ${location.pathname}. <a href="/">To the start</a></${Failure}>`;
+}
+
+render(page(), document.getElementById("app"));

@@ -1,0 +1,93 @@
+// Decisions: their names, whether they are legal, and how a typed text becomes one. No drawing, no socket.
+
+export const MOST_BUTTONS = 64;
+
+// A person's decision is one choice of head 0. Other games are played by choosing from lists, a list per head.
+export function isOneChoice(hello) {
+  return hello.heads.length === 1;
+}
+
+export function labelOf(hello, choice, head = 0) {
+  return hello.heads[head]?.labels?.[choice] || String(choice);
+}
+
+export function spoken(label) {
+  return label.replaceAll("_", " ");
+}
+
+// The name of a choice as the board writes it (d4, 3), else its label.
+export function nameOf(hello, view, choice) {
+  const { input } = hello.view;
+  if ((input === "cells" || input === "columns") && choice < cellCount(hello, view)) {
+    const name = view?.nameOf?.(choice);
+    if (name) return name;
+    if (input === "columns") return String(choice + 1);
+  }
+  return spoken(labelOf(hello, choice));
+}
+
+// Choices that are cells of the board, or its columns: the others are buttons, such as pass.
+export function cellCount(hello, view) {
+  const size = hello.heads[0].size;
+  const { input } = hello.view;
+  if (input === "columns") return Math.min(size, view?.columns ?? size);
+  if (input !== "cells") return 0;
+  return Math.min(size, view?.columns ? view.columns * view.rows : size);
+}
+
+// Choices with a button of their own.
+export function buttonsOf(hello, view) {
+  if (!isOneChoice(hello)) return [];
+  const size = hello.heads[0].size;
+  const first = cellCount(hello, view);
+  if (hello.view.input === "keys" && hello.view.keys.length) return [];
+  return size - first <= MOST_BUTTONS ? Array.from({ length: size - first }, (_, i) => first + i) : [];
+}
+
+function plain(text) {
+  return text.trim().toLowerCase().replaceAll(/[\s_-]+/g, " ");
+}
+
+// The choice that a text names: a cell (d4), a column (3), a label (pass, build worker) or the only label with
+// that start. {choice} or {why}.
+export function choiceOf(hello, view, text) {
+  const wanted = plain(text);
+  if (!wanted) return { why: "Type a move first" };
+  const size = hello.heads[0].size;
+  const names = Array.from({ length: size }, (_, i) => plain(nameOf(hello, view, i)));
+  const labels = Array.from({ length: size }, (_, i) => plain(labelOf(hello, i)));
+  const exact = [names, labels].map((list) => list.indexOf(wanted)).find((i) => i >= 0);
+  if (exact !== undefined) return { choice: exact };
+  if (hello.view.input === "choices" && /^\d+$/.test(wanted) && Number(wanted) >= 1 && Number(wanted) <= size) {
+    return { choice: Number(wanted) - 1 };
+  }
+  const starting = new Set([names, labels].flatMap((list) => list.flatMap((name, i) => (name.startsWith(wanted) ? [i] : []))));
+  if (starting.size === 1) return { choice: [...starting][0] };
+  const near = [...starting].slice(0, 4).map((i) => names[i]);
+  const example = near.length ? `: did you mean ${near.join(", ")}?` : `, expected for example ${names[0]}`;
+  return { why: `There is no move ${text.trim().slice(0, 40)}${example}` };
+}
+
+// Why a seat may not play an action now, "" if it may. The mask of a head that depends on others is longer than the
+// head; then the server judges.
+export function whyNot(hello, moment, seat, action, view) {
+  if (!moment.to_act.includes(seat)) return moment.paused ? "The match is paused" : "It is not your turn";
+  const legal = moment.legal[seat];
+  if (!legal) return "";
+  for (const [head, choice] of action.entries()) {
+    const mask = legal[head];
+    if (mask?.length !== hello.heads[head].size || mask[choice] === 1) continue;
+    const name = head === 0 && isOneChoice(hello) ? nameOf(hello, view, choice) : spoken(labelOf(hello, choice, head));
+    return `${name} is not possible now`;
+  }
+  return "";
+}
+
+export function mayPlay(moment, seat, choice) {
+  return moment.to_act.includes(seat) && moment.legal[seat]?.[0]?.[choice] !== 0;
+}
+
+// The seat that a person moves now: of several own seats the one whose turn it is.
+export function seatToMove(hello, moment) {
+  return hello.you.find((seat) => moment.to_act.includes(seat)) ?? hello.you[0] ?? -1;
+}

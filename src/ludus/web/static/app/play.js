@@ -1,0 +1,231 @@
+// The page of a match: the board, the controls under it, the players and moves beside it.
+import { Board } from "./board.js";
+import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm } from "./controls.js";
+import { LiveGame } from "./game.js";
+import { Failure, html, useEffect, useMemo, useReducer, useRef, useState } from "./html.js";
+import { HeldKeys } from "./keys.js";
+import { buttonsOf, isOneChoice } from "./moves.js";
+import { LastMoves, Players, Thoughts } from "./players.js";
+import { remember, remembered } from "./settings.js";
+
+const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real time
+const RATES = [0.25, 0.5, 1, 2];
+const DIGITS = /^[1-9]$/;
+
+// Render again when the game changes: at once where it has turns, else ten times a second.
+function useChanges(game) {
+  const [, render] = useReducer((n) => n + 1, 0);
+  useEffect(() => {
+    let timer = 0;
+    let last = 0;
+    const stop = game.subscribe(() => {
+      const wait = game.hello && !game.hello.turn_based && !game.over ? last + PANEL_INTERVAL_MS - performance.now() : 0;
+      if (timer) return;
+      timer = setTimeout(() => {
+        timer = 0;
+        last = performance.now();
+        render();
+      }, Math.max(0, wait));
+    });
+    render();
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [game]);
+}
+
+// Keys of the whole page: digits choose, held keys repeat. Fields keep their own.
+function useKeys(game, held) {
+  useEffect(() => {
+    const inField = (event) => event.target.closest?.("input:not([type=checkbox]), select, textarea, dialog[open]");
+    const down = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || inField(event) || !game.playing) return;
+      const choice = held.choiceOf(event.key);
+      if (choice !== undefined && (game.hello.view.input === "keys" || event.target.id === "map")) {
+        if (!event.repeat) held.press(choice);
+        event.preventDefault();
+      } else if (DIGITS.test(event.key) && !event.repeat) {
+        const button = buttonsOf(game.hello, game.view)[Number(event.key) - 1];
+        if (button !== undefined) game.act([button]);
+      }
+    };
+    const up = (event) => {
+      const choice = held.choiceOf(event.key);
+      if (choice !== undefined) held.release(choice);
+    };
+    const leave = () => held.releaseAll();
+    addEventListener("keydown", down);
+    addEventListener("keyup", up);
+    addEventListener("blur", leave);
+    const stop = game.subscribe(() => {
+      if (game.moment?.tick === held.tick) return;
+      held.tick = game.moment?.tick;
+      if (game.playing && !game.moment.paused) held.repeat();
+    });
+    return () => {
+      stop();
+      removeEventListener("keydown", down);
+      removeEventListener("keyup", up);
+      removeEventListener("blur", leave);
+    };
+  }, [game, held]);
+}
+
+function Status({ game }) {
+  const { hello, moment, link, over, failed } = game;
+  let text = "";
+  let kind = "";
+  if (failed) [text, kind] = [failed, "alarm"];
+  else if (over) text = `${game.result(over)}. ${over.reason}`;
+  else if (link.state === "lost" || link.state === "closed") [text, kind] = [link.why, "alarm"];
+  else if (!hello) text = "Opening the match";
+  else if (moment.paused) text = `Paused${game.pausedWhy ? `: ${game.pausedWhy}` : ""}`;
+  else if (hello.turn_based && game.myTurn) [text, kind] = ["Your turn", "turn"];
+  else if (hello.turn_based) text = `${moment.to_act.map((seat) => hello.seats[seat]?.name).join(", ")} to move`;
+  else text = `Tick ${moment.tick.toLocaleString("en")}`;
+  return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
+}
+
+function Result({ game }) {
+  const { over } = game;
+  if (!over) return null;
+  return html`<div class="result" id="result">
+    <b>${game.result(over)}</b> <span>${over.reason}</span>
+    ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
+    ${game.hello.you.length > 0 && html`<a class="button" href=${`/play?game=${encodeURIComponent(game.hello.game)}`}>New match</a>`}
+  </div>`;
+}
+
+// Resigning asks once, in a dialog apart from the other buttons.
+function ResignDialog({ dialog, onResign }) {
+  return html`<dialog ref=${dialog} aria-labelledby="resign-title" id="resign-dialog">
+    <h2 id="resign-title">Resign the match?</h2>
+    <p>It ends as lost.</p>
+    <form method="dialog" class="buttons">
+      <button type="submit" autofocus>Play on</button>
+      <button type="submit" id="resign-yes" class="danger" onClick=${onResign}>Resign</button>
+    </form>
+  </dialog>`;
+}
+
+function MatchButtons({ game }) {
+  const { hello, moment } = game;
+  const dialog = useRef(null);
+  const [rate, setRate] = useState(hello.rate);
+  useEffect(() => setRate(hello.rate), [hello.rate]);
+  const choose = (event) => {
+    setRate(Number(event.target.value));
+    game.send("rate", { value: Number(event.target.value) });
+  };
+  const mine = hello.you.length > 0;
+  return html`<div class="match-buttons">
+    <button type="button" id="pause" disabled=${!!game.over} onClick=${() => game.send(moment.paused ? "resume" : "pause")}>
+      ${moment.paused ? "Continue" : "Pause"}</button>
+    ${mine && hello.turn_based && html`<button type="button" id="take-back" disabled=${!game.playing || !moment.can_take_back}
+      onClick=${() => game.send("take_back")}>Take back</button>`}
+    ${!hello.turn_based && html`<label class="rate">Speed
+      <select id="rate" value=${String(rate)} onChange=${choose}>
+        ${[...new Set([...RATES, rate])].sort((a, b) => a - b).map((value) => html`<option value=${String(value)}>${value}×</option>`)}
+      </select></label>`}
+    ${mine && html`<button type="button" id="resign" class="apart" disabled=${!game.playing}
+      onClick=${() => dialog.current.showModal()}>Resign</button>
+      <${ResignDialog} dialog=${dialog} onResign=${() => game.send("resign")} />`}
+  </div>`;
+}
+
+// Whether moves are confirmed: as this browser was set last, else on for fingers.
+function useConfirm(hello) {
+  const coarse = matchMedia("(pointer: coarse)").matches;
+  const [confirm, setConfirm] = useState(remembered("confirm", hello?.confirm_default || coarse));
+  const set = (on) => {
+    remember("confirm", on);
+    setConfirm(on);
+  };
+  return [confirm, set];
+}
+
+function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
+  const { hello } = game;
+  if (!hello.you.length) return html`<${MatchButtons} game=${game} />`;
+  const isBoard = ["cells", "columns"].includes(hello.view.input);
+  const send = (text) => {
+    if (chosen >= 0 && text === game.name(chosen) ? game.act([chosen]) : game.type(text)) setChosen(-1);
+  };
+  return html`
+    ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
+    ${isOneChoice(hello)
+      ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
+      : html`<${ChoiceLists} game=${game} />`}
+    ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send}
+      confirm=${confirm} setConfirm=${isBoard ? setConfirm : null} />`}
+    <${MatchButtons} game=${game} />`;
+}
+
+function Match({ game }) {
+  const { hello } = game;
+  const [chosen, setChosen] = useState(-1);
+  const [confirm, setConfirm] = useConfirm(hello);
+  const held = useMemo(() => new HeldKeys(hello?.view.keys ?? [], (choice) => game.act([choice])), [game, hello?.match]);
+  useKeys(game, held);
+  const tick = game.moment?.tick;
+  useEffect(() => setChosen(-1), [tick]);
+  const choose = (choice) => {
+    if (confirm && chosen !== choice && game.myTurn) {
+      setChosen(choice);
+      game.change({ notice: "", said: `${game.name(choice)} chosen. Enter plays it.` });
+    } else if (game.act([choice])) setChosen(-1);
+  };
+  return html`
+    <main>
+      <section id="stage" aria-label="Match">
+        <${Status} game=${game} />
+        <${Board} game=${game} chosen=${chosen} onChoose=${choose} />
+        <p class="notice" id="notice">${game.notice}</p>
+        ${hello && game.view && html`<div class="play-controls">
+          <${Controls} ...${{ game, held, chosen, setChosen, confirm, setConfirm }} />
+        </div>`}
+        <${Result} game=${game} />
+      </section>
+      ${hello && html`<aside>
+        <${Players} game=${game} />
+        <${Thoughts} game=${game} />
+        <${LastMoves} game=${game} />
+      </aside>`}
+    </main>
+    <p id="status" class="sr-only" role="status" aria-live="polite">${game.said}</p>`;
+}
+
+export function PlayPage({ id, matchKey }) {
+  const game = useMemo(() => new LiveGame(id, matchKey), [id, matchKey]);
+  useEffect(() => () => game.close(), [game]);
+  useEffect(() => {
+    window.ludus = surface(game);
+  }, [game]);
+  useChanges(game);
+  const { hello } = game;
+  useEffect(() => {
+    document.title = hello ? `${hello.title} · Ludus` : "Ludus";
+    document.body.classList.toggle("ready", !!hello);
+  }, [hello]);
+  return html`<header>
+      <a class="home" href="/">Ludus</a>
+      <h1 id="title">${hello?.title ?? "Match"}</h1>
+      ${hello?.hidden && html`<span class="fact">you see what your seat sees</span>`}
+    </header>
+    ${hello && hello.renderer === "document" && !game.drawable && html`<${Failure}>This game shows its seats no board</${Failure}>`}
+    <${Match} game=${game} key=${hello?.match ?? ""} />`;
+}
+
+// For tests and for people with a console.
+function surface(game) {
+  return {
+    game,
+    get tick() { return game.moment?.tick ?? -1; },
+    get drawn() { return { ...game.view?.drawn }; },
+    get drawnEcho() { return game.drawnEcho; },
+    get latencies() { return game.latencies; },
+    get over() { return game.over; },
+    act: (...action) => game.act(action),
+  };
+}

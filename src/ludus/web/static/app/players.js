@@ -1,0 +1,96 @@
+// The panels beside the board: players with their clocks, moves, thoughts.
+import { html, SeatMark, useEffect, useState } from "./html.js";
+import { spoken } from "./moves.js";
+
+const SHOWN_MOVES = 60;
+const SHOWN_CHOICES = 6;
+
+// Seconds as m:ss, with tenths below ten seconds.
+function clockText(seconds) {
+  if (seconds < 10) return seconds.toFixed(1);
+  const whole = Math.ceil(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+// A clock that runs between two messages of the server, which alone decides.
+function Clock({ left, runs }) {
+  const [, tick] = useState(0);
+  const [since, setSince] = useState(performance.now());
+  useEffect(() => setSince(performance.now()), [left, runs]);
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = setInterval(() => tick((n) => n + 1), 100);
+    return () => clearInterval(timer);
+  }, [runs]);
+  const shown = Math.max(0, left - (runs ? (performance.now() - since) / 1000 : 0));
+  return html`<b class=${`seat-clock ${shown < 5 ? "short" : ""}`} role="timer">${clockText(shown)}</b>`;
+}
+
+export function Players({ game }) {
+  const { hello, moment, over } = game;
+  const numbers = game.view?.seatNumbers?.(moment.tick) ?? [];
+  return html`<div id="seats" aria-label="Players">
+    ${hello.seats.map((seat, i) => {
+      const left = moment.left_s[i];
+      const turn = hello.turn_based && !over && moment.to_act.includes(i);
+      const money = moment.view?.money?.[i] ?? moment.view?.score?.[i];
+      return html`<section class=${`seat ${turn ? "to-move" : ""}`} key=${i}>
+        <h2><${SeatMark} seat=${i} /><span class="seat-name" title=${seat.name}>${hello.you.includes(i) ? "You" : seat.name}</span>
+          ${over?.outcome[i] > 0 && html`<span class="badge won">won</span>`}
+          ${turn && html`<span class="badge">to move</span>`}</h2>
+        <dl class="numbers">
+          <div><dt>player</dt><dd>${seat.kind}</dd></div>
+          ${Number.isFinite(money) && html`<div><dt>${moment.view.money ? "money" : "score"}</dt><dd>${money}</dd></div>`}
+          ${Object.entries(numbers[i] ?? {}).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+          ${left !== undefined && html`<div><dt>clock</dt><dd><${Clock} left=${left} runs=${!moment.paused && !over} /></dd></div>`}
+        </dl>
+      </section>`;
+    })}
+  </div>`;
+}
+
+export function LastMoves({ game }) {
+  const { log, hello } = game;
+  return html`<section class="panel" id="moves-panel"><h2>${hello.turn_based ? "Moves" : "Decisions"}</h2>
+    ${log.length === 0 && html`<p class="hint">None yet</p>`}
+    <ol class="log" id="moves" tabindex="0" aria-label="Last moves">
+      ${log.slice(-SHOWN_MOVES).reverse().map((move) => html`<li class="row" key=${`${move.tick}/${move.seat}/${move.text}`}>
+        <span class="row-tick">${move.tick}</span><${SeatMark} seat=${move.seat} /><span class="what">${move.text}</span></li>`)}
+    </ol>
+  </section>`;
+}
+
+function Bars({ pairs, most, text }) {
+  return html`<ul class="bars">${pairs.slice(0, SHOWN_CHOICES).map(([label, value]) => html`<li key=${label}>
+    <span class="what">${spoken(label)}</span>
+    <meter min="0" max=${most} value=${value}></meter>
+    <b>${text(value)}</b></li>`)}</ul>`;
+}
+
+function Thought({ thought, seat, name }) {
+  const { heads, visits, value, line } = thought;
+  return html`<section class="thought">
+    <h3><${SeatMark} seat=${seat} /> ${name}
+      ${value !== null && html`<span class="value">value ${value.toFixed(2)}</span>`}</h3>
+    ${heads.map((head) => html`<${Bars} pairs=${head} most=${1} text=${(p) => `${Math.round(100 * p)}%`} />`)}
+    ${visits.length > 0 && html`<${Bars} pairs=${visits} most=${visits[0][1]} text=${(n) => n.toLocaleString("en")} />`}
+    ${line.length > 0 && html`<p class="hint">line: ${line.map(spoken).join(" ")}</p>`}
+  </section>`;
+}
+
+// Thoughts of the players, for spectators and after the match: while a person plays, the server sends none.
+export function Thoughts({ game }) {
+  const { hello, over } = game;
+  const allowed = hello.you.length === 0 || over;
+  const [on, setOn] = useState(false);
+  if (!allowed) return null;
+  const set = (event) => {
+    setOn(event.target.checked);
+    game.send("hints", { on: event.target.checked });
+  };
+  return html`<section class="panel" id="thoughts"><h2>Thoughts</h2>
+    <label class="check"><input type="checkbox" id="hints" checked=${on} onChange=${set} /> show what the players think</label>
+    ${on && [...game.thoughts].map(([seat, thought]) => html`<${Thought} key=${seat} seat=${seat} thought=${thought}
+      name=${hello.seats[seat]?.name ?? `seat ${seat}`} />`)}
+  </section>`;
+}

@@ -1,0 +1,124 @@
+// The set-up of a match: the game and its parameters, who sits where, the speed or the clock.
+import { post, useGet } from "./api.js";
+import { Header } from "./home.js";
+import { Failure, html, SeatMark, useEffect, useMemo, useState } from "./html.js";
+import { keep } from "./match_keys.js";
+import { SeatChoice } from "./seat_choice.js";
+
+const RATES = [0.25, 0.5, 1, 2];
+const PERSON = "person";
+
+// The value that a field's text means, undefined for the default.
+function valueOf(param, text) {
+  if (text === undefined || text === "") return undefined;
+  if (param.kind === "integer" || param.kind === "real") return Number(text);
+  if (param.kind === "flag" || param.kind === "boolean") return text === "true";
+  return text;
+}
+
+export function rangeText(param) {
+  if (param.choices?.length || !["integer", "real"].includes(param.kind)) return "";
+  return `${param.low} to ${param.high}`;
+}
+
+function ParamField({ param, text, onChange }) {
+  const id = `param-${param.name}`;
+  const number = param.kind === "integer" || param.kind === "real";
+  const choices = param.choices?.length ? param.choices : ["flag", "boolean"].includes(param.kind) ? ["false", "true"] : null;
+  const change = (event) => onChange(event.target.value);
+  const value = text ?? param.default_value;
+  return html`<div class="field"><label for=${id}>${param.name.replaceAll("_", " ")}</label>
+    ${choices
+      ? html`<select id=${id} value=${value} onChange=${change}>${choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}</select>`
+      : html`<input id=${id} type=${number ? "number" : "text"} value=${value} onChange=${change}
+          min=${number ? param.low : undefined} max=${number ? param.high : undefined} step=${param.kind === "real" ? "any" : undefined} />`}
+    <small>${param.meaning} ${rangeText(param)}</small></div>`;
+}
+
+function useGame(games, wanted) {
+  const [name, setName] = useState(wanted);
+  const game = games.find((one) => one.name === name) ?? games[0];
+  return [game, setName];
+}
+
+function Setup({ games, query }) {
+  const [game, setName] = useGame(games, query.get("game"));
+  const [texts, setTexts] = useState({});
+  const [seats, setSeats] = useState({});
+  const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "" });
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const params = useMemo(() => {
+    const all = (game.params ?? []).map((param) => [param.name, valueOf(param, texts[param.name])]);
+    return Object.fromEntries(all.filter(([, value]) => value !== undefined));
+  }, [game, texts]);
+  const players = useGet("/api/players", { game: game.name, params: JSON.stringify(params) });
+  useEffect(() => {
+    setTexts({});
+    setSeats({});
+  }, [game.name]);
+  const seatCount = players.data?.seats ?? game.seats;
+  const otherwise = (seat) => (seat === 0 ? PERSON : query.get("game") === game.name && query.get("against") || firstPlayer(players.data));
+  const chosen = Array.from({ length: seatCount }, (_, seat) => seats[seat] ?? otherwise(seat));
+  const start = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError("");
+    try {
+      const body = { game: game.name, params, seats: chosen, rate: Number(pace.rate), clock_s: Number(pace.clock_s) };
+      if (pace.seed !== "") body.seed = Number(pace.seed);
+      const { id, key } = await post("/api/matches", body);
+      keep(id, key);
+      location.assign(chosen.includes(PERSON) ? `/play/${encodeURIComponent(id)}` : `/watch/${encodeURIComponent(id)}`);
+    } catch (problem) {
+      setError(problem.message);
+      setBusy(false);
+    }
+  };
+  const set = (values) => setPace({ ...pace, ...values });
+  return html`<form class="setup" onSubmit=${start}>
+    <section class="panel"><h2>Game</h2>
+      <div class="field"><label for="game">Game</label>
+        <select id="game" value=${game.name} onChange=${(event) => setName(event.target.value)}>
+          ${games.map((one) => html`<option value=${one.name}>${one.title}</option>`)}</select></div>
+      ${game.params?.length > 0 && html`<details><summary>Parameters</summary><div class="fields">
+        ${game.params.map((param) => html`<${ParamField} key=${param.name} param=${param} text=${texts[param.name]}
+          onChange=${(text) => setTexts({ ...texts, [param.name]: text })} />`)}</div></details>`}
+    </section>
+    <section class="panel" aria-label="Players"><h2>Who sits where</h2>
+      ${players.error && html`<${Failure}>${players.error}</${Failure}>`}
+      ${chosen.map((player, seat) => html`<fieldset class="seat-choice" key=${seat}>
+        <legend><${SeatMark} seat=${seat} /> seat ${seat}</legend>
+        <${SeatChoice} seat=${seat} player=${player} offer=${players.data} onChoose=${(name) => setSeats({ ...seats, [seat]: name })} />
+      </fieldset>`)}
+    </section>
+    <section class="panel"><h2>Time</h2><div class="fields">
+      ${game.turn_based
+        ? html`<div class="field"><label for="clock">Seconds for each move of a person</label>
+            <input id="clock" type="number" min="0" max="3600" step="any" value=${pace.clock_s} onChange=${(event) => set({ clock_s: event.target.value })} />
+            <small>0: no clock</small></div>`
+        : html`<div class="field"><label for="rate">Speed</label>
+            <select id="rate" value=${String(pace.rate)} onChange=${(event) => set({ rate: event.target.value })}>
+              ${RATES.map((rate) => html`<option value=${String(rate)}>${rate}×</option>`)}</select>
+            <small>1×: ${game.ticks_per_s} ticks a second</small></div>`}
+      <div class="field"><label for="seed">Seed</label>
+        <input id="seed" type="number" min="0" step="1" value=${pace.seed} onChange=${(event) => set({ seed: event.target.value })} />
+        <small>empty: another one for each match</small></div>
+    </div></section>
+    ${error && html`<${Failure}>${error}</${Failure}>`}
+    <button type="submit" id="start" class="primary wide" disabled=${busy || !players.data}>Start the match</button>
+  </form>`;
+}
+
+// A bot of the game that is not the weakest, for the seats that no one has chosen yet.
+function firstPlayer(offer) {
+  const fitting = (offer?.players ?? []).filter((player) => !player.reason && player.kind !== PERSON);
+  return (fitting.find((player) => player.kind === "bot") ?? fitting[0])?.name ?? "";
+}
+
+export function SetupPage({ query }) {
+  const { data, error } = useGet("/api/games");
+  return html`<${Header} title="Play a match" />
+    ${error && html`<${Failure}>${error}</${Failure}>`}
+    ${data && html`<${Setup} games=${data.games} query=${query} />`}`;
+}
