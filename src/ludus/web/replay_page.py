@@ -70,9 +70,10 @@ def to_html(replay: bytes, every_ticks: int = 0, game: str = "", think: Sequence
         raise ThinkError(f"{len(think)} players to think, expected at most {MOST_OPINIONS}")
     recording = recording_of(replay, every_ticks, game)
     if think:
-        from ludus.web.thoughts.replayed import thoughts_of  # torch: only where a player thinks
+        from ludus.web.thoughts.replayed import thoughts_of  # numpy, torch: only where a player thinks
 
-        found = tuple(thoughts_of(replay, player, game=game) for player in think)
+        texts = {(d.tick, d.seat): d.text for d in recording.decisions}
+        found = tuple(thoughts_of(replay, player, game=game, texts=texts) for player in think)
         recording = msgspec.structs.replace(recording, thoughts=found)
     return render(recording)
 

@@ -10,8 +10,10 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow.hosted_replay import HostedReplay
+from ludus.games import replays
 from ludus.games import spec as spec_of
 from ludus.native import core
+from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
 from ludus.web.replay_page import pack, to_html
 from ludus.web.thoughts.page import CHANCE_UNIT, MOST_MARKS, UNIT, drops, page_data, rare
@@ -133,6 +135,22 @@ def test_the_command_writes_a_page_with_two_opinions(
     assert out.read_text() == to_html(replay.read_bytes(), think=("mcts:30", "mcts:10"))
     plain = to_html(replay.read_bytes())
     assert len(plain) < len(out.read_text())
+
+
+def test_the_moves_of_bots_are_known_by_their_names() -> None:
+    bot = spec_of("connect_four").bots[0].name
+    replay = replays.record("connect_four", {}, bots=[bot], seed=3)
+    recording = recording_of(replay)
+    texts = {(d.tick, d.seat): d.text for d in recording.decisions}
+    known = thoughts_of(replay, "mcts:30", texts=texts)
+    for thought in known.thoughts:
+        (choice,) = thought.action
+        assert known.heads[0].labels[choice] == texts[thought.tick, thought.seat] == str(choice + 1)
+        assert thought.chance is not None
+        assert choice in thought.heads[0].choices
+    unknown = thoughts_of(replay, "mcts:30", texts=dict.fromkeys(texts, bot))
+    assert {t.action for t in unknown.thoughts} == {()}
+    assert [t.value for t in unknown.thoughts] == [t.value for t in known.thoughts]
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,11 @@ export class Thoughts {
       this.lists[name] = { list, details };
       return details;
     });
-    box.append(this.switch, this.about, element("figure", {}, this.caption, this.canvas), layer, this.now, ...lists);
+    const legend = element("p", { class: "hint curves" });
+    for (const seat of this.match.seats.keys()) {
+      legend.append(element("span", {}, seatChip(seat), seat % 2 ? " dashed" : " solid"));
+    }
+    box.append(this.switch, this.about, element("figure", {}, this.caption, this.canvas), legend, layer, this.now, ...lists);
   }
 
   // Ticks of the listed decisions of the chosen opinion, rising.
