@@ -22,17 +22,8 @@ from ludus.policies.critic import Others, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.q_values import QValues
-from ludus.web.thoughts.thought import (
-    HeadThought,
-    Kind,
-    Moment,
-    Observed,
-    Sees,
-    ThinkError,
-    Thought,
-    Tree,
-    order_of,
-)
+from ludus.web.thoughts.mind import Moment, Observed, order_of
+from ludus.web.thoughts.thought import HeadThought, Kind, Sees, ThinkError, Thought, Tree
 
 Floats = npt.NDArray[np.float32]
 
