@@ -42,7 +42,7 @@ class Table:
         match: The match; a decision that is taken back puts another in its place.
         seats: Player of each seat.
         persons: Seats of persons.
-        real_time: Whether the match goes on without decisions; else it waits for each person.
+        real_time: Whether the match continues without decisions; else it waits for each person.
         ticks_per_s: Ticks a second at rate 1.
         limit: Most ticks of the match.
         decided: Whether a person's decision was played in the last tick.
@@ -125,7 +125,7 @@ class Table:
 
         Raises:
             IllegalDecision: By a player that is no person.
-            GameError: The rules refuse to go on.
+            GameError: The rules refuse to continue.
         """
         acting = self.match.to_act
         made: dict[int, Choice] = {}
@@ -282,7 +282,7 @@ class Table:
 
 
 def _waits(match: Match) -> bool:
-    """Whether the rules refuse to go on without decisions."""
+    """Whether the rules refuse to continue without decisions."""
     try:
         match.clone().advance()
     except GameError:
