@@ -146,10 +146,10 @@ function MatchButtons({ game }) {
   </div>`;
 }
 
-// Whether moves are confirmed: as this browser was set last, else on for fingers.
+// Whether moves are confirmed: as this browser was set last, else on for fingers where the game waits.
 function useConfirm(hello) {
-  const coarse = matchMedia("(pointer: coarse)").matches;
-  const [confirm, setConfirm] = useState(remembered("confirm", hello?.confirm_default || coarse));
+  const fingers = matchMedia("(pointer: coarse)").matches;
+  const [confirm, setConfirm] = useState(remembered("confirm", fingers && hello?.confirm_default !== false));
   const set = (on) => {
     remember("confirm", on);
     setConfirm(on);
