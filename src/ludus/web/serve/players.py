@@ -228,7 +228,7 @@ def _plan(text: str, rules: Rules, seed: int, *, bounded: bool) -> Seat:
 
 
 def roster(rules: Rules, library: Library) -> Roster:
-    """Return the players that a page may choose: bots, searches, weights of the table; others with the reason."""
+    """Return the players that a page may choose, and those that do not fit, with the reason."""
     bots = [PlayerLine(b.name, "bot", b.name) for b in rules.spec.bots]
     if UNIFORM not in {b.name for b in bots}:
         bots.append(PlayerLine(UNIFORM, "bot", "uniform over the legal choices"))
