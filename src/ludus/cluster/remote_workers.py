@@ -14,11 +14,10 @@ from typing import Any, cast
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster import actors
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, put, ready_of
-from ludus.cluster.checks import part_of
 from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import MAX_DEATHS
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
-from ludus.cluster.starting import START_S, start_one
+from ludus.cluster.starting import START_S, put_settings, start_one
 from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
 from ludus.flow import GameSpec
 from ludus.mcts import NEVER_RESIGN, Matches
@@ -71,6 +70,7 @@ class RemoteWorkers:
             started: The processes of the rollouts, which are ended in :meth:`close`.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
+        self._settings = put_settings(preset)
         self._weights: Any = None  # reference to the newest
         self._digest = ""  # of the newest; empty where none was needed
         self._set = 0  # how often weights were set
@@ -79,7 +79,7 @@ class RemoteWorkers:
         self.counts = FleetCounts(len(started))
         self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
         try:
-            calls = [r.actor.ask("build_self_play", self._order(r)) for r in self.rollouts]
+            calls = [r.actor.ask("build_self_play", self._order(r), self._settings) for r in self.rollouts]
             for rollout, call in zip(self.rollouts, calls, strict=True):
                 try:
                     call.first()
@@ -95,8 +95,8 @@ class RemoteWorkers:
         return self.counts.deaths
 
     def _order(self, rollout: _Rollout) -> SelfPlayOrder:
-        preset, count = part_of(self._preset), self._preset.cluster.rollouts
-        return SelfPlayOrder(preset, self._seed, self._session, rollout.number, count, rollout.incarnation)
+        count = self._preset.cluster.rollouts
+        return SelfPlayOrder(self._seed, self._session, rollout.number, count, rollout.incarnation)
 
     # ---- play ------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class RemoteWorkers:
                 raise PoolError(f"rollout {rollout.number} died ({error}), and {text}") from error
             rollout.has, rollout.lost = 0, None
             try:
-                rollout.actor.ask("build_self_play", self._order(rollout)).first()
+                rollout.actor.ask("build_self_play", self._order(rollout), self._settings).first()
             except RolloutLost as another:
                 self._lose(rollout, another)
 
@@ -284,7 +284,5 @@ class RemoteWorkers:
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for rollout in self.rollouts:
-            rollout.actor.kill()
-            rollout.call = None
+        actors.end_all([rollout.actor for rollout in self.rollouts])
         self.rollouts = []

@@ -28,10 +28,9 @@ INCARNATIONS = 1 << (SESSION_SHIFT - INCARNATION_SHIFT)
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayOrder:
-    """Description of the self-play that a rollout builds.
+    """Description of the self-play that a rollout builds; its settings follow as an argument of their own.
 
     Args:
-        preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
         seed: Seed of the matches.
         session: Number of the controller among those that have worked at the run.
         number: The rollout's number.
@@ -39,7 +38,6 @@ class SelfPlayOrder:
         incarnation: How often this rollout was replaced, < ``INCARNATIONS``.
     """
 
-    preset: Preset
     seed: int
     session: int
     number: int
@@ -96,9 +94,13 @@ class SelfPlayAnswer:
 class RolloutSelfPlay:
     """The self-play of one rollout, on its threads."""
 
-    def __init__(self, order: SelfPlayOrder) -> None:
-        """Start the first matches; weights come with a request. Raises ``ConfigError``."""
-        preset = order.preset
+    def __init__(self, preset: Preset, order: SelfPlayOrder) -> None:
+        """Start the first matches; weights come with a request. Raises ``ConfigError``.
+
+        Args:
+            preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
+            order: Seed and numbers of the matches.
+        """
         spec, params = resolve_spec(preset)
         self._config = cast(AlphaZeroConfig, preset.algorithm)
         self._precision = precision_name(preset.run, device_name(preset.run))

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ray
@@ -50,8 +52,11 @@ def connect(config: ClusterConfig) -> None:
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
     before = reaper.descendants(os.getpid())
+    # Ray would print a paragraph about every process that dies to the standard output, which may be JSON.
+    ray._private.worker._worker_logs_enabled = False
     try:
-        ray.init(address=config.address, **options)
+        with _in_root():
+            ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(f"{setting}: {NOT_LET_IN}") from error
     except (RayError, RuntimeError, ValueError) as error:
@@ -64,6 +69,26 @@ def connect(config: ClusterConfig) -> None:
 
 
 _reapers: list[subprocess.Popen[bytes]] = []  # of a cluster of this run alone
+
+
+@contextmanager
+def _in_root() -> Iterator[None]:
+    """Leave the current folder, which Ray puts on the path of every rollout: it may be untrusted.
+
+    Relative folders of ``PYTHONPATH`` stay those that the user meant.
+    """
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    given = os.environ.get("PYTHONPATH", "")
+    if given:
+        os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        if given:
+            os.environ["PYTHONPATH"] = given
 
 
 def _check_reachable(where: tuple[str, int], setting: str) -> None:

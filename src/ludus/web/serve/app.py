@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MAX_BODY = 256 << 10
 STOP_S = 5.0  # for matches to be saved when the server stops
-_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}", "/runs", "/replays")
+_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",

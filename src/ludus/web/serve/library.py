@@ -283,7 +283,7 @@ class Library:
         try:
             real = path.resolve(strict=True)
         except OSError:
-            raise UnknownId("the file is gone") from None
+            raise UnknownId("there is no such file; it may have been removed") from None
         if real != path or not real.is_relative_to(self.root):
             raise UnknownId("the file is a link; links are not followed")
 

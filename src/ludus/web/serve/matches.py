@@ -16,7 +16,7 @@ from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec
 from ludus.games import registry
 from ludus.games.match import Match
-from ludus.games.names import is_installed_name
+from ludus.games.names import UnknownGame, is_installed_name
 from ludus.games.registry import list_games, text_params
 from ludus.mcts.text import SUFFIX
 from ludus.storage.errors import StorageError
@@ -72,9 +72,9 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
     Raises:
         MatchError: No such game, a wrong parameter, or a game that pages cannot play.
     """
-    if not typed and (not is_installed_name(game) or "/" in game):
-        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}")
     try:
+        if not typed and (not is_installed_name(game) or "/" in game):
+            raise UnknownGame(game)
         text = text_params(params)
         if any(len(value) > MAX_PARAM for value in text.values()):
             raise MatchError(f"a parameter of more than {MAX_PARAM} characters")
@@ -84,6 +84,8 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
         return Rules(found.name, text, registry.spec(game, text))
     except MatchError:
         raise
+    except UnknownGame:
+        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}") from None
     except ValueError as error:
         raise MatchError(sentence(error)) from None
 

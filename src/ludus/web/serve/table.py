@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ludus.flow.masks import head_spans, illegal_choice
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
-from ludus.mcts.player import SearchResult
 from ludus.web.from_replay import TICKS_PER_S
+from ludus.web.moves import choice_name, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
 from ludus.web.serve.messages import Thought
-from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat, choice_text
+from ludus.web.serve.seats import Choice, Offer, Person, Seat
 from ludus.web.serve.sight import Sight, sight_of
+from ludus.web.serve.thinking import Thinking
 
 MOST_TAKEN_BACK = 1024  # decisions of a person that can be taken back
 MOST_MASK = 1 << 16  # bytes of a mask that travels to a page
 MOST_LAST = 64  # decisions that one moment names
 MOST_LABELS = 4096
-MOST_NAMED = 32  # choices of a thought
-
-Thinker = Callable[[Match, int], Thought | None]
 
 
 class IllegalDecision(ValueError):
@@ -61,7 +59,7 @@ class Table:
         self.ticks_per_s = self.view.ticks_per_s or pace
         self.decided = self.thinks = False
         self.sight: Sight = sight_of(match.spec, self.view, self.persons)
-        self._thinker: Thinker | None = None
+        self._thinking = None if self.persons else Thinking(match, self.view, self.seats)
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
         self._thoughts: list[Thought] = []
@@ -143,14 +141,18 @@ class Table:
         for seat in acting:
             if seat not in self.persons and (choice := self.seats[seat].decide(self.match, seat)) is not None:
                 made[seat] = choice
-        before = self.match.clone() if any(c.bot for c in made.values()) and not self.real_time else None
+        named = names_moves(self.view)
+        before = self.match.view() if named and made else {}
         for seat, choice in made.items():
-            self._think(seat)
+            self._think(seat, choice)
             self._act(seat, choice)
         self.match.advance()
         self._changes += 1
+        if self.sight.hides:
+            self._document()  # the numbers of units depend on every moment
+        after = self.match.view() if named and made else {}
         for seat, choice in made.items():
-            self._last.append((seat, self._text(before, choice)))
+            self._last.append((seat, self._text(seat, choice, before, after)))
         del self._last[:-MOST_LAST]
         return True
 
@@ -206,7 +208,7 @@ class Table:
             ticks_per_s=self.ticks_per_s,
             rate=1.0,
             clock_s=0.0,
-            confirm_default=not self.real_time,
+            confirm_default=False,
             hidden=self.sight.hides,
             match="",
             key="",
@@ -256,15 +258,11 @@ class Table:
             self._before.append(_Before(self.match.clone(), [seat.state() for seat in self.seats]))
             del self._before[:-MOST_TAKEN_BACK]
 
-    def _think(self, seat: int) -> None:
-        if not self.thinks or self.persons:
-            return
-        player = self.seats[seat]
-        if isinstance(player, SearchSeat) and player.found is not None:
-            self._thoughts.append(_searched(self.match, seat, player.found))
-        elif player.kind == "network" and self._thinker is not None:
-            thought = self._thinker(self.match, seat)
-            if thought is not None:
+    def _think(self, seat: int, choice: Choice) -> None:
+        """Let the player of a seat think about its decision; a memory is to see every one of them."""
+        if self._thinking is not None:
+            thought = self._thinking.thought(self.match, seat, choice.action or ())
+            if thought is not None and self.thinks:
                 self._thoughts.append(thought)
 
     def _act(self, seat: int, choice: Choice) -> None:
@@ -276,21 +274,11 @@ class Table:
             raise IllegalDecision(f"{self.seats[seat].name} (seat {seat}): {why}")
         self.match.act(seat, *choice.action)
 
-    def _text(self, before: Match | None, choice: Choice) -> str:
-        """Return a decision as people read it; ``before``: the match before it, where a bot decided."""
+    def _text(self, seat: int, choice: Choice, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+        """Return a decision as people read it; ``before``, ``after``: documents that tell a move."""
         if choice.action is not None:
-            return choice_text(self.match.spec, choice.action)
-        return choice.bot
-
-
-def _searched(match: Match, seat: int, found: SearchResult) -> Thought:
-    """Return what a search found at the present state."""
-    spec, root = match.spec, found.root
-    order = sorted(range(len(root.moves)), key=lambda k: -int(root.move_visits[k]))[:MOST_NAMED]
-    visits = tuple((choice_text(spec, (int(root.moves[k]),)), int(root.move_visits[k])) for k in order)
-    policy = tuple((choice_text(spec, (int(root.moves[k]),)), float(root.policy[k])) for k in order)
-    line = tuple(choice_text(spec, (move,)) for move in found.line[:MOST_NAMED])
-    return Thought(seat, match.tick, float(found.value), (policy,), visits, line)
+            return choice_name(choice.action, self.match.spec, self.view, after)
+        return move_name(self.view, self.match.spec, before, after, seat) or choice.bot
 
 
 def _waits(match: Match) -> bool:
