@@ -237,10 +237,10 @@ def test_heads_that_depend_on_others_are_given_the_choices_that_were_made(tmp_pa
 
 @pytest.mark.parametrize("duelling", [False, True])
 def test_a_q_network_gives_values_and_no_probabilities(tmp_path: Path, duelling: bool) -> None:
-    spec = spec_of("minirts")
-    path = weights(small(output="q", duelling=duelling), spec, tmp_path / "w.safetensors", frame_skip=50)
+    spec = spec_of("connect_four")
+    path = weights(small(output="q", duelling=duelling), spec, tmp_path / "w.safetensors")
     spy = Spy(loaded(path))
-    replay = played(spy, spec.bots[0].name, {}, 50)
+    replay = played(spy, spec.bots[0].name, {}, 0)
     opinion = thoughts_of(replay, str(path))
     assert opinion.kind == "q"
     thoughts = own(opinion, replay)

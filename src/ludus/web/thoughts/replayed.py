@@ -119,7 +119,7 @@ def _moments(
         if sighted:
             latest.update((seat, match.observe(seat)) for seat in made)
         due = tick % mind.frame_skip == 0
-        for seat in match.to_act:
+        for seat in sorted(match.to_act):
             if due or seat in made:
                 legal, action = match.legal(seat), made.get(seat, ())
                 choice = named.get((tick, seat), -1)
