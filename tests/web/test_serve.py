@@ -451,8 +451,8 @@ def test_a_port_in_use_is_one_line_and_a_free_one_is_found(folder: Path, client:
         PageServer(Library(folder), client.port)
     one, two = PageServer(Library(folder)), PageServer(Library(folder))
     assert one.port != two.port
-    one._socket.close()
-    two._socket.close()
+    one.close()
+    two.close()
 
 
 def test_weights_need_torch_and_bots_do_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
