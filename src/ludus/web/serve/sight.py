@@ -1,4 +1,4 @@
-"""What the pages of a match may see: all of it, what the persons' seats see, or their observations alone."""
+"""Documents that the pages of a match get: of all of it, of the persons' seats, or observations alone."""
 
 from __future__ import annotations
 
