@@ -150,7 +150,7 @@ def test_too_few_processors_or_gpus_and_machines_that_differ_are_refused_with_bo
 
 
 def lives(pid: int, start: int) -> bool:
-    """Return whether a process lives that started then; one that nobody has waited for does not."""
+    """Return whether a process lives that started then; a zombie does not."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

@@ -52,6 +52,8 @@ def connect(config: ClusterConfig) -> None:
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
     before = reaper.descendants(os.getpid())
+    # Ray would print a paragraph about every process that dies to the standard output, which may be JSON.
+    ray._private.worker._worker_logs_enabled = False
     try:
         with _in_root():
             ray.init(address=config.address, **options)

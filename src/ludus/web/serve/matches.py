@@ -6,7 +6,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec
 from ludus.games import registry
 from ludus.games.match import Match
-from ludus.games.names import is_installed_name
+from ludus.games.names import UnknownGame, is_installed_name
 from ludus.games.registry import list_games, text_params
 from ludus.mcts.text import SUFFIX
 from ludus.storage.errors import StorageError
@@ -72,11 +72,11 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
     Raises:
         MatchError: No such game, a wrong parameter, or a game that pages cannot play.
     """
-    if not typed and (not is_installed_name(game) or "/" in game):
-        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}")
     try:
+        if not typed and (not is_installed_name(game) or "/" in game):
+            raise UnknownGame(game)
         text = text_params(params)
-        if any(len(value) > MAX_PARAM for value in text.values()):
+        if not typed and any(len(value) > MAX_PARAM for value in text.values()):
             raise MatchError(f"a parameter of more than {MAX_PARAM} characters")
         if registry.is_python(game):
             raise MatchError(f"{shown(game)}: written in Python; pages play compiled games alone")
@@ -84,6 +84,8 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
         return Rules(found.name, text, registry.spec(game, text))
     except MatchError:
         raise
+    except UnknownGame:
+        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}") from None
     except ValueError as error:
         raise MatchError(sentence(error)) from None
 
@@ -237,8 +239,7 @@ def watched(rules: Rules, seats: Callable[[], list[str]], library: Library) -> C
 
 
 def _match(rules: Rules, seed: int) -> Match:
-    record: dict[str, Any] = {"record": True} if hasattr(Match, "replay") else {}
-    return Match(rules.game, rules.params, seed=seed, **record)
+    return Match(rules.game, rules.params, seed=seed, record=True)
 
 
 def _check_clock(asked: NewMatch, spec: GameSpec) -> None:

@@ -1,4 +1,4 @@
-"""Players of live matches by name: whom a page may choose, and the seats that they become.
+"""Players of live matches by name: those that a page may choose, and the seats that they become.
 
 A name from a page is a bot, ``mcts:N``, ``plan:TxR`` or weights of the table (``RUN@VERSION``, where RUN is
 an id of :class:`ludus.web.serve.library.Library`). It is never a path and never loads code. A name from the
@@ -178,19 +178,26 @@ def _actor(reference: str, kind: SeatKind, rules: Rules, seed: int) -> Seat:
     if player.actor is None:
         raise PlayerError(f"{reference}: not a player that decides by itself")
     skip = 1 if rules.spec.turn_based else player.frame_skip or rules.skip
-    return ActorSeat(player.name, kind, player.actor, skip)
+    weights = _exact(reference, player.name) if kind == "network" else ""
+    return ActorSeat(player.name, kind, player.actor, skip, weights)
+
+
+def _exact(reference: str, name: str) -> str:
+    """Return ``RUN@best`` as the version that it names now."""
+    run, at, _ = reference.rpartition("@")
+    return f"{run}@{name.rpartition('@')[2]}" if at and "@" in name else reference
 
 
 def _search(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
-    weights, how = parse_search(text)
-    name = text
     if library is not None:
         visits = text.rpartition(":")[2]
         if not _SEARCH.fullmatch(visits) or int(visits) > MAX_VISITS:
             raise PlayerError(
                 f"{shown(text)}: expected {ROLLOUTS}:N or RUN@VERSION{SUFFIX}:N, N up to {MAX_VISITS}"
             )
-        weights = _reference(weights, library) if weights else ""
+    weights, how = parse_search(text)
+    weights = _reference(weights, library) if weights and library is not None else weights
+    name = text
     game, native = searchable(rules.spec.name)
     if not weights:
         return SearchSeat(name, SearchPlayer(game, rules.params, how, seed=seed, native=native))
@@ -221,7 +228,7 @@ def _plan(text: str, rules: Rules, seed: int, *, bounded: bool) -> Seat:
 
 
 def roster(rules: Rules, library: Library) -> Roster:
-    """Return whom a page may choose: bots, searches, weights of the table; others with the reason."""
+    """Return the players that a page may choose, and those that do not fit, with the reason."""
     bots = [PlayerLine(b.name, "bot", b.name) for b in rules.spec.bots]
     if UNIFORM not in {b.name for b in bots}:
         bots.append(PlayerLine(UNIFORM, "bot", "uniform over the legal choices"))

@@ -26,7 +26,6 @@ TAIL_BYTES = 64 << 10
 MOST_EVENTS, MOST_EVALUATIONS = 200, 500
 MOST_SERIES, MOST_POINTS = 64, 4000
 _EVALUATION = b'"kind":"evaluation"'
-_UPDATE = b'"kind":"update"'
 _X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
 
 XAxis = Literal["steps", "minutes"]
@@ -119,6 +118,7 @@ def page_of(run: Run) -> RunPage:
     """Return everything about a run. Raises :class:`UnknownId` for one that has been removed."""
     line = line_of(run)
     directory = run.directory
+    evaluations = tuple(_rows(directory.metrics, _EVALUATION))[-MOST_EVALUATIONS:]
     if not directory.info_path.is_file():
         raise UnknownId("the run has been removed")
     versions = [str(v) for v in directory.checkpoints.versions()]
@@ -131,11 +131,11 @@ def page_of(run: Run) -> RunPage:
         config=_text(directory.config),
         info=_json(directory.info_path),
         versions=tuple(versions),
-        evaluations=tuple(_rows(directory.metrics, _EVALUATION))[-MOST_EVALUATIONS:],
+        evaluations=evaluations,
         events=tuple(_events(directory))[-MOST_EVENTS:],
         log=terminal(_tail_text(directory.log)),
         report=_text(directory.report),
-        series=tuple(sorted(_numbers(_tail(directory.metrics)))),
+        series=tuple(sorted(_numbers([*_tail(directory.metrics), *evaluations]))),
     )
 
 
@@ -304,8 +304,9 @@ def _number(value: object, kind: type[Any]) -> Any:  # noqa: ANN401
 def _best(directory: RunDirectory) -> str:
     with contextlib.suppress(StorageError, OSError, ValueError):
         pointer = directory.checkpoints.pointer("best")
-        if pointer is not None:
-            return f"{pointer.player}:{pointer.own}" if pointer.player else str(pointer.version)
+        if pointer is not None and pointer.player:
+            return f"{pointer.player}:{pointer.own}"
+        return str(directory.checkpoints.resolve("best"))
     return ""
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ludus.flow.masks import illegal_choice
-from ludus.flow.spec import GameSpec
 from ludus.games.exports.match import random_decision
 from ludus.games.match import Match
 from ludus.mcts.planner import Planner
@@ -169,9 +168,9 @@ class _Memory(NamedTuple):
 class ActorSeat:
     """A network, or a bot in Python, with its memory, at multiples of its own frame skip."""
 
-    def __init__(self, name: str, kind: SeatKind, actor: Actor, skip: int) -> None:
-        """Play ``actor``, which no other thread may use."""
-        self.name, self.kind = name, kind
+    def __init__(self, name: str, kind: SeatKind, actor: Actor, skip: int, weights: str = "") -> None:
+        """Play ``actor``, which no other thread may use; ``weights``: name of its weights, or empty."""
+        self.name, self.kind, self.weights = name, kind, weights
         self.actor = actor
         self._skip = max(1, skip)
         self._memory = self._start(0)
@@ -262,15 +261,3 @@ class PlanSeat:
 
     def restore(self, state: None) -> None:
         """Do nothing."""
-
-
-def choice_text(spec: GameSpec, action: tuple[int, ...]) -> str:
-    """Return a decision as people read it: the labels of its choices."""
-    names = []
-    for head, choice in zip(spec.heads, action, strict=False):
-        if head.labels == ("no", "yes"):  # one of several that may be given at once
-            names += [head.name] if choice == 1 else []
-            continue
-        label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
-        names.append(label if len(spec.heads) == 1 else f"{head.name} {label}")
-    return ", ".join(names) or "nothing"

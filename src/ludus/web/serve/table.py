@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ludus.flow.masks import head_spans, illegal_choice
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
-from ludus.mcts.player import SearchResult
 from ludus.web.from_replay import TICKS_PER_S
+from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
 from ludus.web.serve.messages import Thought
-from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat, choice_text
+from ludus.web.serve.seats import Choice, Offer, Person, Seat
 from ludus.web.serve.sight import Sight, sight_of
+from ludus.web.serve.thinking import Thinking
 
 MOST_TAKEN_BACK = 1024  # decisions of a person that can be taken back
 MOST_MASK = 1 << 16  # bytes of a mask that travels to a page
 MOST_LAST = 64  # decisions that one moment names
 MOST_LABELS = 4096
-MOST_NAMED = 32  # choices of a thought
-
-Thinker = Callable[[Match, int], Thought | None]
 
 
 class IllegalDecision(ValueError):
@@ -44,7 +42,7 @@ class Table:
         match: The match; a decision that is taken back puts another in its place.
         seats: Player of each seat.
         persons: Seats of persons.
-        real_time: Whether the match goes on without decisions; else it waits for each person.
+        real_time: Whether the match continues without decisions; else it waits for each person.
         ticks_per_s: Ticks a second at rate 1.
         limit: Most ticks of the match.
         decided: Whether a person's decision was played in the last tick.
@@ -61,7 +59,7 @@ class Table:
         self.ticks_per_s = self.view.ticks_per_s or pace
         self.decided = self.thinks = False
         self.sight: Sight = sight_of(match.spec, self.view, self.persons)
-        self._thinker: Thinker | None = None
+        self._thinking = None if self.persons else Thinking(match, self.view, self.seats)
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
         self._thoughts: list[Thought] = []
@@ -127,7 +125,7 @@ class Table:
 
         Raises:
             IllegalDecision: By a player that is no person.
-            GameError: The rules refuse to go on.
+            GameError: The rules refuse to continue.
         """
         acting = self.match.to_act
         made: dict[int, Choice] = {}
@@ -143,14 +141,18 @@ class Table:
         for seat in acting:
             if seat not in self.persons and (choice := self.seats[seat].decide(self.match, seat)) is not None:
                 made[seat] = choice
-        before = self.match.clone() if any(c.bot for c in made.values()) and not self.real_time else None
+        named = names_moves(self.view)
+        before = self.match.view() if named and made else {}
         for seat, choice in made.items():
-            self._think(seat)
+            self._think(seat, choice)
             self._act(seat, choice)
         self.match.advance()
         self._changes += 1
+        if self.sight.hides:
+            self._document()  # the numbers of units depend on every moment
+        after = self.match.view() if named and made else {}
         for seat, choice in made.items():
-            self._last.append((seat, self._text(before, choice)))
+            self._last.append((seat, self._text(seat, choice, before, after)))
         del self._last[:-MOST_LAST]
         return True
 
@@ -183,10 +185,7 @@ class Table:
 
     def replay(self) -> bytes:
         """Return the match as the bytes of a ``.ludus`` file."""
-        if not hasattr(self.match, "replay"):
-            raise ValueError("this core records no matches")
-        made: bytes = self.match.replay(self.names)
-        return made
+        return self.match.replay(self.names)
 
     # For the pages.
 
@@ -198,7 +197,9 @@ class Table:
             game=spec.name,
             title=spec.title,
             renderer=self._renderer,
-            view=messages.Drawing(view.input, view.keys, view.lines, view.coordinates),
+            view=messages.Drawing(
+                view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
+            ),
             heads=tuple(heads),
             seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
             you=self.persons if plays else (),
@@ -206,7 +207,7 @@ class Table:
             ticks_per_s=self.ticks_per_s,
             rate=1.0,
             clock_s=0.0,
-            confirm_default=not self.real_time,
+            confirm_default=False,
             hidden=self.sight.hides,
             match="",
             key="",
@@ -220,7 +221,7 @@ class Table:
         return messages.Moment(
             tick=self.match.tick,
             view=self._document(),
-            to_act=self.match.to_act,
+            to_act=tuple(s for s in self.match.to_act if s in self.persons or not self._secret),
             legal=self._legal() if plays else {},
             left_s=dict(left_s),
             echo=max((p.echo for p in people), default=0) if plays else 0,
@@ -233,6 +234,11 @@ class Table:
         """Return the thoughts since the last call; the decisions so far have been named now."""
         thoughts, self._thoughts, self._last = self._thoughts, [], []
         return thoughts
+
+    @property
+    def _secret(self) -> bool:
+        """Whether a page may not know which other seats decide."""
+        return self.sight.hides and self.real_time
 
     def _document(self) -> dict[str, Any] | None:
         if self._seen[0] != self._changes:
@@ -256,15 +262,11 @@ class Table:
             self._before.append(_Before(self.match.clone(), [seat.state() for seat in self.seats]))
             del self._before[:-MOST_TAKEN_BACK]
 
-    def _think(self, seat: int) -> None:
-        if not self.thinks or self.persons:
-            return
-        player = self.seats[seat]
-        if isinstance(player, SearchSeat) and player.found is not None:
-            self._thoughts.append(_searched(self.match, seat, player.found))
-        elif player.kind == "network" and self._thinker is not None:
-            thought = self._thinker(self.match, seat)
-            if thought is not None:
+    def _think(self, seat: int, choice: Choice) -> None:
+        """Let the player of a seat think about its decision; a memory is to see every one of them."""
+        if self._thinking is not None:
+            thought = self._thinking.thought(self.match, seat, choice.action or ())
+            if thought is not None and self.thinks:
                 self._thoughts.append(thought)
 
     def _act(self, seat: int, choice: Choice) -> None:
@@ -276,25 +278,15 @@ class Table:
             raise IllegalDecision(f"{self.seats[seat].name} (seat {seat}): {why}")
         self.match.act(seat, *choice.action)
 
-    def _text(self, before: Match | None, choice: Choice) -> str:
-        """Return a decision as people read it; ``before``: the match before it, where a bot decided."""
+    def _text(self, seat: int, choice: Choice, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+        """Return a decision as people read it; ``before``, ``after``: documents that tell a move."""
         if choice.action is not None:
-            return choice_text(self.match.spec, choice.action)
-        return choice.bot
-
-
-def _searched(match: Match, seat: int, found: SearchResult) -> Thought:
-    """Return what a search found at the present state."""
-    spec, root = match.spec, found.root
-    order = sorted(range(len(root.moves)), key=lambda k: -int(root.move_visits[k]))[:MOST_NAMED]
-    visits = tuple((choice_text(spec, (int(root.moves[k]),)), int(root.move_visits[k])) for k in order)
-    policy = tuple((choice_text(spec, (int(root.moves[k]),)), float(root.policy[k])) for k in order)
-    line = tuple(choice_text(spec, (move,)) for move in found.line[:MOST_NAMED])
-    return Thought(seat, match.tick, float(found.value), (policy,), visits, line)
+            return choice_name(choice.action, self.match.spec, self.view, after)
+        return move_name(self.view, self.match.spec, before, after, seat) or choice.bot
 
 
 def _waits(match: Match) -> bool:
-    """Whether the rules refuse to go on without decisions."""
+    """Whether the rules refuse to continue without decisions."""
     try:
         match.clone().advance()
     except GameError:
