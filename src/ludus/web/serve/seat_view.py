@@ -197,6 +197,7 @@ def _cut_cards(view: SeatView, document: Document) -> Document:
 
 _CUTS: Mapping[str, _Cut] = {
     "": lambda _, document: document,
+    "open": lambda _, document: document,
     "map": _cut_map,
     "arena": _cut_arena,
     "cards": _cut_cards,
