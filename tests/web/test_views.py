@@ -11,7 +11,6 @@ import pytest
 
 from ludus.flow.extensions import ExtensionError
 from ludus.games import replays, views
-from ludus.games.match import Match
 from ludus.games.views import BOARD, MAP, View, register_view, view_of
 from ludus.native import core
 from ludus.web.from_replay import recording_of
@@ -158,17 +157,3 @@ def test_a_match_of_connect_four_is_a_board(browser: Browser, tmp_path: Path) ->
     browser.press("End")
     last = json.loads(replays.frames(replay)[-1])
     assert browser.evaluate("ludus.drawn.marks") == sum(c >= 0 for c in last["cells"])
-
-
-def test_a_view_that_hides_nothing_holds_nothing_that_a_seat_may_not_know() -> None:
-    """A queued choice of the other seat is in no document of a game whose view has ``hide = "open"``."""
-    for game in core.game_names():
-        view = view_of(game)
-        if view is None or view.hide != "open":
-            continue
-        match, other = Match(game), Match(game)
-        match.act(1, 0)
-        other.act(1, 2)
-        assert match.view() == other.view()
-        assert not match.over
-    assert view_of("matrix") == View("table", ticks_per_s=1.0, hide="open")
