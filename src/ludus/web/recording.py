@@ -10,6 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ludus.web.thoughts.thought import Opinion
+
+MOST_OPINIONS = 2
+
 
 class SeatDecision(msgspec.Struct, frozen=True):
     """Choice of one seat before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
@@ -32,6 +36,7 @@ class Recording(msgspec.Struct, frozen=True):
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
     ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` are those of the
     game's :class:`ludus.games.views.View`; ``labels`` name the choices where the view has none.
+    ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
     game: str
@@ -47,3 +52,4 @@ class Recording(msgspec.Struct, frozen=True):
     lines: str = "cells"
     coordinates: str = ""
     labels: tuple[str, ...] = ()
+    thoughts: tuple[Opinion, ...] = ()

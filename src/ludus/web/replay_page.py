@@ -12,6 +12,7 @@ import base64
 import hashlib
 import re
 import zlib
+from collections.abc import Sequence
 from importlib import resources
 
 import msgspec
@@ -19,8 +20,10 @@ import msgspec
 from ludus.flow.shown import markup, visible
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
-from ludus.web.recording import Recording
+from ludus.web.recording import MOST_OPINIONS, Recording
 from ludus.web.renderers import Packing, renderer_named
+from ludus.web.thoughts.page import page_data
+from ludus.web.thoughts.thought import ThinkError
 
 FORMAT = 1
 # In the order in which they are joined: a module only uses those above it.
@@ -41,6 +44,7 @@ MODULES = (
     "board_views.js",
     "plots.js",
     "panels.js",
+    "thoughts.js",
     "controls.js",
     "main.js",
 )
@@ -48,19 +52,32 @@ _IMPORT = re.compile(r"^import\s[^;]*?;[ \t]*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
 
 
-def to_html(replay: bytes, every_ticks: int = 0, game: str = "") -> str:
+def to_html(replay: bytes, every_ticks: int = 0, game: str = "", think: Sequence[str] = ()) -> str:
     """Return the page of a ``.ludus`` file.
 
     Args:
         replay: The file's bytes.
         every_ticks: Ticks between two view documents; 0 suits the match's length.
         game: Reference of a compiled game that is neither built in nor installed, as a person names it.
+        think: Players whose thoughts the page shows, at most two, as
+            :func:`ludus.web.thoughts.replayed.thoughts_of` reads them.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
         ParamError: There is no such game.
+        ThinkError: More than two players, or one that gives no thoughts. Each of these is a ``ValueError``;
+            ``thoughts_of`` raises others.
     """
-    return render(recording_of(replay, every_ticks, game))
+    if len(think) > MOST_OPINIONS:
+        raise ThinkError(f"{len(think)} players to think, expected at most {MOST_OPINIONS}")
+    recording = recording_of(replay, every_ticks, game)
+    if think:
+        from ludus.web.thoughts.replayed import thoughts_of  # numpy, torch: only where a player thinks
+
+        texts = {(d.tick, d.seat): d.text for d in recording.decisions}
+        found = tuple(thoughts_of(replay, player, game=game, texts=texts) for player in think)
+        recording = msgspec.structs.replace(recording, thoughts=found)
+    return render(recording)
 
 
 def render(recording: Recording) -> str:
@@ -107,6 +124,7 @@ def pack(recording: Recording) -> bytes:
         packing.see(view)
     header |= packing.header()
     header["decisions"] = _pack_decisions(recording, packing)
+    header["thoughts"] = [page_data(opinion) for opinion in recording.thoughts]
     text = msgspec.json.encode(header)
     out = Writer()
     out.uint(len(text))

@@ -35,10 +35,11 @@ from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.web.thoughts.live import Onlooker
+from ludus.web.thoughts.mind import Moment
 from ludus.web.thoughts.network import NetworkMind
 from ludus.web.thoughts.replayed import thoughts_of
 from ludus.web.thoughts.resolve import mind_of
-from ludus.web.thoughts.thought import MOST_CHOICES, Moment, Opinion, ThinkError
+from ludus.web.thoughts.thought import MOST_CHOICES, Opinion, ThinkError
 
 torch.set_num_threads(1)
 SMALL = EncoderConfig(channels=(4,), strides=(2,), dense=(8,), hidden=(16,), memory_size=8, context=8)
@@ -152,7 +153,7 @@ def test_probabilities_and_values_are_those_of_acting(tmp_path: Path, memory: st
     assert np.abs(np.array(values) - [t.value for t in thoughts]).max() < 1e-6
     assert np.std(values) > 1e-3
     assert (opinion.kind, opinion.sees, opinion.tree, opinion.cut) == ("network", "own", "", False)
-    # The other seat's decisions, those of a bot, are thought over too: nobody knows what they were.
+    # The other seat's decisions, those of a bot, are thought over too: their choices are not recorded.
     others = [t for t in opinion.thoughts if t not in thoughts]
     assert {t.tick for t in others} <= set(range(0, replays.info(replay).ticks, 40))
     assert others
@@ -236,10 +237,10 @@ def test_heads_that_depend_on_others_are_given_the_choices_that_were_made(tmp_pa
 
 @pytest.mark.parametrize("duelling", [False, True])
 def test_a_q_network_gives_values_and_no_probabilities(tmp_path: Path, duelling: bool) -> None:
-    spec = spec_of("minirts")
-    path = weights(small(output="q", duelling=duelling), spec, tmp_path / "w.safetensors", frame_skip=50)
+    spec = spec_of("connect_four")
+    path = weights(small(output="q", duelling=duelling), spec, tmp_path / "w.safetensors")
     spy = Spy(loaded(path))
-    replay = played(spy, spec.bots[0].name, {}, 50)
+    replay = played(spy, spec.bots[0].name, {}, 0)
     opinion = thoughts_of(replay, str(path))
     assert opinion.kind == "q"
     thoughts = own(opinion, replay)

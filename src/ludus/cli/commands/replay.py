@@ -161,10 +161,15 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     EXAMPLES: ClassVar = (
         "ludus replay to-html match.ludus",
         "ludus replay to-html match.ludus --out page.html",
+        "ludus replay to-html match.ludus --think runs/my-run@best --think mcts:400",
     )
 
     file: Annotated[str, FILE]
     out: Annotated[str, option("output file (default: the replay's name with .html)", "FILE")] = ""
+    think: Annotated[
+        tuple[str, ...],
+        option("show what weights or a search think of each decision; repeatable once", "PLAYER"),
+    ] = ()
     game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False
 
@@ -178,7 +183,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
         if out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         try:
-            page = to_html(data, game=typed(self.game))
+            page = to_html(data, game=typed(self.game), think=self.think)
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
         write_whole(out, page.encode())

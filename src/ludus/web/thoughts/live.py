@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ludus.games.match import Match
-from ludus.web.thoughts.thought import Mind, Moment, Observed, Thought
+from ludus.web.thoughts.mind import Mind, Moment, Observed
+from ludus.web.thoughts.thought import Thought
 
 
 class Onlooker:

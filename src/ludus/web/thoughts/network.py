@@ -22,17 +22,8 @@ from ludus.policies.critic import Others, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.q_values import QValues
-from ludus.web.thoughts.thought import (
-    HeadThought,
-    Kind,
-    Moment,
-    Observed,
-    Sees,
-    ThinkError,
-    Thought,
-    Tree,
-    order_of,
-)
+from ludus.web.thoughts.mind import Moment, Observed, order_of
+from ludus.web.thoughts.thought import HeadThought, Kind, Sees, ThinkError, Thought, Tree
 
 Floats = npt.NDArray[np.float32]
 
@@ -87,7 +78,7 @@ class NetworkMind:
 
     @torch.no_grad()
     def think(self, moments: Sequence[Moment]) -> list[Thought]:
-        """Return a thought for each moment; moments of one tick stand together.
+        """Return a thought for each moment; memory takes them by rising tick, and by rising seat within it.
 
         Raises:
             ThinkError: A decision has choices that its heads do not have.
@@ -95,9 +86,9 @@ class NetworkMind:
         if self.network.memory_shape is None:
             return self._thoughts(moments, *self._at_once(moments)) if moments else []
         thoughts: list[Thought] = []
-        for _, group in groupby(moments, lambda m: m.tick):
+        for kept, group in groupby(moments, lambda m: (m.kept, -1 if m.kept else m.tick)):
             together = list(group)
-            thoughts += self._thoughts(together, *self._remembering(together))
+            thoughts += self._thoughts(together, *self._remembering(together, keep=kept[0]))
         return thoughts
 
     def _tensors(self, observed: Sequence[Observed]) -> dict[str, Tensor]:
@@ -115,22 +106,34 @@ class NetworkMind:
         distribution, value = self.network.flat(obs, None, self._others(moments))
         return distribution, self._joined(self.network, value)
 
-    def _remembering(self, moments: Sequence[Moment]) -> tuple[ActionDistribution, Tensor]:
-        """Return distributions and values of moments at one tick, and keep their memory."""
+    def _remembering(self, moments: Sequence[Moment], *, keep: bool) -> tuple[ActionDistribution, Tensor]:
+        """Return distributions and values of moments by rising tick and seat, run through the memory.
+
+        ``keep``: the memory keeps them; without it all are of one tick.
+        """
         network = self.network
         assert isinstance(network, PolicyNetwork)
-        seats = [m.seat for m in moments]
+        seats, ticks = sorted({m.seat for m in moments}), sorted({m.tick for m in moments})
+        row, step = ({n: i for i, n in enumerate(numbers)} for numbers in (seats, ticks))
+        at = np.array([step[m.tick] * len(seats) + row[m.seat] for m in moments])
+        active = np.zeros((len(ticks), len(seats)), np.bool_)
+        active.reshape(-1)[at] = True
+        obs = {}
+        for tensor in network.inputs:
+            each = np.zeros((active.size, *tensor.packed_shape), tensor.packed_dtype)
+            each[at] = np.stack([m.obs[tensor.name] for m in moments])
+            obs[tensor.name] = self._tensor(each.reshape(*active.shape, *tensor.packed_shape))
         fresh = network.initial_memory(1)
         assert fresh is not None
-        first = torch.tensor([[seat not in self._memory for seat in seats]], device=network.device)
+        new = np.array([seat not in self._memory for seat in seats])
+        first = active & new & (active.cumsum(axis=0) == 1)
         memory = torch.cat([self._memory.get(seat, fresh) for seat in seats])
-        obs = {name: x.unsqueeze(0) for name, x in self._tensors([m.obs for m in moments]).items()}
-        out = network.sequence(obs, memory, first)
+        index = self._tensor(at)
+        out = network.sequence(obs, memory, self._tensor(first), self._tensor(active))
         assert out.memory is not None
-        for row, moment in enumerate(moments):
-            if moment.kept:
-                self._memory[moment.seat] = out.memory[row : row + 1].clone()
-        return out.distribution, self._joined(network, out.value[0])
+        if keep:
+            self._memory.update((seat, out.memory[i : i + 1].clone()) for i, seat in enumerate(seats))
+        return out.distribution.select(index), self._joined(network, out.value.flatten(0, 1)[index])
 
     def _joined(self, network: PolicyNetwork, value: Tensor) -> Tensor:
         """Return ``float32[N]`` in the game's units, of normalised values ``[N]`` or ``[N, K]``."""

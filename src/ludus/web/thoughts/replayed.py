@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from ludus.flow.spec import GameSpec
 from ludus.games import find, replays
 from ludus.games.match import GameError, Match
 from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.web.thoughts.mind import Mind, Moment, Observed
+from ludus.web.thoughts.names import head_names
 from ludus.web.thoughts.resolve import mind_of
-from ludus.web.thoughts.thought import Mind, Moment, Observed, Opinion, ThinkError, Thought
+from ludus.web.thoughts.thought import HeadNames, Opinion, ThinkError, Thought
 
 MOST_THOUGHTS = 20_000  # of a match
 _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
 
 
-def thoughts_of(replay: bytes, player: str, *, seed: int = 1, game: str = "") -> Opinion:
+#: Names of decisions, by tick and seat.
+Texts = Mapping[tuple[int, int], str]
+
+
+def thoughts_of(
+    replay: bytes, player: str, *, seed: int = 1, game: str = "", texts: Texts | None = None
+) -> Opinion:
     """Return what ``player`` thinks of the decisions of a recorded match.
 
     Args:
@@ -23,6 +32,8 @@ def thoughts_of(replay: bytes, player: str, *, seed: int = 1, game: str = "") ->
         player: Weights by name, or a search, as :func:`ludus.web.thoughts.resolve.mind_of` reads them.
         seed: Seed of a search.
         game: Reference of a compiled game that is neither built in nor installed, from a person.
+        texts: Names of the decisions. A replay does not hold the choice of a bot: its name gives it, where
+            the game has one head.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -41,21 +52,24 @@ def thoughts_of(replay: bytes, player: str, *, seed: int = 1, game: str = "") ->
         raise ThinkError(f"the replay does not follow its rules: {check.difference}")
     match = Match(info.game, info.params, seed=info.seed, match=info.match)
     mind = mind_of(player, match.spec, match.params, seed=seed)
-    return opinion(match, info, replays.decisions(replay), mind)
+    return opinion(match, info, replays.decisions(replay), mind, texts or {})
 
 
-def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Opinion:
+def opinion(
+    match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind, texts: Texts
+) -> Opinion:
     """Return the opinion of ``mind`` about the match of ``decisions``, which ``match`` is the start of.
 
     Raises:
         ThinkError: The rules refuse a decision.
     """
     mind.forget()
+    names = head_names(match.spec, match.view())
     thoughts: list[Thought] = []
     waiting: list[Moment] = []
     cut, held = False, 0
     try:
-        for moment in _moments(match, info, decisions, mind):
+        for moment in _moments(match, info, decisions, mind, _choices(match.spec, names, texts)):
             if len(thoughts) + len(waiting) == MOST_THOUGHTS:
                 cut = True
                 break
@@ -70,10 +84,25 @@ def opinion(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], min
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None
-    return Opinion(mind.name, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
+    return Opinion(mind.name, names, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
 
 
-def _moments(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind) -> Iterator[Moment]:
+def _choices(spec: GameSpec, names: Sequence[HeadNames], texts: Texts) -> dict[tuple[int, int], int]:
+    """Return the choices that ``texts`` name, by tick and seat; a bot's own name is none."""
+    labels = names[0].labels if len(names) == 1 else ()
+    numbers = {label: i for i, label in enumerate(labels) if labels.count(label) == 1}
+    for bot in spec.bots:
+        numbers.pop(bot.name, None)
+    return {place: numbers[text] for place, text in texts.items() if text in numbers}
+
+
+def _moments(
+    match: Match,
+    info: ReplayInfo,
+    decisions: list[ReplayDecision],
+    mind: Mind,
+    named: Mapping[tuple[int, int], int],
+) -> Iterator[Moment]:
     """Play the match again and yield the moments: the player's own decisions, and all that were recorded.
 
     A value that sees other seats gets their latest observations, as its learner did: those of their own
@@ -90,14 +119,18 @@ def _moments(match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mi
         if sighted:
             latest.update((seat, match.observe(seat)) for seat in made)
         due = tick % mind.frame_skip == 0
-        for seat in match.to_act:
+        for seat in sorted(match.to_act):
             if due or seat in made:
+                legal, action = match.legal(seat), made.get(seat, ())
+                choice = named.get((tick, seat), -1)
+                if not action and 0 <= choice < len(legal) and legal[choice]:
+                    action = (choice,)
                 yield Moment(
                     tick,
                     seat,
                     {} if searched else match.observe(seat),
-                    match.legal(seat),
-                    made.get(seat, ()),
+                    legal,
+                    action,
                     match.state if searched else b"",
                     {s: o for s, o in latest.items() if s != seat} if sighted else None,
                     due,

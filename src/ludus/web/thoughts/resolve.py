@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ludus.evaluation.players import evaluator_of
-from ludus.evaluation.weights import network_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec
@@ -15,13 +14,12 @@ from ludus.games.searchable import searchable
 from ludus.mcts.evaluator import Evaluator
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import SUFFIX, is_search, parse_search
-from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.errors import ConfigError
 from ludus.storage import is_reference, name_of, refuse_run, resolve_weights
 from ludus.storage.references import run_of
-from ludus.web.thoughts.network import NetworkMind
+from ludus.web.thoughts.mind import Mind
 from ludus.web.thoughts.searched import SearchMind
-from ludus.web.thoughts.thought import Mind, ThinkError, Tree
+from ludus.web.thoughts.thought import ThinkError, Tree
 
 _EXPECTED = (
     "expected weights (RUN@best, RUN@VERSION, a weights file) or a search (RUN@best+search:400, mcts:400)"
@@ -31,7 +29,7 @@ _EXPECTED = (
 def mind_of(
     text: str, spec: GameSpec, params: Mapping[str, str], *, seed: int = 1, tree: Tree = "fresh"
 ) -> Mind:
-    """Return the player ``text`` as one that says what it thinks.
+    """Return the player ``text`` as one that gives its thoughts.
 
     Args:
         text: Weights or a search, as :func:`ludus.evaluation.players.resolve_player` reads them.
@@ -50,6 +48,10 @@ def mind_of(
     refuse_run(text)
     if is_bot_file(text) or not is_reference(text):
         raise ThinkError(f"{shown(text)}: a bot, not a player that gives its thoughts; {_EXPECTED}")
+    from ludus.evaluation.weights import network_of  # torch: only for networks
+    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.web.thoughts.network import NetworkMind
+
     path = resolve_weights(text)
     try:
         weights = load_weights(path)

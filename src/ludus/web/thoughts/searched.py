@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ludus.mcts.player import SearchPlayer, SearchResult
-from ludus.web.thoughts.thought import HeadThought, Kind, Moment, Sees, Thought, Tree, order_of
+from ludus.web.thoughts.mind import Moment, order_of
+from ludus.web.thoughts.thought import HeadThought, Kind, Sees, Thought, Tree
 
 
 class SearchMind:

@@ -6,6 +6,7 @@ import { element, seatChip } from "./dom.js";
 import { readPalette } from "./palette.js";
 import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
+import { readThoughts, Thoughts } from "./thoughts.js";
 
 const PANEL_INTERVAL_MS = 80; // panels change slower than the map while it plays
 const byId = (id) => document.getElementById(id);
@@ -14,7 +15,7 @@ class Page {
   constructor(match) {
     this.match = match;
     this.state = {
-      tick: match.firstTick, playing: false, speed: 2, fog: -1, orders: true, bars: true, letters: true, selected: -1,
+      tick: match.firstTick, playing: false, speed: 2, fog: -1, orders: true, bars: true, letters: true, selected: -1, opinion: 0, policy: true,
     };
     this.palette = readPalette(match.seats.length);
     this.canvas = byId("map");
@@ -23,6 +24,10 @@ class Page {
     document.body.classList.toggle("flat", match.renderer !== "map" && match.renderer !== "arena");
     this.timeline = new Timeline(byId("timeline"), match, this.palette, this.view.curve ?? null, this.view.stones === true);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
+    match.thoughts = readThoughts(match.thoughts ?? []);
+    this.thoughts = match.thoughts.length ? new Thoughts(match, this.palette, this.view, {
+      panels: this.panels, seek: (tick) => this.seek(tick), change: (fields) => this.set(fields),
+    }) : null;
     this.panelsDrawn = 0;
     this.actions = this.makeActions();
     this.buildHeader();
@@ -40,6 +45,7 @@ class Page {
     };
     const eventTicks = match.events.map((e) => e.tick);
     const jump = Math.max(1, Math.round((match.lastTick - match.firstTick) / 20));
+    const marks = () => this.thoughts?.marks(state) ?? [];
     const flip = (name) => () => this.set({ [name]: !state[name] });
     return {
       toggle: () => this.play(!state.playing),
@@ -61,6 +67,10 @@ class Page {
       toggleLetters: flip("letters"),
       selectNext: () => this.selectStep(1),
       selectPrevious: () => this.selectStep(-1),
+      nextMark: () => marks().length && step(marks(), 1),
+      previousMark: () => marks().length && step(marks(), -1),
+      nextOpinion: () => match.thoughts.length && this.set({ opinion: (state.opinion + 1) % match.thoughts.length }),
+      togglePolicy: flip("policy"),
       unselect: () => this.set({ selected: -1 }),
       help: () => (byId("help").open ? byId("help").close() : byId("help").showModal()),
     };
@@ -100,8 +110,8 @@ class Page {
 
   bind() {
     const help = byId("help");
-    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
-    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"])]);
+    const has = { units: this.match.tracks, fog: this.fogSeats, thoughts: this.thoughts };
+    fillHelp(byId("keys"), Object.keys(has).filter((name) => has[name]));
     byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);
@@ -121,6 +131,7 @@ class Page {
       Object.assign(this.palette, readPalette(this.match.seats.length));
       this.timeline.forget();
       this.panels.recolour();
+      this.thoughts?.forget();
       this.draw();
     });
     new ResizeObserver(() => this.layout()).observe(byId("stage"));
@@ -189,10 +200,12 @@ class Page {
 
   draw(time = null) {
     const { state, match } = this;
+    this.thoughts?.overlay(state);
     if (this.view.aspect ? fitCanvas(this.canvas) : true) this.view.draw(state);
     this.timeline.draw(state.tick);
     if (time === null || !state.playing || time - this.panelsDrawn >= PANEL_INTERVAL_MS) {
       this.panels.update(state.tick, this.view.scene, state.selected);
+      this.thoughts?.update(state);
       this.panels.updateNumbers(this.view.seatNumbers?.(state.tick));
       this.panelsDrawn = time ?? performance.now();
     }
@@ -240,6 +253,10 @@ function surface(page) {
     get speed() { return SPEEDS[state.speed]; },
     get fog() { return state.fog; },
     get selected() { return state.selected; },
+    get thoughts() {
+      const { thoughts } = page;
+      return thoughts && { opinion: state.opinion, policy: state.policy, marks: thoughts.marks(state), ...thoughts.drawn, ...thoughts.plot.drawn };
+    },
     get options() { return { orders: state.orders, bars: state.bars, letters: state.letters }; },
     get timeline() { return { ...page.timeline.drawn, curve: page.timeline.curve?.label ?? "" }; },
     get view() { return page.view; },

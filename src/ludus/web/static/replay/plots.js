@@ -29,7 +29,7 @@ function peaks(column, ticks, first, last, n) {
   return out;
 }
 
-class CachedCanvas {
+export class CachedCanvas {
   constructor(canvas) {
     this.canvas = canvas;
     this.still = document.createElement("canvas");
