@@ -34,9 +34,13 @@ from ludus.web.serve.seats import ActorSeat, BotSeat, Person, PlanSeat, SearchSe
 PERSON = "person"
 MAX_NAME = 300
 MAX_VISITS, MAX_TREES, MAX_ROLLOUTS = 100_000, 64, 10_000  # of a search that a page names
+MAX_THOUGHT_VISITS = 2_000  # of each decision of a match that a page asks thoughts of
 PLAN_S = 10.0  # of one decision of a plan that has no time limit of its own
 MOST_VERSIONS = 200  # of a run in a list
 _SEARCH = re.compile(r"[1-9][0-9]{0,8}")
+_THINKER = re.compile(
+    r"mcts:(?P<playouts>[1-9][0-9]{0,8})|(?P<weights>[^+]+@[^+@]+)(\+search:(?P<visits>[1-9][0-9]{0,8}))?"
+)
 _PLAN = re.compile(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,6})(,opponent=[A-Za-z0-9_]{1,64})?")
 
 
@@ -164,6 +168,26 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
         return _actor(_reference(text, library), "network", rules, seed)
     known = [*bots, UNIFORM, f"{ROLLOUTS}:400", PERSON]
     raise PlayerError(f"{shown(text)}: no such player of {rules.spec.name}{did_you_mean(text, known)}")
+
+
+def thinker_of(text: str, library: Library) -> str:
+    """Return a player that a page asks for its thoughts, for :func:`ludus.web.thoughts.resolve.mind_of`.
+
+    Raises:
+        PlayerError: The name is neither weights of the table nor a search of few visits.
+    """
+    found = _THINKER.fullmatch(text) if len(text) <= MAX_NAME else None
+    if found is None or int(found["visits"] or found["playouts"] or 1) > MAX_THOUGHT_VISITS:
+        forms = f"RUN@VERSION, RUN@VERSION{SUFFIX}:N or {ROLLOUTS}:N, N up to {MAX_THOUGHT_VISITS}"
+        raise PlayerError(f"{shown(text)}: expected {forms}")
+    if found["playouts"]:
+        return text
+    try:
+        return _reference(found["weights"], library) + (
+            f"{SUFFIX}:{found['visits']}" if found["visits"] else ""
+        )
+    except (OSError, StorageError, ValueError) as error:
+        raise PlayerError(sentence(error)) from None
 
 
 def _reference(text: str, library: Library) -> str:

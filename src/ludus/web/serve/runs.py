@@ -185,9 +185,13 @@ def curves_of(run: Run, series: Sequence[str], x: XAxis, points: int) -> Curves:
         names.update(_numbers([row]))
         if not any(name in row for name in wanted):
             continue
-        xs.append(at)
-        for name in wanted:
-            values[name].append(_number(row.get(name), float))
+        if not xs or xs[-1] != at:
+            xs.append(at)
+            for name in wanted:
+                values[name].append(None)
+        for name in wanted:  # an update and its evaluation stand at one point
+            if (value := _number(row.get(name), float)) is not None:
+                values[name][-1] = value
     try:
         offset = path.stat().st_size
     except OSError:
