@@ -28,6 +28,7 @@ from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
 from ludus.web.serve.players import needs, sentence
+from ludus.web.serve.seats import LONGEST_S
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-STOP_S = 5.0  # for matches to be saved when the server stops
+STOP_S = LONGEST_S + 5.0  # for matches to be saved when the server stops: one may be in a search
 _PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",

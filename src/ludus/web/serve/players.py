@@ -7,6 +7,7 @@ command line may be anything that :func:`ludus.evaluation.players.resolve_player
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shown, visible
 from ludus.flow.spec import GameSpec
+from ludus.flow.weights import WeightsMeta
 from ludus.games import registry
 from ludus.games.names import is_bot_file, typed
 from ludus.games.searchable import searchable
@@ -88,11 +90,12 @@ class Roster(msgspec.Struct, frozen=True):
 
 
 class Rules(NamedTuple):
-    """A game under its parameters."""
+    """A game under its parameters; ``hash``: of what a policy sees of it (:attr:`GameSpec.spec_hash`)."""
 
     game: str
     params: Mapping[str, str]
     spec: GameSpec
+    hash: str
 
     @property
     def skip(self) -> int:
@@ -309,19 +312,27 @@ def _versions(run: Run) -> list[str]:
     return [*members_of(run.directory), *names[-MOST_VERSIONS:]]
 
 
+@functools.lru_cache(maxsize=1024)
+def _meta(path: str, modified: int, size: int) -> WeightsMeta:
+    """Return the header of a weights file; its time and size tell a new file from the one before."""
+    from ludus.policies.weights import load_meta
+
+    return load_meta(path)
+
+
 def _fitting(
     line: PlayerLine, run: Run, rules: Rules, library: Library, known: Mapping[str, Strength]
 ) -> PlayerLine:
     """Return the line with steps and strength of its weights, or with the reason why they do not fit."""
     from ludus.evaluation.weights import check_spec
-    from ludus.policies.weights import load_meta
-    from ludus.storage import resolve_weights
 
     reference = line.name.rpartition("@")[2]
     try:
-        path = resolve_weights(library.weights(run, reference))
-        meta = load_meta(path)
-        check_spec(meta, rules.spec, line.name)
+        path = library.weights_path(run, reference)
+        about = path.stat()
+        meta = _meta(str(path), about.st_mtime_ns, about.st_size)
+        if (meta.game, meta.spec_hash) != (rules.spec.name, rules.hash):
+            check_spec(meta, rules.spec, line.name)
     except (ValueError, OSError, StorageError) as error:
         return msgspec.structs.replace(line, reason=sentence(error))
     member = reference.partition(":")[0] if ":" in reference else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import time
@@ -144,8 +145,17 @@ def strengths(directory: RunDirectory) -> dict[str, Strength]:
 
     The opponent is the one that most evaluations have.
     """
+    try:
+        about = directory.metrics.stat()
+    except OSError:
+        return {}
+    return _strengths(directory.metrics, about.st_mtime_ns, about.st_size)
+
+
+@functools.lru_cache(maxsize=512)
+def _strengths(metrics: Path, modified: int, size: int) -> dict[str, Strength]:
     found: list[tuple[str, dict[str, Strength]]] = []
-    for row in _rows(directory.metrics, _EVALUATION):
+    for row in _rows(metrics, _EVALUATION):
         version, player, results = row.get("version"), row.get("player"), row.get("results")
         if not isinstance(version, int) or not isinstance(results, list):
             continue
