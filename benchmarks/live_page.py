@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from tests.web.browser import Browser
+from tests.web.browser import Browser, installed_chromium
 from tests.web.live import LivePage
 from tests.web.serving import served
 
@@ -30,13 +29,10 @@ ALLOWED = "(ludus.game.moment.legal[0]?.[0] ?? []).flatMap((ok, choice) => (ok ?
 
 def measure(seconds: float, rate: float, against: str) -> dict[str, float]:
     """Return latencies in ms and how often the board was drawn."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        raise SystemExit("no Chromium was found (Debian and Ubuntu: apt-get install chromium)")
     with (
         tempfile.TemporaryDirectory() as folder,
         served(Path(folder)) as client,
-        Browser(chromium) as browser,
+        Browser(installed_chromium()) as browser,
     ):
         page = LivePage(browser, client)
         page.play("minirts", ["person", against], rate=rate, seed=1)

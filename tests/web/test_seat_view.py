@@ -339,6 +339,20 @@ def only_the_tick(document: Document, seat: int) -> Document:
     return {"tick": document["tick"], "seat": seat}
 
 
+def test_a_choice_in_a_table_is_hidden_until_all_have_chosen() -> None:
+    twins = Match("matrix"), Match("matrix")
+    for match, choice in zip(twins, (0, 2), strict=True):
+        match.act(1, choice)
+    whole = [match.view() for match in twins]
+    assert whole[0] != whole[1]  # the game's own documents hold a queued choice
+    assert cut(whole[0], 0, "choices") == cut(whole[1], 0, "choices")
+    assert cut(whole[1], 1, "choices") == whole[1]
+    for match in twins:
+        match.act(0, 1)
+        match.advance()
+    assert cut(twins[1].view(), 0, "choices")["actions"] == [1, 2]
+
+
 def test_a_game_of_ones_own_brings_its_cut() -> None:
     assert cut({"tick": 4, "secret": 1}, 1, f"{__name__}:only_the_tick") == {"tick": 4, "seat": 1}
     with pytest.raises(ValueError, match="shows one seat, expected one person, found 2"):

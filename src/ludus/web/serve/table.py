@@ -9,7 +9,7 @@ from ludus.flow.masks import head_spans, illegal_choice
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
-from ludus.web.moves import choice_name, move_name, names_moves
+from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
@@ -203,7 +203,9 @@ class Table:
             game=spec.name,
             title=spec.title,
             renderer=self._renderer,
-            view=messages.Drawing(view.input, view.keys, view.lines, view.coordinates),
+            view=messages.Drawing(
+                view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
+            ),
             heads=tuple(heads),
             seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
             you=self.persons if plays else (),
