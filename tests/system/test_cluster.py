@@ -1,6 +1,6 @@
 """Rollouts by Ray against one process, bit for bit, and what happens when they die.
 
-One cluster serves the module: starting one takes seconds.
+One cluster and two rollouts serve the module: starting them takes seconds.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tests.unit.training.test_runs import InterruptAt, last_weights, same_weight
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
 from ludus.cluster.actors import RolloutActor
+from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
@@ -46,7 +47,31 @@ def cluster() -> Iterator[None]:
     """A cluster of this machine."""
     connect(ClusterConfig())
     yield
+    _crew.close()
     disconnect()
+
+
+class SharedCrew:
+    """Two rollouts on which the tests play; others take their place when one has died."""
+
+    def __init__(self) -> None:
+        self._crew: Crew | None = None
+
+    def crew(self, successors: bool = False) -> Crew:
+        """Return rollouts. With ``successors`` some may have predecessors, and play other matches."""
+        if self._crew is None or (self._crew.deaths and not successors):
+            self.close()
+            self._crew = Crew(preset_of("tic_tac_toe", rollouts=2))
+        return self._crew
+
+    def close(self) -> None:
+        """End the rollouts. Idempotent."""
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
+
+
+_crew = SharedCrew()
 
 
 def preset_of(
@@ -73,7 +98,13 @@ class Trained:
 
 def remote(preset: Preset) -> Sampler:
     """Return a sampler over the rollouts of ``preset``."""
-    return RemoteSampler(Fleet(preset), slabs_of(preset.run), joined=preset.run.lag != "async")
+    fleet = Fleet(preset, crew=_crew.crew())
+    return RemoteSampler(fleet, slabs_of(preset.run), joined=preset.run.lag != "async")
+
+
+def successors(preset: Preset) -> Sampler:
+    """Return a sampler like that of :func:`remote`, on rollouts of which some may have predecessors."""
+    return RemoteSampler(Fleet(preset, crew=_crew.crew(successors=True)), slabs_of(preset.run))
 
 
 def local(preset: Preset) -> Sampler:
@@ -193,6 +224,22 @@ def test_a_rollout_that_is_killed_is_replaced_and_no_match_counts_twice() -> Non
     assert_each_once(after.results)
 
 
+def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
+    stopped: list[int] = []
+
+    def stop_once(sampler: Sampler, version: int) -> None:
+        assert isinstance(sampler, RemoteSampler)
+        if version == 2 and not stopped:
+            stopped.append(sampler.fleet.pids()[0])
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    after = trained(preset_of("tic_tac_toe", rollouts=1), successors, 4, stop_once)
+    assert len(stopped) == 1
+    assert len(after.results) > 0
+    assert_each_once(after.results)
+
+
 def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -207,33 +254,17 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
         os.kill(sampler.fleet.pids()[0], signal.SIGKILL)
 
     with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
-        trained(preset_of("tic_tac_toe", rollouts=1), remote, 3, kill)
-
-
-def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
-    stopped: list[int] = []
-
-    def stop_once(sampler: Sampler, version: int) -> None:
-        assert isinstance(sampler, RemoteSampler)
-        if version == 2 and not stopped:
-            stopped.append(sampler.fleet.pids()[0])
-            os.kill(stopped[0], signal.SIGSTOP)
-
-    after = trained(preset_of("tic_tac_toe", rollouts=1), remote, 4, stop_once)
-    assert len(stopped) == 1
-    assert len(after.results) > 0
-    assert_each_once(after.results)
+        trained(preset_of("tic_tac_toe", rollouts=1), successors, 3, kill)
 
 
 class Machines(RayMachines):
-    """Rollouts on the module's cluster, which stays."""
+    """The module's rollouts, which stay."""
 
     def __init__(self) -> None:
-        self._report, self._crew, self._reserved = print, None, []
+        self._report, self._crew, self._reserved = print, _crew.crew(), []
 
     def close(self) -> None:
-        self.end_rollouts()
+        """Do nothing: the next test plays on the same rollouts."""
 
 
 def past(**changes: object) -> Preset:
@@ -323,12 +354,12 @@ def test_slabs_larger_than_half_of_the_object_store_are_refused(monkeypatch: pyt
 
 def test_more_processors_than_the_machine_has_are_refused_with_both_numbers() -> None:
     with pytest.raises(ConfigError, match=r"cluster.rollouts = 2: 2000 CPUs asked, \d+ free"):
-        remote(preset_of("tic_tac_toe", rollouts=2, more={"cluster.cpus": "1000"}))
+        Crew(preset_of("tic_tac_toe", rollouts=2, more={"cluster.cpus": "1000"}))
 
 
 def test_more_gpus_than_the_machine_has_are_refused_with_both_numbers() -> None:
     with pytest.raises(ConfigError, match=r"cluster.rollouts = 1: 1000 GPUs asked, \d+ free"):
-        remote(preset_of("tic_tac_toe", rollouts=1, more={"cluster.gpus": "1000"}))
+        Crew(preset_of("tic_tac_toe", rollouts=1, more={"cluster.gpus": "1000"}))
 
 
 def test_an_address_without_an_answer_is_refused() -> None:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.cli.rollout_rows import rollout_table, rollouts_of
 from ludus.mcts import Matches
 from ludus.mcts.network import NetworkEvaluator
 from ludus.pool import PoolError
@@ -24,6 +25,7 @@ from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.components import SESSION_SHIFT, build_alphazero, read_matches
+from ludus.training.reporting.metrics import read_metrics
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.test_alphazero import TOML
 
@@ -96,6 +98,23 @@ def assert_each_once(matches: Matches) -> None:
     assert len(np.unique(matches.match)) == len(matches)
 
 
+def assert_row_for_each(run: Path, rollouts: int) -> None:
+    """Check that every update has the numbers of each rollout, and the live view a row for each."""
+    updates, _ = read_metrics(RunDirectory(run))
+    names = [str(number) for number in range(rollouts)]
+    for update in updates:
+        numbers = update.under("cluster")
+        assert (numbers["rollouts"], numbers["deaths"], numbers["slabs_dropped"]) == (rollouts, 0.0, 0.0)
+        assert 0.0 < numbers["wait_s"] <= update.numbers["time/update_s"]
+        for name in names:
+            assert numbers[f"lag/{name}"] == 0.0
+            assert 0.0 <= numbers[f"idle/{name}"] < 1.0
+            assert numbers[f"matches_per_s/{name}"] > 0.0
+    assert len(updates) > 1
+    assert rollouts_of(updates[-1]) == names
+    assert rollout_table(updates[-1], rows=9).row_count == rollouts
+
+
 @pytest.mark.usefixtures("stepped_self_play")
 def test_one_rollout_plays_the_matches_of_one_process(tmp_path: Path, machines: RayMachines) -> None:
     start_run(preset(0), tmp_path / "here")
@@ -119,6 +138,7 @@ def test_runs_of_several_rollouts_play_no_match_twice_and_resume_with_another_nu
     matches = matches_of(run)
     assert_each_once(matches)
     assert {int(n) % 2 for n in matches.match} == {0, 1}
+    assert_row_for_each(run, rollouts=2)
 
     def more(p: Preset) -> Preset:
         cluster = msgspec.structs.replace(p.cluster, rollouts=1)
@@ -155,10 +175,27 @@ def test_a_killed_rollout_is_replaced_and_no_match_comes_twice(machines: RayMach
         workers.pause()
         parts.append(workers.take_matches())
         assert workers.moves() >= 3000
-        assert workers.deaths == 1
+        numbers = workers.numbers()
+        assert (numbers["cluster/deaths"], numbers["cluster/slabs_dropped"]) == (1.0, 1.0)
         matches = Matches.join(parts)
         assert_each_once(matches)
         assert incarnations(matches) == {0, 1}
+
+
+def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
+    machines: RayMachines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ludus.cluster.remote_workers.DIGEST_EVERY", 2)
+    with self_play(machines, preset(1)) as workers:
+        for moves in (50, 100, 150):
+            workers.play_until(moves, lambda: False)
+        other = build_alphazero(preset(1, run__seed="2"))
+        workers.set_weights(NetworkEvaluator(other.learner.playing), 7, 1)
+        other.close()
+        workers.rollouts[0].has = workers._set  # so that they are not sent
+        workers.play_until(200, lambda: False)
+        with pytest.raises(PoolError, match="rollout 0: its acting weights are not those of version 7"):
+            workers.play_until(250, lambda: False)
 
 
 def test_a_rollout_that_dies_again_and_again_ends_the_run(

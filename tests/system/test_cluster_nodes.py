@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ludus.presets.config import ClusterConfig
+from ludus.presets.config import ClusterConfig, Preset
 from ludus.rollouts.exchange import Sampler
+from ludus.training.actor_learner.trainer import slabs_of
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
@@ -19,9 +20,10 @@ import signal
 import ray
 from ray.cluster_utils import Cluster
 
+from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import HEALTH, connect, disconnect
-from tests.system.test_cluster import assert_each_once, preset_of, remote, trained
+from tests.system.test_cluster import assert_each_once, preset_of, trained
 
 STORE = 100 << 20  # bytes of each machine's object store
 
@@ -43,6 +45,11 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     made.shutdown()
 
 
+def on_nodes(preset: Preset) -> Sampler:
+    """Return a sampler over rollouts of its own."""
+    return RemoteSampler(Fleet(preset), slabs_of(preset.run))
+
+
 def fleet_of(sampler: Sampler) -> list[int]:
     """Return the process ids of the rollouts."""
     assert isinstance(sampler, RemoteSampler)
@@ -62,7 +69,7 @@ def test_a_run_outlives_a_machine_and_counts_no_match_twice(nodes: Cluster) -> N
             nodes.remove_node(first, allow_graceful=False)
 
     more = {"cluster.address": nodes.address}
-    after = trained(preset_of("tic_tac_toe", rollouts=2, more=more), remote, 6, kill_once)
+    after = trained(preset_of("tic_tac_toe", rollouts=2, more=more), on_nodes, 6, kill_once)
     assert len(killed) == 1
     assert len(after.results) > 0
     assert_each_once(after.results)
@@ -82,6 +89,6 @@ def test_two_minutes_of_random_kills(nodes: Cluster) -> None:
             os.kill(draws.choice(fleet_of(sampler)), number)
 
     more = {"cluster.address": nodes.address}
-    after = trained(preset_of("tic_tac_toe", rollouts=2, more=more), remote, 3000, harm)
+    after = trained(preset_of("tic_tac_toe", rollouts=2, more=more), on_nodes, 3000, harm)
     assert events[0] > 5
     assert_each_once(after.results)

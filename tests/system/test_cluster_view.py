@@ -26,10 +26,8 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 import ray
 
 from ludus.cluster import starting
-from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
-from ludus.cluster.session import disconnect
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.training.opponents import Seats
 
@@ -56,18 +54,19 @@ def ignore(line: str) -> None:
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[RayMachines]:
-    """The rollouts of a cluster of this machine."""
-    made = RayMachines(preset_of(1), ignore)
+    """Two rollouts of a cluster of this machine, on which all tests play."""
+    made = RayMachines(preset_of(2), ignore)
+    made.sampler(preset_of(2)).close()
     yield made
-    disconnect()
+    made.close()
 
 
 class KillsOne(RayMachines):
     """Machines of which a rollout dies before the first slab."""
 
-    def __init__(self) -> None:
-        """Use the cluster that is there."""
-        self._report = ignore
+    def __init__(self, machines: RayMachines) -> None:
+        """Use the rollouts of ``machines``."""
+        self._machines = machines
 
     def sampler(
         self,
@@ -79,13 +78,17 @@ class KillsOne(RayMachines):
         seats: Seats | None = None,
     ) -> RemoteSampler:
         """Build a sampler and kill its second rollout."""
-        fleet = Fleet(preset, restarts, seats)
-        os.kill(fleet.pids()[1], signal.SIGKILL)
-        return RemoteSampler(fleet, slabs)
+        made = self._machines.sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+        assert isinstance(made, RemoteSampler)
+        os.kill(made.fleet.pids()[1], signal.SIGKILL)
+        return made
 
 
-def test_every_update_has_the_numbers_of_each_rollout(machines: RayMachines, tmp_path: Path) -> None:
-    start_run(preset_of(2), tmp_path / "run", machines=KillsOne())
+def test_every_update_has_the_numbers_of_each_rollout(
+    machines: RayMachines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_run(preset_of(2), tmp_path / "run", machines=KillsOne(machines))
+    assert capsys.readouterr() == ("", "")  # Ray's own message about the dead process is not shown
     updates, _ = read_metrics(RunDirectory(tmp_path / "run"))
     assert len(updates) > 3
     for update in updates:
@@ -106,7 +109,9 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
     machines: RayMachines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ludus.cluster.fleet.DIGEST_EVERY", 3)
-    fleet = Fleet(preset_of(1))
+    sampler = machines.sampler(preset_of(1))
+    assert isinstance(sampler, RemoteSampler)
+    fleet = sampler.fleet
     try:
         ((policy, actor),) = fleet.actors.items()
         build_learner(preset_of(1)).copy_to(actor.network)
@@ -121,7 +126,7 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
         with pytest.raises(PoolError, match="rollout 0: its acting weights are not those of version 7"):
             list(fleet.play(None))
     finally:
-        fleet.close()
+        sampler.close()
 
 
 class Slow:

@@ -103,8 +103,8 @@ def test_the_teacher_of_a_stored_configuration_is_not_run(
     reference = reference.format(folder=tmp_path)
     config = run / "config.toml"
     config.write_text(config.read_text().replace('"mcts:2"', json.dumps(reference)))
-    for words in (("resume", "run", "--quiet"), ("resume", "run", *MORE)):
-        code, message = ended(capsys, *words)
+    for more in (("--quiet",), MORE, ("--cluster.rollouts", "1", "--quiet")):
+        code, message = ended(capsys, "resume", "run", *more)
         assert (code, "algorithm.teacher" in message) == (2, True), message
         assert message.count("\n") == 1
     with pytest.raises(ConfigError, match=r"algorithm\.teacher"):

@@ -136,6 +136,13 @@ class Browser:
         ready: str = MATCH_SHOWN,
     ) -> None:
         """Open ``path`` in a fresh page; wait until it shows the match or an error (``ready``)."""
+        url = path.resolve().as_uri() + (f"#{fragment}" if fragment else "")
+        self.go(url, width, height, dark, ready)
+
+    def go(
+        self, url: str, width: int = 1280, height: int = 900, dark: bool = False, ready: str = MATCH_SHOWN
+    ) -> None:
+        """Open ``url`` in a fresh page, and wait until ``ready``."""
         if self._target:
             self._session = ""
             self.call("Target.closeTarget", targetId=self._target)
@@ -152,7 +159,7 @@ class Browser:
             mobile=False,
         )
         self.theme(dark)
-        self.call("Page.navigate", url=path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
+        self.call("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && ({ready})")
 
     def theme(self, dark: bool) -> None:

@@ -49,6 +49,47 @@ def test_fog_hides_units(replay: bytes, tmp_path: Path) -> None:
     assert orange(0) < orange(-1) / 4  # a few pixels of the encoder, not a unit
 
 
+@pytest.mark.parametrize(
+    ("game", "params", "bots", "colours"),
+    [
+        ("go", {"size": "9", "max_moves": "20"}, ("tactical",), {(24, 27, 32): 200, (246, 244, 238): 200}),
+        ("gomoku", {}, ("pattern",), {(24, 27, 32): 200, (246, 244, 238): 200}),
+        ("connect_four", {}, ("tactical",), {(11, 102, 178): 500, (194, 82, 12): 500}),
+        ("tic_tac_toe", {}, ("random",), {(11, 102, 178): 300, (194, 82, 12): 300}),
+        ("pommerman", {"max_steps": "10"}, ("simple",), {(92, 100, 106): 2000, (0, 122, 92): 50}),
+    ],
+)
+def test_boards_and_arenas_become_videos(
+    tmp_path: Path,
+    game: str,
+    params: dict[str, str],
+    bots: tuple[str, ...],
+    colours: dict[tuple[int, int, int], int],
+) -> None:
+    data = replays.record(game, params, seed=3, bots=bots)
+    out = tmp_path / "match.mp4"
+    frames = to_video(data, out, width=240, speed=25.0)
+    shown = pictures(out)
+    assert frames == len(shown)
+    last = shown[-1].astype(int)[24:]  # below the headline
+    for colour, least in colours.items():
+        near = (np.abs(last - colour).max(axis=-1) < 30).sum()
+        assert near > least, f"{colour}: {near} pixels"
+    assert np.abs(shown[0].astype(int)[24:] - last).max() > 100  # something moved
+
+
+def test_an_arena_beyond_a_seats_sight_is_dark(tmp_path: Path) -> None:
+    data = replays.record("pommerman", {"fog": "1", "max_steps": "5"}, seed=3, bots=("simple",))
+
+    def orange(seat: int) -> int:
+        to_video(data, tmp_path / "m.mp4", width=240, speed=25.0, seat=seat)
+        first = pictures(tmp_path / "m.mp4")[0][24:].astype(int)
+        return int((np.abs(first - (194, 82, 12)).max(axis=-1) < 30).sum())
+
+    assert orange(-1) > 50
+    assert orange(3) < orange(-1) / 4  # seat 1 is in the corner opposite to seat 3
+
+
 def test_slow_videos_repeat_frames(replay: bytes, tmp_path: Path) -> None:
     short = replays.record("minirts", {"tick_limit": "20"}, seed=3, bots=("noop", "noop"))
     frames = to_video(short, tmp_path / "m.mp4", width=160, speed=0.1)
@@ -71,9 +112,9 @@ def test_settings_out_of_range_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_games_without_a_map_and_bytes_that_are_no_replay_are_refused(tmp_path: Path) -> None:
-    board = replays.record("tic_tac_toe", {}, seed=3, bots=("random", "random"))
-    with pytest.raises(VideoError, match="tic_tac_toe has no map"):
+def test_games_that_are_tables_and_bytes_that_are_no_replay_are_refused(tmp_path: Path) -> None:
+    board = replays.record("kuhn_poker", {}, seed=3, bots=("random", "random"))
+    with pytest.raises(VideoError, match="kuhn_poker is shown as a table, which makes no video"):
         to_video(board, tmp_path / "m.mp4")
     with pytest.raises(ValueError, match="replay"):
         to_video(b"nothing", tmp_path / "m.mp4")

@@ -28,7 +28,7 @@ from ludus.algorithms.config import (
     PolicyGradientConfig,
     TrpoConfig,
 )
-from ludus.flow.extensions import ExtensionError, Extensions
+from ludus.flow.extensions import ExtensionError, Extensions, Package
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
 
@@ -236,6 +236,11 @@ def register(method: Method) -> None:
 def find(name: str) -> Method | None:
     """Return the method of a name, or None. Raises :class:`ExtensionError` for a broken package."""
     return _METHODS.find(name)
+
+
+def method_package(name: str) -> Package | None:
+    """Return the installed distribution that declares a method; None for other methods."""
+    return _METHODS.package(name)
 
 
 def method_of(config: MethodConfig) -> Method:

@@ -34,6 +34,13 @@ _KNOWN = (
     ("ludus.native", "SearchError", errors.USAGE),
 )
 
+#: The extra that brings a package which a command lacks.
+_EXTRAS = {
+    **dict.fromkeys(("torch", "safetensors", "tensorboard"), "train"),
+    "rich": "cli",
+    **dict.fromkeys(("starlette", "uvicorn", "wsproto", "anyio"), "web"),
+}
+
 
 @exits_process
 def main(argv: Sequence[str] | None = None) -> int:
@@ -170,7 +177,7 @@ def _explain(error: Exception) -> int:
         return errors.FAILED
     if isinstance(error, ImportError):
         package = (error.name or "").partition(".")[0]
-        extra = {"torch": "train", "safetensors": "train", "tensorboard": "train", "rich": "cli"}.get(package)
+        extra = _EXTRAS.get(package)
         if extra:
             from ludus.flow.extras import install_command
 

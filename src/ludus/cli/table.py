@@ -38,6 +38,9 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "matches": {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),
         "rate": Entry("rate:Rate", "rate players in a round robin: Elo and Nash averaging"),
+        "play": Entry("serve:Play", "play against a bot or a policy, in a browser"),
+        "watch": Entry("serve:Watch", "watch matches of a run's newest weights, or a replay, in a browser"),
+        "serve": Entry("serve:Serve", "serve the pages of a folder: runs, replays, matches"),
         "gtp": Entry("gtp:Gtp", "run a Go engine for GTP programs and graphical boards"),
         "replay info": Entry("replay:ReplayShow", "show the contents of a replay"),
         "replay verify": Entry("replay:ReplayVerify", "re-simulate replays and compare every hash"),

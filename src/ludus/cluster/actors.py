@@ -5,7 +5,8 @@ Processes are started, asked and ended here alone, and all of Ray's errors about
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError
 
 PATIENCE_S = 10.0  # until a rollout that does not answer is asked whether it lives, and for that answer
+LEAVE_S = 2.0  # for a process to remove its files
 FORWARDED = (ConfigError, MatchError, PoolError, ValueError)  # errors of a rollout that mean the same here
 
 
@@ -42,6 +44,14 @@ class Call:
         return fetch(self.refs[1])
 
 
+class RayHost(Host):
+    """A process of the cluster."""
+
+    def __init__(self) -> None:
+        """Start without rollouts."""
+        super().__init__(ray.util.get_node_ip_address())
+
+
 class RolloutActor:
     """A rollout in a process of the cluster, asked about one of its samplers."""
 
@@ -54,7 +64,7 @@ class RolloutActor:
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"health": 1},
-        )(Host)
+        )(RayHost)
         self._handle = made.remote()
 
     def named(self, name: str) -> RolloutActor:
@@ -106,9 +116,22 @@ class RolloutActor:
             return False
         return True
 
+    def leave(self) -> Any:  # noqa: ANN401
+        """Let the process remove its files, beside other calls; return a reference to the end of that."""
+        return self._handle.leave.options(concurrency_group="health").remote()
+
     def kill(self) -> None:
         """End the process at once. Idempotent."""
         ray.kill(self._handle, no_restart=True)
+
+
+def end_all(actors: Sequence[RolloutActor]) -> None:
+    """End processes, after they have removed their files."""
+    with suppress(RayError):
+        if left := [actor.leave() for actor in actors]:
+            ray.wait(left, num_returns=len(left), timeout=LEAVE_S)
+    for actor in actors:
+        actor.kill()
 
 
 def fetch(ref: Any) -> Any:  # noqa: ANN401

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
-from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.checks import part_of
-from ludus.cluster.starting import START_S, start_all, start_one
+from ludus.cluster.actors import RolloutActor, RolloutLost, end_all
+from ludus.cluster.starting import START_S, put_settings, start_all, start_one
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
 from ludus.presets.game_checks import resolve_spec
@@ -34,7 +34,8 @@ class Crew:
         """
         spec, _ = resolve_spec(preset)
         self._preset = preset
-        self._rollouts = start_all(preset, part_of(preset), spec.spec_hash, report)
+        self._settings = put_settings(preset)
+        self._rollouts = start_all(preset, self._settings, spec.spec_hash, report)
         self._in_a_row = [0] * len(self._rollouts)
         self._names = map("sampler{}".format, count())
         self.incarnations = [0] * len(self._rollouts)  #: number of each rollout's predecessors
@@ -43,6 +44,10 @@ class Crew:
     def __len__(self) -> int:
         """Return the number of rollouts."""
         return len(self.incarnations)
+
+    def settings_of(self, preset: Preset) -> Any:  # noqa: ANN401
+        """Return a reference to what rollouts get of a preset; the run's own is put there once."""
+        return self._settings if preset == self._preset else put_settings(preset)
 
     def new_name(self) -> str:
         """Return a name for the samplers of one fleet that no other fleet has."""
@@ -88,6 +93,5 @@ class Crew:
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for rollout in self._rollouts:
-            rollout.kill()
+        end_all(self._rollouts)
         self._rollouts = []

@@ -9,14 +9,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
-from ludus.cluster.checks import part_of
 from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import Crew
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
-from ludus.cluster.weights import DIGEST_EVERY, digest_of
+from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec
-from ludus.pool import PoolError
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import INCARNATION
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
@@ -78,11 +76,13 @@ class Fleet:
         self._flying: dict[int, Asked] = {}  # slabs of single rollouts
         self._owned = crew is None
         self._crew = crew or Crew(preset, report)
+        self._settings = self._crew.settings_of(preset)
         self._name = self._crew.new_name()
         self._rollouts: list[RolloutActor] = [self._crew.rollout(i, self._name) for i in range(count)]
         self._incarnations = self._crew.incarnations[:count]  # of the samplers
         try:
-            self.facts: Facts = self._together([("build", self._order(i)) for i in range(count)])[0]
+            calls = [("build", self._order(i), self._settings) for i in range(count)]
+            self.facts: Facts = self._together(calls)[0]
             check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
@@ -101,8 +101,7 @@ class Fleet:
         return next(iter(self.actors.values())).network.inputs
 
     def _order(self, number: int) -> SamplerOrder:
-        preset = part_of(self._preset)
-        return SamplerOrder(preset, number, self._restarts, self._incarnations[number], self._seats)
+        return SamplerOrder(number, self._restarts, self._incarnations[number], self._seats)
 
     # ---- between two slabs -----------------------------------------------------------------------
 
@@ -174,7 +173,7 @@ class Fleet:
             self._crew.count_predecessors(number, incarnation)
         if incarnation != self._incarnations[number]:
             self._incarnations[number], self._sent[number] = incarnation, {}
-            self._rollouts[number].ask("build", self._order(number)).first()
+            self._rollouts[number].ask("build", self._order(number), self._settings).first()
 
     def start_at(self, time_step: int) -> None:
         """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
@@ -285,10 +284,7 @@ class Fleet:
     def _check_weights(self, number: int, asked: Asked, answer: Answer) -> None:
         """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
         for policy, (version, digest) in asked.expected.items():
-            if answer.digests.get(policy) != digest:
-                raise PoolError(
-                    f"rollout {number}: its acting weights are not those of version {version} of the learner"
-                )
+            check_digest(number, version, digest, answer.digests.get(policy))
 
     def _count(self, number: int, answer: Answer) -> None:
         """Count a slab that arrived."""
@@ -318,7 +314,7 @@ class Fleet:
     def _prepare(self, number: int) -> None:
         """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
         actor = self._rollouts[number]
-        actor.ask("build", self._order(number)).first()
+        actor.ask("build", self._order(number), self._settings).first()
         actor.ask("start_at", self.time_step).first()
         for player, weights in self._players.items():
             actor.ask("put", player, weights, tuple(self._players)).first()

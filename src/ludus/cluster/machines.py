@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ludus.cluster.actors import RolloutActor
-from ludus.cluster.checks import part_of
 from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
+from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import start_all
+from ludus.cluster.starting import put_settings, start_all
 from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
@@ -38,6 +38,7 @@ class RayMachines:
         self._report = report
         self._reserved: list[RolloutActor] = []
         self._crew: Crew | None = None
+        sent_preset(preset)  # a file that cannot be sent is refused before Ray starts
         connect(preset.cluster)
 
     def sampler(
@@ -58,7 +59,7 @@ class RayMachines:
 
     def reserve(self, preset: Preset, spec: GameSpec) -> None:
         """See :meth:`ludus.training.machines.Machines.reserve`."""
-        self._reserved = start_all(preset, part_of(preset), spec.spec_hash, self._report)
+        self._reserved = start_all(preset, put_settings(preset), spec.spec_hash, self._report)
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator

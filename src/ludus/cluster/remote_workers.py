@@ -6,18 +6,19 @@ seeds give equal matches however fast the rollouts are.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster import actors
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, put, ready_of
-from ludus.cluster.checks import part_of
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, put, ready_of
+from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import MAX_DEATHS
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
-from ludus.cluster.starting import START_S, start_one
-from ludus.cluster.weights import arrays_of
+from ludus.cluster.starting import START_S, put_settings, start_one
+from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
 from ludus.flow import GameSpec
 from ludus.mcts import NEVER_RESIGN, Matches
 from ludus.mcts.network import NetworkEvaluator
@@ -39,6 +40,7 @@ class _Rollout:
     call: Call | None = None  # that is not answered
     request: int = 0  # number of its newest request
     moves: int = 0  # that were asked for
+    digest: tuple[int, str] | None = None  # version and digest of what is to play, where the answer has one
     matches: list[Matches] = field(default_factory=list)  # that ended since they were taken
 
 
@@ -68,14 +70,16 @@ class RemoteWorkers:
             started: The processes of the rollouts, which are ended in :meth:`close`.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
+        self._settings = put_settings(preset)
         self._weights: Any = None  # reference to the newest
+        self._digest = ""  # of the newest; empty where none was needed
         self._set = 0  # how often weights were set
         self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
         self._moves, self._times = 0, SelfPlayTimes()
-        self.deaths = 0  #: number of rollouts that died
+        self.counts = FleetCounts(len(started))
         self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
         try:
-            calls = [r.actor.ask("build_self_play", self._order(r)) for r in self.rollouts]
+            calls = [r.actor.ask("build_self_play", self._order(r), self._settings) for r in self.rollouts]
             for rollout, call in zip(self.rollouts, calls, strict=True):
                 try:
                     call.first()
@@ -85,9 +89,14 @@ class RemoteWorkers:
             self.close()
             raise
 
+    @property
+    def deaths(self) -> int:
+        """Number of rollouts that died."""
+        return self.counts.deaths
+
     def _order(self, rollout: _Rollout) -> SelfPlayOrder:
-        preset, count = part_of(self._preset), self._preset.cluster.rollouts
-        return SelfPlayOrder(preset, self._seed, self._session, rollout.number, count, rollout.incarnation)
+        count = self._preset.cluster.rollouts
+        return SelfPlayOrder(self._seed, self._session, rollout.number, count, rollout.incarnation)
 
     # ---- play ------------------------------------------------------------------------------------
 
@@ -123,12 +132,13 @@ class RemoteWorkers:
 
     def _await(self, stopping: Callable[[], bool]) -> None:
         """Wait until every call is answered or lost, or ``stopping``, which is asked now and then."""
-        waited = 0.0
+        start, waited = time.perf_counter(), 0.0
         while not stopping() and (asked := self._asked()):
             waited = 0.0 if self._receive(asked) else waited + LOOK_S
             if waited >= actors.PATIENCE_S:
                 waited = 0.0
                 self._check_lives()
+        self.counts.wait_s += time.perf_counter() - start
 
     def _asked(self) -> dict[int, Call]:
         """Return the calls that are not answered."""
@@ -140,12 +150,21 @@ class RemoteWorkers:
             self._replace(rollout, rollout.lost)
         fresh = rollout.has != self._set
         rollout.request, rollout.moves, rollout.has = rollout.request + 1, moves, self._set
-        request = SelfPlayRequest(rollout.request, moves, self._version, self._symmetry_seed, self._resign)
+        digest = self.counts.rollouts[rollout.number].slabs % DIGEST_EVERY == 0
+        rollout.digest = (self._version, self._newest_digest()) if digest else None
+        request = SelfPlayRequest(
+            rollout.request, moves, self._version, self._symmetry_seed, self._resign, digest
+        )
         weights = self._weights if fresh else None
         try:
             rollout.call = rollout.actor.ask("play_matches", request, weights, returns=2)
         except RolloutLost as error:
             self._lose(rollout, error)
+
+    def _newest_digest(self) -> str:
+        """Return the digest of the newest weights."""
+        self._digest = self._digest or digest_of(fetch(self._weights))
+        return self._digest
 
     def _ask_successors(self) -> bool:
         """Ask successors of the rollouts that died for what these had not delivered. Return False."""
@@ -159,13 +178,14 @@ class RemoteWorkers:
         ready = ready_of(asked, LOOK_S)
         for number in ready:
             rollout, call = self.rollouts[number], asked[number]
-            rollout.call = None
             try:
                 answer, columns = call.first(), call.second()
             except RolloutLost as error:
                 self._lose(rollout, error)
             else:
                 self._keep(rollout, answer, columns)
+            finally:
+                rollout.call = None
         return bool(ready)
 
     def _keep(self, rollout: _Rollout, answer: SelfPlayAnswer, columns: dict[str, Any]) -> None:
@@ -174,6 +194,10 @@ class RemoteWorkers:
             rollout.matches.append(Matches.check(columns, self._spec.mask_size))
         except ValueError as error:
             raise PoolError(f"rollout {rollout.number} sent matches that are none: {error}") from error
+        if rollout.digest is not None:
+            check_digest(rollout.number, *rollout.digest, answer.digest)
+        matches, lag = len(rollout.matches[-1]), self._version - answer.version
+        self.counts.rollouts[rollout.number].add(matches, answer.busy_s, answer.idle_s, lag)
         self._moves += answer.times.moves
         for name in SelfPlayTimes.__slots__:
             setattr(self._times, name, getattr(self._times, name) + getattr(answer.times, name))
@@ -188,10 +212,12 @@ class RemoteWorkers:
 
     def _lose(self, rollout: _Rollout, error: RolloutLost) -> None:
         """Note that a rollout died. Raises ``PoolError`` after too many deaths."""
+        if rollout.call is not None:
+            self.counts.slabs_dropped += 1
         rollout.call, rollout.lost = None, error
         rollout.actor.kill()
         rollout.deaths += 1
-        self.deaths += 1
+        self.counts.deaths += 1
         if rollout.deaths >= MAX_DEATHS:
             text = f"rollout {rollout.number} died {MAX_DEATHS} times without matches between"
             raise PoolError(f"{text}: {error}") from error
@@ -210,7 +236,7 @@ class RemoteWorkers:
                 raise PoolError(f"rollout {rollout.number} died ({error}), and {text}") from error
             rollout.has, rollout.lost = 0, None
             try:
-                rollout.actor.ask("build_self_play", self._order(rollout)).first()
+                rollout.actor.ask("build_self_play", self._order(rollout), self._settings).first()
             except RolloutLost as another:
                 self._lose(rollout, another)
 
@@ -229,7 +255,7 @@ class RemoteWorkers:
 
     def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
         """Send the weights of ``evaluator`` with the next request of every rollout."""
-        self._weights = put(arrays_of(evaluator.network))
+        self._weights, self._digest = put(arrays_of(evaluator.network)), ""
         self._set += 1
         self._version, self._symmetry_seed = version, seed
 
@@ -246,13 +272,17 @@ class RemoteWorkers:
         times, self._times = self._times, SelfPlayTimes()
         return times
 
+    def numbers(self) -> dict[str, float]:
+        """See :meth:`ludus.training.alphazero.workers.SelfPlayWorkers.numbers`."""
+        numbers = self.counts.numbers()
+        self.counts.wait_s = 0.0
+        return numbers
+
     def pids(self) -> list[int]:
         """Return the process ids of the rollouts. Only while paused."""
         return [rollout.actor.ask("ping").first() for rollout in self.rollouts]
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""
-        for rollout in self.rollouts:
-            rollout.actor.kill()
-            rollout.call = None
+        actors.end_all([rollout.actor for rollout in self.rollouts])
         self.rollouts = []

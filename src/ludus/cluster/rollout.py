@@ -15,11 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ludus.cluster.checks import About
+from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
+from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
-from ludus.presets.config import Preset
+from ludus.presets.code import GAME
+from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP, StoredWeights
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
@@ -31,17 +34,15 @@ Tensors = dict[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class SamplerOrder:
-    """Description of a sampler that a rollout builds.
+    """Description of a sampler that a rollout builds; its settings follow as an argument of their own.
 
     Args:
-        preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
         index: The rollout's number; each draws on its own.
         restarts: How often the run's matches started again.
         incarnation: How often this rollout was replaced.
         seats: Controllers of each seat; None: the preset's opponents.
     """
 
-    preset: Preset
     index: int
     restarts: int = 0
     incarnation: int = 0
@@ -100,8 +101,14 @@ class Answer:
 class Rollout:
     """Matches of one learner on another machine."""
 
-    def __init__(self) -> None:
-        """Start without a sampler."""
+    def __init__(self, files: ReceivedFiles, node: str) -> None:
+        """Start without a sampler.
+
+        Args:
+            files: Files of this process.
+            node: Address of this machine.
+        """
+        self._files, self._node = files, node
         self._sampler: LocalSampler | None = None
         self._inputs: list[str] = []
         self._rested_from = time.perf_counter()
@@ -119,16 +126,32 @@ class Rollout:
         """Return the process id."""
         return os.getpid()
 
-    def about(self, preset: Preset) -> About:
-        """Describe this machine for ``preset``."""
-        spec, _ = resolve_spec(preset)
+    def about(self, sent: SentPreset) -> About:
+        """Describe this machine for the settings that it gets.
+
+        Raises:
+            ConfigError: It lacks a package, or cannot make the game.
+        """
+        preset = self._files.preset(sent)
+        try:
+            spec, _ = resolve_spec(preset)
+        except ValueError as error:
+            alone = GAME in (file.setting for file in sent.files)
+            hint = " (of a game in a file, that file alone is sent)" if alone else ""
+            raise ConfigError(f"node {self._node}: {error}{hint}") from error
         return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
 
-    def build(self, order: SamplerOrder) -> Facts:
-        """Build a sampler in the place of the last one. Raises ``ConfigError``."""
+    def build(self, order: SamplerOrder, sent: SentPreset) -> Facts:
+        """Build a sampler in the place of the last one. Raises ``ConfigError``.
+
+        Args:
+            order: Description of the sampler.
+            sent: Settings of the run, resolved by its controller: threads, device and precision are not
+                ``auto``.
+        """
         self.close()
         made = build_sampler(
-            order.preset,
+            self._files.preset(sent),
             order.index,
             slabs=1,
             restarts=order.restarts,
@@ -173,10 +196,10 @@ class Rollout:
 
     # ---- self-play -------------------------------------------------------------------------------
 
-    def build_self_play(self, order: SelfPlayOrder) -> None:
+    def build_self_play(self, order: SelfPlayOrder, sent: SentPreset) -> None:
         """Build matches of self-play in the place of what was built last. Raises ``ConfigError``."""
         self.close()
-        self._self_play = RolloutSelfPlay(order)
+        self._self_play = RolloutSelfPlay(self._files.preset(sent), order)
 
     def play_matches(
         self, request: SelfPlayRequest, weights: Tensors | None
@@ -262,14 +285,22 @@ class Rollout:
 class Host:
     """A process with a rollout for each learner. One call at a time outside the group ``health``."""
 
-    def __init__(self) -> None:
-        """Start without rollouts: one is made when it is called for the first time."""
+    def __init__(self, node: str) -> None:
+        """Start without rollouts: one is made when it is called for the first time.
+
+        ``node``: address of this machine.
+        """
         self._rollouts: dict[str, Rollout] = {}
+        self._node = node
+        self._files = ReceivedFiles(self._node)
 
     def call(self, name: str, method: str, *arguments: object) -> object:
         """Call ``method`` of the rollout ``name`` and return its answer."""
-        rollout = self._rollouts.setdefault(name, Rollout())
-        answer: object = getattr(rollout, method)(*arguments)
+        rollout = self._rollouts.setdefault(name, Rollout(self._files, self._node))
+        try:
+            answer: object = getattr(rollout, method)(*arguments)
+        except Exception as error:
+            raise self._files.named_as_sent(error)  # noqa: B904  the same error
         if method == "close":
             del self._rollouts[name]
         return answer
@@ -277,6 +308,10 @@ class Host:
     def ping(self) -> int:
         """Return the process id."""
         return os.getpid()
+
+    def leave(self) -> None:
+        """Remove the files of this process, which is ended next."""
+        self._files.remove()
 
 
 class _Nowhere:

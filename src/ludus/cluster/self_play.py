@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 
 from ludus.algorithms.config import AlphaZeroConfig
+from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow.slab import Array
 from ludus.mcts import NEVER_RESIGN, MatchNumbers
 from ludus.mcts.network import NetworkEvaluator
@@ -26,10 +28,9 @@ INCARNATIONS = 1 << (SESSION_SHIFT - INCARNATION_SHIFT)
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayOrder:
-    """Description of the self-play that a rollout builds.
+    """Description of the self-play that a rollout builds; its settings follow as an argument of their own.
 
     Args:
-        preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
         seed: Seed of the matches.
         session: Number of the controller among those that have worked at the run.
         number: The rollout's number.
@@ -37,7 +38,6 @@ class SelfPlayOrder:
         incarnation: How often this rollout was replaced, < ``INCARNATIONS``.
     """
 
-    preset: Preset
     seed: int
     session: int
     number: int
@@ -61,6 +61,7 @@ class SelfPlayRequest:
         version: Version of the weights, recorded with every ply.
         seed: Seed of the random symmetries of new weights.
         resign: Value below which seats resign.
+        digest: Whether the answer has a digest of the weights that played.
     """
 
     number: int
@@ -68,6 +69,7 @@ class SelfPlayRequest:
     version: int
     seed: int
     resign: float = NEVER_RESIGN
+    digest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +79,28 @@ class SelfPlayAnswer:
     Args:
         times: Times and counts, the moves among them.
         version: Version of the weights that played.
+        digest: Digest of these weights; None where the request did not ask for it.
+        busy_s: Seconds in which the moves were made.
+        idle_s: Seconds before, since the last request.
     """
 
     times: SelfPlayTimes
     version: int
+    digest: str | None = None
+    busy_s: float = 0.0
+    idle_s: float = 0.0
 
 
 class RolloutSelfPlay:
     """The self-play of one rollout, on its threads."""
 
-    def __init__(self, order: SelfPlayOrder) -> None:
-        """Start the first matches; weights come with a request. Raises ``ConfigError``."""
-        preset = order.preset
+    def __init__(self, preset: Preset, order: SelfPlayOrder) -> None:
+        """Start the first matches; weights come with a request. Raises ``ConfigError``.
+
+        Args:
+            preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
+            order: Seed and numbers of the matches.
+        """
         spec, params = resolve_spec(preset)
         self._config = cast(AlphaZeroConfig, preset.algorithm)
         self._precision = precision_name(preset.run, device_name(preset.run))
@@ -100,6 +112,7 @@ class RolloutSelfPlay:
         plays = numbered_plays(preset, params, order.seed, order.numbers(threads), self._evaluator())
         self._workers = Workers(plays)
         self.stopped = 0  #: number of the newest request that is to end
+        self._rested_from = time.perf_counter()
 
     def _evaluator(self) -> NetworkEvaluator:
         seen: Seen = "random" if self._config.symmetries else "one"
@@ -118,14 +131,24 @@ class RolloutSelfPlay:
         Returns:
             What is known about the play, and the columns of the matches that ended.
         """
+        start, rested_from = time.perf_counter(), self._rested_from
         if weights is not None:
             self._network.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in weights.items()})
             seed = request.seed + self._first_seed
             self._workers.set_weights(self._evaluator(), request.version, seed)
         self._workers.set_resign(request.resign)
         self._workers.play_shares(request.moves, lambda: self.stopped >= request.number)
-        answer = SelfPlayAnswer(self._workers.times(), request.version)
-        return answer, self._workers.take_matches().columns()
+        digest = digest_of(arrays_of(self._network)) if request.digest else None
+        columns = self._workers.take_matches().columns()
+        self._rested_from = end = time.perf_counter()
+        answer = SelfPlayAnswer(
+            self._workers.times(),
+            request.version,
+            digest,
+            busy_s=end - start,
+            idle_s=start - rested_from,
+        )
+        return answer, columns
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""

@@ -7,12 +7,14 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ray
 from ray.exceptions import AuthenticationError, RayError
 
-from ludus.cluster import reaper
+from ludus.cluster import probe, reaper
 from ludus.cluster.actors import first_line
 from ludus.cluster.checks import host_and_port
 from ludus.presets.config import ClusterConfig
@@ -26,6 +28,11 @@ HEALTH = {
     "RAY_health_check_timeout_ms": "1000",
 }
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+NOT_LET_IN = (
+    "Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the token of the "
+    "cluster, RAY_AUTH_MODE=token must be set here and on its machines, and all must have the same version "
+    "of Ray"
+)
 
 
 def connect(config: ClusterConfig) -> None:
@@ -45,14 +52,13 @@ def connect(config: ClusterConfig) -> None:
     in_main_thread = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM)
     before = reaper.descendants(os.getpid())
+    # Ray would print a paragraph about every process that dies to the standard output, which may be JSON.
+    ray._private.worker._worker_logs_enabled = False
     try:
-        ray.init(address=config.address, **options)
+        with _in_root():
+            ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
-        raise ConfigError(
-            f"{setting}: Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold "
-            "the token of the cluster, RAY_AUTH_MODE=token must be set here and on its machines, and all "
-            "must have the same version of Ray"
-        ) from error
+        raise ConfigError(f"{setting}: {NOT_LET_IN}") from error
     except (RayError, RuntimeError, ValueError) as error:
         raise ConfigError(f"{setting}: {first_line(error)}") from error
     finally:
@@ -65,12 +71,37 @@ def connect(config: ClusterConfig) -> None:
 _reapers: list[subprocess.Popen[bytes]] = []  # of a cluster of this run alone
 
 
+@contextmanager
+def _in_root() -> Iterator[None]:
+    """Leave the current folder, which Ray puts on the path of every rollout: it may be untrusted.
+
+    Relative folders of ``PYTHONPATH`` stay those that the user meant.
+    """
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    given = os.environ.get("PYTHONPATH", "")
+    if given:
+        os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        if given:
+            os.environ["PYTHONPATH"] = given
+
+
 def _check_reachable(where: tuple[str, int], setting: str) -> None:
-    """Check that something answers there: Ray would try for minutes. Raises ``ConfigError``."""
+    """Check that a cluster answers there, and lets this process in. Raises ``ConfigError``."""
     try:
         socket.create_connection(where, timeout=CONNECT_S).close()
     except OSError as error:
         raise ConfigError(f"{setting}: no Ray cluster answers there: {error}") from error
+    answer = probe.lets_in(*where)
+    if answer == "refused":
+        raise ConfigError(f"{setting}: {NOT_LET_IN}")
+    if answer == "silent":
+        raise ConfigError(f"{setting}: no Ray cluster answers there: something else does")
 
 
 def disconnect() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 
-from ludus.cluster.actors import RolloutActor, RolloutLost
-from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking, shortage
+from ludus.cluster.actors import RolloutActor, RolloutLost, end_all, put
+from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking, part_of, shortage
+from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
 from ludus.flow import GameSpec, Slab
 from ludus.presets.config import ClusterConfig, Preset
@@ -26,14 +27,22 @@ def start_one(preset: Preset) -> RolloutActor:
     return RolloutActor(preset.cluster.cpus, preset.cluster.gpus)
 
 
+def put_settings(preset: Preset) -> Any:  # noqa: ANN401
+    """Return a reference to what a rollout gets of ``preset``. Raises ``ConfigError`` for files."""
+    return put(sent_preset(part_of(preset)))
+
+
 def start_all(
-    preset: Preset, part: Preset, spec_hash: str, report: Callable[[str], None]
+    preset: Preset,
+    settings: Any,  # noqa: ANN401
+    spec_hash: str,
+    report: Callable[[str], None],
 ) -> list[RolloutActor]:
     """Start the processes of all rollouts and compare their machines with this one.
 
     Args:
         preset: Of the run.
-        part: Settings of a rollout.
+        settings: Of :func:`put_settings`.
         spec_hash: Of the game on this machine.
         report: Called with a line now and then while processors are missing.
 
@@ -47,15 +56,14 @@ def start_all(
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
         wait_for_all(actors, cluster, room, report)
-        calls = [actor.ask("about", part) for actor in actors]
+        calls = [actor.ask("about", settings) for actor in actors]
         for number, call in enumerate(calls):
             try:
                 check_alike(call.first(), spec_hash)
             except RolloutLost as error:
                 raise ConfigError(f"rollout {number} did not start: {error}") from error
     except BaseException:
-        for actor in actors:
-            actor.kill()
+        end_all(actors)
         raise
     return actors
 

@@ -10,6 +10,7 @@ import torch
 
 from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
+from ludus.pool import PoolError
 
 DIGEST_EVERY = 100  # slabs of a rollout between two digests of its acting weights
 
@@ -31,3 +32,18 @@ def digest_of(tensors: Mapping[str, Array]) -> str:
         total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         total.update(array.tobytes())
     return total.hexdigest()
+
+
+def check_digest(rollout: int, version: int, sent: str, acted: str | None) -> None:
+    """Compare the weights that acted with those that were sent. Raises ``PoolError``.
+
+    Args:
+        rollout: Number of the rollout.
+        version: Of the weights that were sent.
+        sent: Their digest.
+        acted: Digest of the weights that acted; None where the rollout gave none.
+    """
+    if acted != sent:
+        raise PoolError(
+            f"rollout {rollout}: its acting weights are not those of version {version} of the learner"
+        )

@@ -18,7 +18,7 @@ from typing import cast
 from ludus.codecs.layout import TensorLayout
 from ludus.codecs.protocol import Codec
 from ludus.flow import TensorSpec
-from ludus.flow.extensions import Extensions
+from ludus.flow.extensions import Extensions, Package
 
 _BUILT_IN: Mapping[str, Codec | str] = {
     "identity": "ludus.codecs.identity:IDENTITY",
@@ -53,6 +53,11 @@ def register_codec(name: str, codec: Codec | type[Codec] | str) -> None:
         ExtensionError: A ``ValueError``: a name that is taken, or something that is no codec.
     """
     _CODECS.register(name, codec)
+
+
+def codec_package(name: str) -> Package | None:
+    """Return the installed distribution that declares a codec; None for other codecs."""
+    return _CODECS.package(name)
 
 
 def codec_of(spec: TensorSpec) -> Codec:

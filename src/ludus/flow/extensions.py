@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +24,21 @@ _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 class ExtensionError(ValueError):
     """An extension that cannot be used; the message names its package."""
+
+
+class Package(NamedTuple):
+    """An installed distribution. ``noun``: word for its extension in messages; ``extension``: its name."""
+
+    noun: str
+    extension: str
+    distribution: str
+    version: str
+
+
+def package_of(entry: EntryPoint, noun: str) -> Package | None:
+    """Return the distribution that declares an entry point; None where it has no name."""
+    about = getattr(entry, "dist", None)
+    return Package(noun, entry.name, about.name, about.version) if about is not None else None
 
 
 class Extensions(Generic[T]):
@@ -102,6 +117,13 @@ class Extensions(Generic[T]):
         self._found[name] = found
         return found
 
+    def package(self, name: str) -> Package | None:
+        """Return the distribution that brings the object of ``name``; None for other objects."""
+        if name in self._built_in or name in self._registered or _NAME.fullmatch(name) is None:
+            return None
+        entries = self._entry_points(name)
+        return package_of(entries[0], self.noun) if entries else None
+
     def local_names(self) -> list[str]:
         """Return the names that need no look at other distributions, those that come with Ludus first."""
         return [*self._built_in, *(n for n in self._registered if n not in self._built_in)]
@@ -145,8 +167,8 @@ class Extensions(Generic[T]):
 
 
 def _distribution(entry: EntryPoint) -> str:
-    about = getattr(entry, "dist", None)
-    return f"{about.name} {about.version}" if about is not None else "an unnamed distribution"
+    package = package_of(entry, "")
+    return f"{package.distribution} {package.version}" if package else "an unnamed distribution"
 
 
 def _origin(value: object) -> str:

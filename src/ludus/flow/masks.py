@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,6 +44,36 @@ def possible_choices(spec: GameSpec, mask: npt.NDArray[np.generic], head: int) -
     return possible
 
 
+def head_spans(spec: GameSpec) -> list[slice]:
+    """Return the bytes of each head in a mask."""
+    out, at = [], 0
+    for k in range(len(spec.heads)):
+        out.append(slice(at, at + _bytes(spec, k)))
+        at += _bytes(spec, k)
+    return out
+
+
+def illegal_choice(spec: GameSpec, mask: npt.NDArray[np.generic], action: Sequence[int]) -> str:
+    """Return why ``action``, one number per head, is not allowed by ``mask: uint8[A]``; "" if it is.
+
+    Continuous heads allow every number of 32 bits.
+    """
+    if len(action) != len(spec.heads):
+        return f"{len(action)} numbers, expected {len(spec.heads)}: one per head"
+    chosen = np.zeros((1, len(action)), np.int32)
+    for k, (head, choice) in enumerate(zip(spec.heads, action, strict=True)):
+        if head.kind == "continuous":
+            continue
+        if not 0 <= choice < head.size:
+            return f"{head.name} {choice}, expected 0 to {head.size - 1}"
+        legal = legal_choices(spec, mask[None], k, chosen)[0]
+        if not (legal[choice] if legal.any() else choice == 0):
+            label = head.labels[choice] if choice < len(head.labels) else str(choice)
+            return f"{head.name} {label} is not legal now"
+        chosen[0, k] = choice
+    return ""
+
+
 def check_choices(spec: GameSpec, mask: npt.NDArray[np.generic]) -> None:
     """Raise ``ValueError`` if ``mask: uint8[A]`` allows no choice of a head that depends on no other."""
     for head, span in free_heads(spec):
@@ -51,12 +83,7 @@ def check_choices(spec: GameSpec, mask: npt.NDArray[np.generic]) -> None:
 
 def free_heads(spec: GameSpec) -> list[tuple[str, slice]]:
     """Return name and bytes in a mask of the heads that depend on no other. Each needs a legal choice."""
-    out, at = [], 0
-    for k, head in enumerate(spec.heads):
-        if not head.depends_on:
-            out.append((head.name, slice(at, at + head.size)))
-        at += _bytes(spec, k)
-    return out
+    return [(h.name, span) for h, span in zip(spec.heads, head_spans(spec), strict=True) if not h.depends_on]
 
 
 def _bytes(spec: GameSpec, head: int) -> int:

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from ludus.flow.extensions import Package, package_of
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
@@ -56,6 +57,14 @@ def _entry_points() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # slow to load, and built-in games do not need it
 
     return {e.name: e for e in entry_points(group=ENTRY_POINTS) if is_installed_name(e.name)}
+
+
+def game_package(name: str) -> Package | None:
+    """Return the installed distribution that declares the game ``name``; None for other games."""
+    if name in core.game_names() or name in _loaded:
+        return None
+    entry = _entry_points().get(name)
+    return None if entry is None else package_of(entry, "game")
 
 
 def list_games() -> list[str]:

@@ -24,6 +24,8 @@ RENDERERS: Mapping[str, str] = {
     "board": "width, height and cells[width * height]: a seat, -1 empty, -2 a wall, -3 something to take",
     "noughts": "cells[9]: 0 a cross, 1 a nought, -1 empty",
     "arena": "size, board[size][size], agents, bombs and flames",
+    "cards": "cards[seats and then the table], and choices[] or rounds[][] of bets",
+    "table": "rows, columns, payoff[rows * columns] and actions[2]",
     "document": "anything: the document is shown as text",
 }
 _FASTEST = 1000.0
@@ -69,6 +71,7 @@ class View(msgspec.Struct, frozen=True):
     ``lines`` and ``coordinates``, of boards: one of :data:`LINES` and :data:`COORDINATES`.
     ``hide``: one of :data:`CUTS`, or ``module:function`` that takes a document and a seat and returns the
     document that this seat may see.
+    ``labels``: names of the cards by number, of the renderer ``cards``.
     """
 
     renderer: str
@@ -78,6 +81,7 @@ class View(msgspec.Struct, frozen=True):
     lines: str = "cells"
     coordinates: str = ""
     hide: str = ""
+    labels: tuple[str, ...] = ()
 
 
 MAP = View("map", input="units", hide="map")
@@ -94,8 +98,9 @@ _BUILT_IN: Mapping[str, View | str] = {
     "gomoku": View("board", input="cells", lines="crossings", coordinates="chess"),
     "tic_tac_toe": NOUGHTS,
     "pommerman": View("arena", ticks_per_s=6.0, input="keys", keys=_ARROWS, hide="arena"),
-    "matrix": View("document", ticks_per_s=1.0),
-    **dict.fromkeys(("kuhn_poker", "leduc_poker"), View("document", ticks_per_s=1.0, hide="cards")),
+    "matrix": View("table", ticks_per_s=1.0),
+    "kuhn_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J", "Q", "K")),
+    "leduc_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥")),
 }
 
 
@@ -117,6 +122,8 @@ def _checked(value: object) -> View:
     if value.hide not in CUTS and not _CUT_OF_A_GAME.fullmatch(value.hide):
         hint = did_you_mean(value.hide, CUTS, "cuts")
         raise ValueError(f"has hide = {value.hide!r}, expected a cut or module:function{hint}")
+    if len(value.labels) > _MOST_CHOICES or not all(isinstance(label, str) for label in value.labels):
+        raise ValueError(f"has labels that are not at most {_MOST_CHOICES} texts")
     _check_keys(value)
     return value
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from ludus.codecs.layout import TensorLayout
-from ludus.flow.extensions import Extensions
+from ludus.flow.extensions import Extensions, Package
 from ludus.flow.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ def encoder_problem(name: str) -> str:
     known = _ENCODERS.names()
     near = did_you_mean(name, known, "registered") if known else " (none is registered)"
     return f"unknown encoder {name[:80]!r}{near}; register it first: ludus.register_encoder(NAME, CLASS)"
+
+
+def encoder_package(name: str) -> Package | None:
+    """Return the installed distribution that declares an encoder; None for other encoders."""
+    return _ENCODERS.package(name)
 
 
 def make_encoder(name: str, layouts: Mapping[str, TensorLayout], seed: int | None) -> nn.Module:

@@ -319,11 +319,12 @@ class ProcessPool(PoolBase):
 
     def snapshot(self) -> bytes:
         """Return the match number of every slot. Games are not stored: a restore starts new matches."""
-        return process_snapshot.encode(self._game, self._seed, self._control.match, self._orders, self._tags)
+        matches = self._control.match
+        return process_snapshot.encode(self._spec.name, self._seed, matches, self._orders, self._tags)
 
     def restore(self, data: bytes) -> None:
         """Let the next attach continue with the matches after those in play."""
-        matches, orders, tags = process_snapshot.decode(data, self._game, self._plan)
+        matches, orders, tags = process_snapshot.decode(data, self._plan)
         if any(g.playing for g in self._groups):
             raise ValueError("snapshot: receive every group first")
         for g in self._groups:  # the next attach starts matches

@@ -32,8 +32,8 @@ def encode(game: str, seed: int, matches: Longs, orders: Controllers, tags: Tags
     return _MAGIC + msgspec.json.encode(snapshot)
 
 
-def decode(data: bytes, game: str, plan: PoolPlan) -> tuple[Longs, Controllers, Tags]:
-    """Return matches, orders and tags of a snapshot of the pool of ``game`` with ``plan``.
+def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags]:
+    """Return matches, orders and tags of a snapshot of the pool with ``plan``.
 
     Raises:
         ValueError: Damaged bytes, or those of another pool.
@@ -44,7 +44,7 @@ def decode(data: bytes, game: str, plan: PoolPlan) -> tuple[Longs, Controllers, 
         stored = from_json(data[len(_MAGIC) :], Snapshot)
     except msgspec.DecodeError as error:
         raise ValueError(f"snapshot: {error}") from None
-    slots = plan.slots
+    game, slots = plan.spec.name, plan.slots
     if (stored.game, stored.seed, stored.slots) != (game, plan.seed, slots):
         raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
     if len(stored.matches) != slots:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import method_of
-from ludus.games.names import is_bot_file, is_installed_name
+from ludus.games.hosted import is_hosted
+from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.method_file import method_file
 from ludus.presets.schema import Problem
-from ludus.storage.references import is_reference
 
 
 def cluster_problems(preset: Preset) -> Iterator[Problem]:
@@ -38,13 +37,14 @@ def _alone(preset: Preset) -> str:
         return f'algorithm.name = "{method.name}"'
     if preset.run.topology == "one_to_one":
         return 'run.topology = "one_to_one"'
-    if not is_installed_name(preset.game.name):
-        return f'game.name = "{preset.game.name}" is a file'
-    if method_file(preset.algorithm) is not None:
-        return f'algorithm.name = "{method.name}" is a file'
-    teacher = str(getattr(preset.algorithm, "teacher", ""))
-    if method.teaches == "player" and (is_bot_file(teacher) or is_reference(teacher)):
-        return f'algorithm.teacher = "{teacher}" is a file'
+    game = preset.game.name
+    if game.endswith(".cfg"):
+        return f'game.name = "{game}" is a scenario with files of its own'
+    if not (is_installed_name(game) or is_hosted(game)):
+        return (
+            f'game.name = "{game}" is a compiled file, which other machines may not run; install it on all '
+            "of them, as a package with an entry point in ludus.games"
+        )
     return ""
 
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -40,11 +40,13 @@ class MethodFile:
 
     Args:
         path: Absolute path of the file.
-        sha256: Hash of the bytes that were run.
+        data: The bytes that were run.
+        sha256: Their hash.
         method: The registered method.
     """
 
     path: str
+    data: bytes = field(repr=False)
     sha256: str
     method: Method
 
@@ -86,7 +88,7 @@ def load_method(reference: str, where: str = "") -> MethodFile:
         registry.register(method)
     except ExtensionError as error:
         raise ConfigError(f"{where}: {error}") from error
-    _loaded[method.name] = MethodFile(str(path), sha256, method)
+    _loaded[method.name] = MethodFile(str(path), data, sha256, method)
     return _loaded[method.name]
 
 

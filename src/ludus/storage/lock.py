@@ -71,7 +71,7 @@ class RunLock:
 
     def _take(self, path: Path, fd: int) -> None:
         deadline = time.monotonic() + WAIT_S
-        while not _try_lock(fd, fcntl.LOCK_EX):
+        while not try_lock(fd, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 held = read_holder(path) or "another process"
                 raise RunBusy(
@@ -110,7 +110,7 @@ def _is_held(path: Path, flags: int) -> bool:
     except OSError:
         return False
     try:
-        return not _try_lock(fd, fcntl.LOCK_SH)
+        return not try_lock(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
 
@@ -123,7 +123,7 @@ def read_holder(path: Path) -> Holder | None:
         return None
 
 
-def _try_lock(fd: int, kind: int) -> bool:
+def try_lock(fd: int, kind: int) -> bool:
     """Return False if another process holds it; True, without a lock, on a file system that has none."""
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)

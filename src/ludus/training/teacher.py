@@ -43,7 +43,7 @@ def demonstration_of(preset: Preset) -> Demonstration | None:
 
 def teacher_file(preset: Preset) -> Path | None:
     """Return the weights file that ``algorithm.teacher`` names, None without one. Raises ``ConfigError``."""
-    weights, _ = _weights(preset)
+    weights, _ = teacher_weights(preset)
     if not weights:
         return None
     try:
@@ -54,7 +54,7 @@ def teacher_file(preset: Preset) -> Path | None:
 
 def resumed_teacher(preset: Preset, run: RunDirectory) -> Preset:
     """Return the preset of a resumed run: a teacher with weights is the run's own copy."""
-    weights, search = _weights(preset)
+    weights, search = teacher_weights(preset)
     if not weights or not run.teacher.is_file():
         return preset
     own = msgspec.structs.replace(preset.algorithm, teacher=f"{run.teacher}{search}")
@@ -65,7 +65,7 @@ def _teacher(preset: Preset) -> str:
     return str(getattr(preset.algorithm, "teacher", ""))
 
 
-def _weights(preset: Preset) -> tuple[str, str]:
+def teacher_weights(preset: Preset) -> tuple[str, str]:
     """Return the weights of the teacher, "" if it has none, and how it searches with them."""
     text = _teacher(preset)
     if demonstration_of(preset) is None:

@@ -46,6 +46,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         ticks_per_s=pace or TICKS_PER_S["turns" if declared.turn_based else "ticks"],
         lines=view.lines if view is not None else "cells",
         coordinates=view.coordinates if view is not None else "",
+        labels=_labels(view, declared),
     )
 
 
@@ -60,6 +61,12 @@ def _sides(players: tuple[str, ...], game: GameSpec) -> str:
         return " against ".join(teams)
     counts = {name: teams.count(name) for name in teams}
     return " against ".join(name if n == 1 else f"{n} times {name}" for name, n in counts.items())
+
+
+def _labels(view: View | None, game: GameSpec) -> tuple[str, ...]:
+    if view is None or view.labels or view.renderer != "table":
+        return view.labels if view is not None else ()
+    return game.heads[0].labels if game.heads else ()
 
 
 def _decisions(

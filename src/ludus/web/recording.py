@@ -34,8 +34,8 @@ class Recording(msgspec.Struct, frozen=True):
     ``views`` are view documents in rising tick order, read once.
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
-    ``ticks_per_s`` is what speed 1 means. ``lines`` and ``coordinates`` are those of the game's
-    :class:`ludus.games.views.View`.
+    ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` are those of the
+    game's :class:`ludus.games.views.View`; ``labels`` name the choices where the view has none.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
@@ -51,4 +51,5 @@ class Recording(msgspec.Struct, frozen=True):
     ticks_per_s: float = 50.0
     lines: str = "cells"
     coordinates: str = ""
+    labels: tuple[str, ...] = ()
     thoughts: tuple[Opinion, ...] = ()

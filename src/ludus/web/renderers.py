@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from ludus.flow.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
+from ludus.web.arena_packing import ArenaPacking
 from ludus.web.recording import Recording, ViewError
 from ludus.web.rts.packing import MapPacking
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from ludus.web.pictures import Picture, Pictures
 
-    Picture = npt.NDArray[np.uint8]
-
+FramesOf: TypeAlias = "Callable[[Recording, Sequence[ModuleType], int, int], Iterator[Picture]]"
 _MOST_CELLS = 1 << 12
 
 
@@ -83,6 +83,10 @@ class _Shape(msgspec.Struct):
     height: int = 0
     size: int = 0
     cells: list[int] = []
+    cards: object = None
+    rows: object = None
+    columns: object = None
+    payoff: object = None
     board: list[object] = []
 
 
@@ -96,15 +100,19 @@ class Renderer:
 
     packing: Callable[[], Packing]
     fits: Callable[[_Shape], bool]
-    frames: Callable[[Recording, Sequence[ModuleType], int, int], Iterator[Picture]] | None = None
+    frames: FramesOf | None = None
 
 
-def _map_frames(
-    recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int
-) -> Iterator[Picture]:
-    from ludus.web.rts.painter import Painter  # numpy: not for a page
+def _painted(module: str, painter: str) -> FramesOf:
+    """Return the pictures of a painter (:class:`ludus.web.pictures.Pictures`), imported when needed."""
 
-    return Painter(recording, pillow, width, seat).frames()
+    def frames(
+        recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int
+    ) -> Iterator[Picture]:
+        made: Pictures = getattr(import_module(module), painter)(recording, pillow, width, seat)
+        return made.frames()
+
+    return frames
 
 
 def _is_board(shape: _Shape) -> bool:
@@ -112,11 +120,28 @@ def _is_board(shape: _Shape) -> bool:
     return sides and len(shape.cells) == shape.width * shape.height <= _MOST_CELLS
 
 
+def _is_table(shape: _Shape) -> bool:
+    sides = isinstance(shape.rows, int) and isinstance(shape.columns, int)
+    return sides and isinstance(shape.payoff, list) and len(shape.payoff) == shape.rows * shape.columns  # type: ignore[operator]
+
+
 RENDERERS: Mapping[str, Renderer] = {
-    "map": Renderer(MapPacking, lambda s: s.map is not None and s.units is not None, _map_frames),
-    "board": Renderer(DocumentPacking, _is_board),
-    "noughts": Renderer(DocumentPacking, lambda s: len(s.cells) == 9),
-    "arena": Renderer(DocumentPacking, lambda s: 1 <= s.size == len(s.board)),
+    "map": Renderer(
+        MapPacking,
+        lambda s: s.map is not None and s.units is not None,
+        _painted("ludus.web.rts.painter", "Painter"),
+    ),
+    "board": Renderer(DocumentPacking, _is_board, _painted("ludus.web.board_painter", "BoardPainter")),
+    "noughts": Renderer(
+        DocumentPacking, lambda s: len(s.cells) == 9, _painted("ludus.web.board_painter", "NoughtsPainter")
+    ),
+    "arena": Renderer(
+        ArenaPacking,
+        lambda s: 1 <= s.size == len(s.board),
+        _painted("ludus.web.arena_painter", "ArenaPainter"),
+    ),
+    "cards": Renderer(DocumentPacking, lambda s: isinstance(s.cards, list)),
+    "table": Renderer(DocumentPacking, _is_table),
     "document": Renderer(DocumentPacking, lambda s: True),
 }
 

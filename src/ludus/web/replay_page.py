@@ -31,6 +31,7 @@ MODULES = (
     "inflate.js",
     "data.js",
     "palette.js",
+    "dom.js",
     "icons.js",
     "scene.js",
     "map_view.js",
@@ -39,6 +40,7 @@ MODULES = (
     "flat_view.js",
     "grid_view.js",
     "noughts_view.js",
+    "table_views.js",
     "board_views.js",
     "plots.js",
     "panels.js",
@@ -111,7 +113,11 @@ def pack(recording: Recording) -> bytes:
         "truncated": recording.truncated,
         "facts": [[visible(part) for part in fact] for fact in recording.facts],
         "ticks_per_s": recording.ticks_per_s,
-        "view": {"lines": recording.lines, "coordinates": recording.coordinates},
+        "view": {
+            "lines": recording.lines,
+            "coordinates": recording.coordinates,
+            "labels": [visible(label) for label in recording.labels],
+        },
     }
     packing = renderer_named(recording.renderer).packing()
     for view in recording.views:

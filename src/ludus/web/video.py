@@ -1,6 +1,6 @@
-"""A recorded match on a map as a video file (H.264 in MP4), for slides and for who has no browser at hand.
+"""A recorded match on a map, a board or in an arena as a video file (H.264 in MP4), for slides.
 
-Sampled from the same view documents as the replay page (:mod:`ludus.web.rts.painter`).
+Sampled from the same view documents as the replay page (:mod:`ludus.web.pictures`).
 Needs the extra ``[video]`` (PyAV, Pillow).
 """
 
@@ -21,7 +21,7 @@ from ludus.web.from_replay import recording_of
 from ludus.web.renderers import renderer_named
 
 if TYPE_CHECKING:
-    from ludus.web.renderers import Picture
+    from ludus.web.pictures import Picture
 
 FPS = 25
 WIDTHS = (160, 1920)  # pixels
@@ -44,12 +44,12 @@ def to_video(
         replay: Bytes of a ``.ludus`` file.
         out: File to write.
         width: Width in pixels.
-        speed: Times the game's own speed of 50 ticks a second.
+        speed: Times the game's own pace: 50 ticks a second on a map, 1 in games of turns.
         seat: Seat whose fog is shown; -1 for none.
         game: As in :func:`ludus.web.replay_page.to_html`.
 
     Raises:
-        VideoError: The game has no map, a setting is out of range, or a library is missing.
+        VideoError: The match is no picture, a setting is out of range, or a library is missing.
         ReplayError: The bytes are no replay.
         ParamError: There is no such game.
         OSError: The disk is full, or ``out`` cannot be written.
@@ -65,7 +65,10 @@ def to_video(
     probe = recording_of(replay, max(1, info.ticks), game)
     pictures = renderer_named(probe.renderer).frames
     if pictures is None:
-        raise VideoError(f"{info.game} has no map to draw; ludus replay to-html shows it")
+        shown = "text" if probe.renderer == "document" else "a table"
+        raise VideoError(
+            f"{info.game} is shown as {shown}, which makes no video; ludus replay to-html shows it"
+        )
     # A frame shows a whole tick, so a slow video repeats frames and a fast one leaves ticks out.
     per_frame = probe.ticks_per_s * speed / FPS
     every = max(1, round(per_frame))

@@ -74,15 +74,27 @@ def test_what_cannot_be_split_is_refused(
     assert not run.exists()
 
 
-def test_a_game_or_a_teacher_in_a_file_is_refused() -> None:
+def test_files_that_cannot_travel_are_refused_and_others_are_not() -> None:
     preset = load_preset("minirts-imitation", {"cluster.rollouts": "2"}).preset
-    assert [p.text for p in cluster_problems(preset)] == []
-    game = msgspec.structs.replace(preset.game, name="./my_game.py")
-    (problem,) = cluster_problems(msgspec.structs.replace(preset, game=game))
-    assert problem.text == 'cluster.rollouts = 2: expected 0 where game.name = "./my_game.py" is a file'
-    teacher = msgspec.structs.replace(preset.algorithm, teacher="./bot.py")
-    (problem,) = cluster_problems(msgspec.structs.replace(preset, algorithm=teacher))
-    assert problem.text == 'cluster.rollouts = 2: expected 0 where algorithm.teacher = "./bot.py" is a file'
+
+    def problems(game: str, teacher: str = "simple") -> list[str]:
+        changed = msgspec.structs.replace(preset.game, name=game)
+        algorithm = msgspec.structs.replace(preset.algorithm, teacher=teacher)
+        whole = msgspec.structs.replace(preset, game=changed, algorithm=algorithm)
+        return [p.text for p in cluster_problems(whole)]
+
+    for game in ("minirts", "./my_game.py", "my_package.games:Mine", "gymnasium/CartPole-v1"):
+        for teacher in ("simple", "./bot.py:Pikes", "runs/a@best"):
+            assert problems(game, teacher) == []
+    library = "mine.cpython-311-x86_64-linux-gnu.so"
+    for game in ("./build/mine", library, f"./{library}"):
+        (text,) = problems(game)
+        assert f'rollouts = 2: expected 0 where game.name = "{game}" is a compiled file' in text
+    (text,) = problems("vizdoom/./mine.cfg")
+    assert text == (
+        'cluster.rollouts = 2: expected 0 where game.name = "vizdoom/./mine.cfg" is a scenario with files of '
+        "its own"
+    )
 
 
 def test_a_sweep_with_rollouts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def numbers(order: SelfPlayOrder, threads: int) -> set[int]:
 
 def played(requests: list[SelfPlayRequest], threads: int = 1, stopped: int = 0) -> list[tuple[int, Any]]:
     """Return the moves and the matches of each request, of one rollout."""
-    play = RolloutSelfPlay(SelfPlayOrder(preset(threads), 7, 0, 0, 2))
+    play = RolloutSelfPlay(preset(threads), SelfPlayOrder(7, 0, 0, 2))
     play.stopped = stopped
     try:
         answers = [play.play(request, None) for request in requests]
@@ -39,14 +39,14 @@ def played(requests: list[SelfPlayRequest], threads: int = 1, stopped: int = 0) 
 
 
 def test_one_rollout_has_the_numbers_of_one_process() -> None:
-    order = SelfPlayOrder(preset(), 7, session=3, number=0, rollouts=1)
+    order = SelfPlayOrder(7, session=3, number=0, rollouts=1)
     first = 3 << SESSION_SHIFT
     assert order.numbers(2) == [MatchNumbers(first, 2), MatchNumbers(first + 1, 2)]
 
 
 def test_rollouts_incarnations_and_sessions_have_numbers_apart() -> None:
     orders = [
-        SelfPlayOrder(preset(), 7, session, number, 3, incarnation)
+        SelfPlayOrder(7, session, number, 3, incarnation)
         for session in (0, 1)
         for number in range(3)
         for incarnation in (0, 1, INCARNATIONS - 1)

@@ -203,7 +203,9 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
     out: Annotated[str, option("output file (default: the replay's name with .mp4)", "FILE")] = ""
     game: Annotated[str, GAME] = ""
     width: Annotated[int, option("width in pixels", "N")] = 720
-    speed: Annotated[float, option("playback speed; 1 = 50 ticks a second", "X")] = 4.0
+    speed: Annotated[float, option("playback speed; 1 = the game's own: 50 ticks a second on a map", "X")] = (
+        4.0
+    )
     seat: Annotated[int, option("show the fog of war of this seat; -1 = the whole map", "N")] = -1
     json: Annotated[bool, JSON] = False
 

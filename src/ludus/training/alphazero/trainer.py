@@ -191,6 +191,7 @@ class AlphaZeroTrainer:
         if len(matches) or learned.gradient_steps:
             lag = self.store.lag if len(matches) else {}
             done = Round(matches, lag, learned, times, collected - start, end - collected)
+            done.cluster = self.workers.numbers()
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
 
     def _collect(self) -> Matches:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.mcts import Matches
@@ -16,7 +16,10 @@ from ludus.training.stopping import minutes_left, progress
 
 @dataclass(slots=True)
 class Round:
-    """Self-play and learning of one round; no matches where only what an interrupt left is learned."""
+    """Self-play and learning of one round; no matches where only what an interrupt left is learned.
+
+    ``cluster`` has the metrics of the machines that played.
+    """
 
     matches: Matches
     lag: dict[int, int]
@@ -24,6 +27,7 @@ class Round:
     times: SelfPlayTimes
     collect_s: float
     learn_s: float
+    cluster: dict[str, float] = field(default_factory=dict)
 
     @property
     def total_s(self) -> float:
@@ -42,6 +46,7 @@ def update_metrics(
     numbers |= _self_play_numbers(components, state, done)
     numbers |= lag_numbers(done.lag)
     numbers |= _time_numbers(preset, state, done)
+    numbers |= done.cluster
     return UpdateMetrics(
         version=version,
         steps=state.budget.steps,

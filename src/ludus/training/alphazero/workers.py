@@ -130,6 +130,13 @@ class SelfPlayWorkers(Protocol):
         """Return times and counts since the last call. Only while paused."""
         ...
 
+    def numbers(self) -> dict[str, float]:
+        """Return the metrics of machines that play for this process; empty where there are none.
+
+        Seconds are those since the last call.
+        """
+        ...
+
     def close(self) -> None:
         """Stop the workers. Idempotent."""
         ...
@@ -230,6 +237,10 @@ class Workers:
                 setattr(total, name, getattr(total, name) + now - getattr(worker._seen, name))
                 setattr(worker._seen, name, now)
         return total
+
+    def numbers(self) -> dict[str, float]:
+        """Return no metrics: the threads are of this process."""
+        return {}
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""

@@ -1,9 +1,9 @@
 """Messages between a live match and its page: JSON objects with the tag ``type``, one per WebSocket message.
 
-The server sends ``hello`` first, then a ``moment`` after every change. Another ``hello`` starts another match on
-the same socket, when one is watched. A message of the page that has unknown
-fields, wrong types or comes too late is answered by ``refused``; one over :data:`MAX_BYTES`, or more than
-:data:`PER_SECOND` in a second, closes the socket.
+The server sends ``hello`` first, then a ``moment`` after every change. Another ``hello`` starts another match
+on the same socket, when one is watched. A message of the page that has unknown fields, wrong types or comes
+too late is answered by ``refused``; one over :data:`MAX_BYTES`, or more than :data:`PER_SECOND` in a second,
+closes the socket.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Hello(_Message, frozen=True, tag="hello"):
 
 
 class Thought(_Message, frozen=True, tag="thought"):
-    """What a player thought of its decision, for spectators and after the match.
+    """Opinion of a player about its decision, for spectators and after the match.
 
     Args:
         seat: Its seat.
@@ -239,7 +239,7 @@ _DECODER = msgspec.json.Decoder(FromPage)
 
 
 class Unreadable(ValueError):
-    """A message of a page that is none of :data:`FromPage`. The text says why."""
+    """A message of a page that is none of :data:`FromPage`. The text has the reason."""
 
 
 def read(data: bytes | str) -> FromPage:

@@ -15,7 +15,7 @@ async function answerOf(request) {
   } catch {
     // an answer of plain text
   }
-  if (!response.ok) throw new Error(body?.error ?? (text.slice(0, 300) || `the server answered ${response.status}`));
+  if (!response.ok) throw new Error(body?.why ?? (text.slice(0, 300) || `the server answered ${response.status}`));
   return body;
 }
 

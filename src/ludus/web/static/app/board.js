@@ -9,9 +9,15 @@ const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowD
 const NO_CELL = -1;
 const NO_MARKS = { hover: NO_CELL, chosen: NO_CELL, legal: null, seat: NO_CELL };
 
-// Room for a canvas: what is left of the window beside the controls below it.
+const SMALLEST = 240;
+const MARGIN = 32;
+
+// Room for a canvas: what is left of the window beside the lines above and the controls below it.
 function fit(canvas, stage, aspect) {
-  const tall = Math.max(260, window.innerHeight - (window.innerWidth < 900 ? 300 : 250));
+  const section = stage.parentElement;
+  const others = section.getBoundingClientRect().height - stage.getBoundingClientRect().height;
+  const above = section.getBoundingClientRect().top + window.scrollY;
+  const tall = Math.max(SMALLEST, window.innerHeight - above - others - MARGIN);
   const width = Math.floor(Math.min(stage.clientWidth, tall * aspect));
   canvas.style.width = `${width}px`;
   canvas.style.height = `${Math.round(width / aspect)}px`;
@@ -28,6 +34,12 @@ class Painter {
     this.chosen = NO_CELL;
   }
 
+  // The window or the controls have another size.
+  refit() {
+    this.unfitted = true;
+    this.ask();
+  }
+
   // Draw with the next frame of the screen: several messages before it cost one drawing.
   ask() {
     this.asked ||= requestAnimationFrame(() => {
@@ -40,10 +52,9 @@ class Painter {
     const { game, canvas } = this;
     if (!game.drawable) return;
     if (!game.view || this.match !== game.match) this.build();
-    if (game.view.aspect) {
-      fit(canvas, this.stage, game.view.aspect);
-      fitCanvas(canvas);
-    }
+    if (game.view.aspect && this.unfitted) fit(canvas, this.stage, game.view.aspect);
+    if (game.view.aspect) fitCanvas(canvas);
+    this.unfitted = false;
     game.view.marks = this.marks();
     game.view.draw(game.match.options);
     game.drawn();
@@ -57,6 +68,7 @@ class Painter {
     this.palette = readPalette(game.match.seats.length);
     game.view = drawingOf(canvas, game.match, this.palette);
     this.cursor = this.hover = this.chosen = NO_CELL;
+    this.unfitted = true;
     game.change({});
   }
 
@@ -127,8 +139,10 @@ export function Board({ game, chosen, onChoose, onKey }) {
     const mine = new Painter(game, canvas.current, stage.current);
     painter.current = mine;
     const stop = game.subscribe(() => mine.ask());
-    const sizes = new ResizeObserver(() => mine.ask());
-    sizes.observe(stage.current);
+    const sizes = new ResizeObserver(() => mine.refit());
+    sizes.observe(stage.current.parentElement);
+    const resize = () => mine.refit();
+    addEventListener("resize", resize);
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const recolour = () => mine.recolour();
     dark.addEventListener("change", recolour);
@@ -136,6 +150,7 @@ export function Board({ game, chosen, onChoose, onKey }) {
     return () => {
       stop();
       sizes.disconnect();
+      removeEventListener("resize", resize);
       dark.removeEventListener("change", recolour);
     };
   }, [game]);

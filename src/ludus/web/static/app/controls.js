@@ -10,7 +10,7 @@ export function ChoiceButtons({ game, digits, onChoose }) {
   const choices = buttonsOf(hello, game.view);
   if (!choices.length) return null;
   const waits = hello.turn_based && !game.myTurn;
-  return html`<div class="choices" role="group" aria-label="Choices">
+  return html`<div class=${`choices ${choices.length > 4 ? "many" : ""}`} role="group" aria-label="Choices">
     ${choices.map((choice, i) => {
       const closed = !game.playing || waits || (moment.legal[seat]?.[0] && !mayPlay({ ...moment, to_act: [seat] }, seat, choice));
       const label = spoken(labelOf(hello, choice));
@@ -61,7 +61,7 @@ export function ChoiceLists({ game }) {
 }
 
 // A field for a move (d4, 3, pass). It shows the chosen cell, and its button plays what it shows.
-export function MoveForm({ game, chosen, onSend, confirm, setConfirm }) {
+export function MoveForm({ game, chosen, onSend }) {
   const [text, setText] = useState("");
   useEffect(() => setText(chosen >= 0 ? game.name(chosen) : ""), [chosen]);
   const send = (event) => {
@@ -74,8 +74,6 @@ export function MoveForm({ game, chosen, onSend, confirm, setConfirm }) {
     <input id="move" type="text" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="60"
       placeholder=${example(game)} value=${text} onInput=${(event) => setText(event.target.value)} />
     <button type="submit" id="play-move" class="primary" disabled=${!game.playing}>Play</button>
-    ${setConfirm && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
-      onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
   </form>`;
 }
 

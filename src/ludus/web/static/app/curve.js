@@ -10,7 +10,7 @@ function colours() {
   return { line: get("--seat0"), ink: get("--muted"), grid: get("--line") };
 }
 
-function options(series, x, width) {
+function options(name, x, width) {
   const { line, ink, grid } = colours();
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
   const band = { stroke: "transparent", points: { show: false } };
@@ -18,7 +18,7 @@ function options(series, x, width) {
     width, height: HEIGHT, legend: { show: false }, cursor: { y: false },
     scales: { x: { time: false } },
     axes: [{ ...axis, size: 34, values: (_, ticks) => ticks.map(short) }, { ...axis, size: 56, values: (_, ticks) => ticks.map(short) }],
-    series: [{ label: x }, { label: series.name, stroke: line, width: 1.5, points: { show: false } }, band, band],
+    series: [{ label: x }, { label: name, stroke: line, width: 1.5, points: { show: false } }, band, band],
     bands: [{ series: [3, 2], fill: `${line}33` }],
   };
 }
@@ -31,18 +31,19 @@ export function short(value) {
   return String(Number(value.toPrecision(3)));
 }
 
-// series: {name, x, mean, min, max}, columns of equal length.
-export function Curve({ series, x }) {
+// columns: x, mean, least and greatest value of each bucket.
+export function Curve({ name, columns, x }) {
   const box = useRef(null);
   const plot = useRef(null);
-  const columns = [series.x, series.mean, series.min, series.max];
+  const newest = useRef(columns);
+  newest.current = columns;
   useEffect(() => {
     const make = () => {
       plot.current?.destroy();
-      plot.current = new UPlot(options(series, x, box.current.clientWidth), columns, box.current);
+      plot.current = new UPlot(options(name, x, box.current.clientWidth), newest.current, box.current);
     };
     make();
-    const sizes = new ResizeObserver(() => plot.current.setSize({ width: box.current.clientWidth, height: HEIGHT }));
+    const sizes = new ResizeObserver(() => plot.current?.setSize({ width: box.current.clientWidth, height: HEIGHT }));
     sizes.observe(box.current);
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", make);
@@ -52,8 +53,8 @@ export function Curve({ series, x }) {
       plot.current.destroy();
       plot.current = null;
     };
-  }, [series.name, x]);
-  useEffect(() => plot.current?.setData(columns), [series]);
-  const last = series.mean.at(-1);
-  return html`<figure class="curve"><figcaption>${series.name} <b>${short(last)}</b></figcaption><div ref=${box}></div></figure>`;
+  }, [name, x]);
+  useEffect(() => plot.current?.setData(columns), [columns[1]]);
+  const last = columns[1].findLast((value) => value !== null);
+  return html`<figure class="curve"><figcaption>${name} <b>${short(last)}</b></figcaption><div ref=${box}></div></figure>`;
 }

@@ -78,7 +78,7 @@ export class LiveGame {
     this.moment = moment;
     this.drawable = this.match.see(moment.view);
     if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick < moment.tick);
-    for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text: spoken(text) });
+    for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text });
     if (this.log.length > LOG_LENGTH) this.log.splice(0, this.log.length - LOG_LENGTH);
     if (moment.to_act.includes(this.seat) && before?.tick !== moment.tick) this.notice = "";
     this.sayMoves(moment, before);
@@ -87,7 +87,7 @@ export class LiveGame {
   // Where the game has turns, every move is said; in real time they are too many.
   sayMoves(moment, before) {
     if (!this.hello.turn_based) return;
-    const moves = moment.last.map(([seat, text]) => `${this.nameOfSeat(seat)} plays ${spoken(text)}`);
+    const moves = moment.last.map(([seat, text]) => `${this.nameOfSeat(seat)} plays ${this.words(text)}`);
     if (before && moment.tick < before.tick) moves.push("Taken back");
     if (this.hello.you.length && moment.to_act.includes(this.seat) && !moment.paused) moves.push("your turn");
     if (moves.length) this.said = `${moves.join(", ")}.`;
@@ -140,6 +140,12 @@ export class LiveGame {
     if (!isOneChoice(this.hello)) return this.refuse("Moves of this game are chosen from the lists");
     const { choice, why } = choiceOf(this.hello, this.view, text);
     return why ? this.refuse(why) : this.act([choice]);
+  }
+
+  // A decision as people read it: the label of a choice as the board names it (D4, column 3).
+  words(text) {
+    const choice = isOneChoice(this.hello) ? this.hello.heads[0].labels.indexOf(text) : -1;
+    return choice >= 0 ? this.name(choice) : spoken(text);
   }
 
   name(choice) {

@@ -1,6 +1,7 @@
 // The start: runs, replays and matches of the folder that ludus serves.
 import { useGet } from "./api.js";
 import { Failure, html, useState } from "./html.js";
+import { keep } from "./match_keys.js";
 
 const EVERY_MS = 3000;
 const SHOWN = 50;
@@ -38,23 +39,45 @@ function Listing({ title, path, name, empty, columns, children }) {
 
 const id = encodeURIComponent;
 
+// The set-up page with a game and an opponent chosen.
+export function playLink(run, player) {
+  return `/play?game=${id(run.game)}&against=${id(player)}`;
+}
+
+export function resultText({ outcome, over, players }) {
+  if (!over || outcome.length === 0) return "cut off";
+  const winners = outcome.flatMap((o, seat) => (o > 0 ? [players[seat] ?? `seat ${seat}`] : []));
+  return winners.length ? winners.join(", ") : "none";
+}
+
 export function HomePage() {
   return html`<${Header} title="Runs and matches"><a class="button primary" id="new-match" href="/play">Play a match</a></${Header}>
     <div class="home-lists">
-      <${Listing} title="Runs" path="/api/runs" name="runs" columns=${["run", "game", "state", "steps", "best", "changed", ""]}
-        empty="No runs in this folder. ludus train makes one.">
-        ${(run) => html`<tr key=${run.name}>
-          <td><a href=${`/run/${id(run.name)}`}>${run.name}</a></td><td>${run.title || run.game}</td>
-          <td><span class=${`state state-${run.state}`}>${run.state}</span></td><td class="number">${countText(run.steps)}</td>
-          <td>${run.best}</td><td>${ageText(run.age_s)}</td>
-          <td>${run.best && html`<a class="button" href=${`/play?game=${id(run.game)}&against=${id(`${run.name}@best`)}`}>Play it</a>`}</td>
+      <${Listing} title="Matches" path="/api/matches" name="matches" columns=${["match", "game", "players", "tick", ""]}
+        empty="No one plays here now.">
+        ${(match) => html`<tr key=${match.id}>
+          <td>${match.id}</td><td>${match.title}</td><td>${match.seats.map((seat) => seat.name).join(" – ")}</td>
+          <td class="number">${match.state === "over" ? "over" : countText(match.tick)}</td>
+          <td><span class="buttons">${match.seats.some((seat) => seat.kind === "person") && html`<a class="button" href=${`/play/${id(match.id)}`}
+              onClick=${() => keep(match.id, match.key)}>Join</a>`}
+            <a class="button" href=${`/watch/${id(match.id)}`}>Watch</a></span></td>
         </tr>`}
       </${Listing}>
-      <${Listing} title="Replays" path="/api/replays" name="replays" columns=${["match", "game", "players", "result", "recorded"]}
+      <${Listing} title="Runs" path="/api/runs" name="runs" columns=${["run", "game", "state", "steps", "best", "changed", ""]}
+        empty="No runs in this folder. ludus train makes one.">
+        ${(run) => html`<tr key=${run.id}>
+          <td>${run.problem ? run.name : html`<a href=${`/run/${id(run.id)}`}>${run.name}</a>`}</td><td>${run.game}</td>
+          <td>${run.problem || html`<span class=${`state state-${run.state}`}>${run.state}</span>`}</td>
+          <td class="number">${countText(run.steps)}</td><td>${run.best}</td><td>${ageText(run.age_s)}</td>
+          <td>${run.best && html`<a class="button" href=${playLink(run, `${run.id}@best`)}>Play it</a>`}</td>
+        </tr>`}
+      </${Listing}>
+      <${Listing} title="Replays" path="/api/replays" name="replays" columns=${["match", "game", "players", "winner", "recorded"]}
         empty="No replays in this folder. Every match that is played here is recorded.">
         ${(replay) => html`<tr key=${replay.id}>
-          <td><a href=${`/replay/${id(replay.id)}`}>${replay.name}</a></td><td>${replay.title || replay.game}</td>
-          <td>${(replay.players ?? []).join(" – ")}</td><td>${replay.result}</td><td>${ageText(replay.age_s)}</td>
+          <td>${replay.problem ? replay.name : html`<a href=${`/replay/${id(replay.id)}`}>${replay.name}</a>`}</td>
+          <td>${replay.problem || replay.game}</td><td>${replay.players.join(" – ")}</td><td>${resultText(replay)}</td>
+          <td>${ageText(Date.now() / 1000 - replay.modified)}</td>
         </tr>`}
       </${Listing}>
     </div>`;

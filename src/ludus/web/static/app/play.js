@@ -12,20 +12,32 @@ const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real ti
 const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
 
-// Render again when the game changes: at once where it has turns, else ten times a second.
+// What is shown at once whenever it changes: all but the moments of a game in real time.
+function urgent({ hello, link, over, failed, notice, said, moment, view }) {
+  return [hello, link, over, failed, notice, said, moment?.paused, view];
+}
+
+// Render again when the game changes: at once, moments of a game in real time ten times a second.
 function useChanges(game) {
   const [, render] = useReducer((n) => n + 1, 0);
   useEffect(() => {
     let timer = 0;
     let last = 0;
+    let shown = [];
+    const show = () => {
+      clearTimeout(timer);
+      timer = 0;
+      last = performance.now();
+      render();
+    };
     const stop = game.subscribe(() => {
-      const wait = game.hello && !game.hello.turn_based && !game.over ? last + PANEL_INTERVAL_MS - performance.now() : 0;
-      if (timer) return;
-      timer = setTimeout(() => {
-        timer = 0;
-        last = performance.now();
-        render();
-      }, Math.max(0, wait));
+      const now = urgent(game);
+      if (game.hello?.turn_based || now.some((value, i) => value !== shown[i])) {
+        shown = now;
+        show();
+      } else {
+        timer ||= setTimeout(show, Math.max(0, last + PANEL_INTERVAL_MS - performance.now()));
+      }
     });
     render();
     return () => {
@@ -120,7 +132,7 @@ function MatchButtons({ game }) {
   };
   const mine = hello.you.length > 0;
   return html`<div class="match-buttons">
-    <button type="button" id="pause" disabled=${!!game.over} onClick=${() => game.send(moment.paused ? "resume" : "pause")}>
+    <button type="button" id="pause" disabled=${!!game.over} onClick=${() => game.send(game.moment.paused ? "resume" : "pause")}>
       ${moment.paused ? "Continue" : "Pause"}</button>
     ${mine && hello.turn_based && html`<button type="button" id="take-back" disabled=${!game.playing || !moment.can_take_back}
       onClick=${() => game.send("take_back")}>Take back</button>`}
@@ -134,10 +146,10 @@ function MatchButtons({ game }) {
   </div>`;
 }
 
-// Whether moves are confirmed: as this browser was set last, else on for fingers.
+// Whether moves are confirmed: as this browser was set last, else on for fingers where the game waits.
 function useConfirm(hello) {
-  const coarse = matchMedia("(pointer: coarse)").matches;
-  const [confirm, setConfirm] = useState(remembered("confirm", hello?.confirm_default || coarse));
+  const fingers = matchMedia("(pointer: coarse)").matches;
+  const [confirm, setConfirm] = useState(remembered("confirm", fingers && hello?.confirm_default !== false));
   const set = (on) => {
     remember("confirm", on);
     setConfirm(on);
@@ -154,11 +166,14 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
   };
   return html`
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
-    ${isOneChoice(hello)
-      ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-      : html`<${ChoiceLists} game=${game} />`}
-    ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send}
-      confirm=${confirm} setConfirm=${isBoard ? setConfirm : null} />`}
+    <div class="moves-row">
+      ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
+      ${isOneChoice(hello)
+        ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
+        : html`<${ChoiceLists} game=${game} />`}
+      ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
+        onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
+    </div>
     <${MatchButtons} game=${game} />`;
 }
 

@@ -55,7 +55,7 @@ export function LastMoves({ game }) {
     ${log.length === 0 && html`<p class="hint">None yet</p>`}
     <ol class="log" id="moves" tabindex="0" aria-label="Last moves">
       ${log.slice(-SHOWN_MOVES).reverse().map((move) => html`<li class="row" key=${`${move.tick}/${move.seat}/${move.text}`}>
-        <span class="row-tick">${move.tick}</span><${SeatMark} seat=${move.seat} /><span class="what">${move.text}</span></li>`)}
+        <span class="row-tick">${move.tick}</span><${SeatMark} seat=${move.seat} /><span class="what">${game.words(move.text)}</span></li>`)}
     </ol>
   </section>`;
 }

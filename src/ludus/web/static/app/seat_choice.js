@@ -37,7 +37,7 @@ function has(ladder, player) {
   return ladder.versions.some((rung) => rung.name === player);
 }
 
-export function SeatChoice({ seat, player, offer, onChoose }) {
+export function SeatChoice({ seat, player, offer, noPerson, onChoose }) {
   const players = offer?.players ?? [];
   const ladders = (offer?.ladders ?? []).filter((ladder) => ladder.versions.length > 0);
   const listed = players.some((one) => one.name === player);
@@ -52,9 +52,9 @@ export function SeatChoice({ seat, player, offer, onChoose }) {
   };
   return html`<div class="field"><label class="sr-only" for=${`seat-${seat}`}>Player of seat ${seat}</label>
       <select id=${`seat-${seat}`} value=${value} onChange=${choose}>
-        <option value=${PERSON}>You</option>
+        <option value=${PERSON} disabled=${noPerson}>You${noPerson ? ": no one plays this game on a page" : ""}</option>
         ${ladders.length > 0 && html`<optgroup label="Runs, by strength">
-          ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.run}</option>`)}</optgroup>`}
+          ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.name}</option>`)}</optgroup>`}
         ${GROUPS.map(([kind, title]) => {
           const fitting = players.filter((one) => one.kind === kind);
           return fitting.length > 0 && html`<optgroup label=${title}>

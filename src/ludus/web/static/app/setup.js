@@ -57,9 +57,8 @@ function Setup({ games, query }) {
     setTexts({});
     setSeats({});
   }, [game.name]);
-  const seatCount = players.data?.seats ?? game.seats;
   const otherwise = (seat) => (seat === 0 ? PERSON : query.get("game") === game.name && query.get("against") || firstPlayer(players.data));
-  const chosen = Array.from({ length: seatCount }, (_, seat) => seats[seat] ?? otherwise(seat));
+  const chosen = Array.from({ length: game.seats }, (_, seat) => seats[seat] ?? otherwise(seat));
   const start = async (event) => {
     event.preventDefault();
     setBusy(true);
@@ -89,7 +88,8 @@ function Setup({ games, query }) {
       ${players.error && html`<${Failure}>${players.error}</${Failure}>`}
       ${chosen.map((player, seat) => html`<fieldset class="seat-choice" key=${seat}>
         <legend><${SeatMark} seat=${seat} /> seat ${seat}</legend>
-        <${SeatChoice} seat=${seat} player=${player} offer=${players.data} onChoose=${(name) => setSeats({ ...seats, [seat]: name })} />
+        <${SeatChoice} seat=${seat} player=${player} offer=${players.data} noPerson=${game.view.input === "none"}
+          onChoose=${(name) => setSeats({ ...seats, [seat]: name })} />
       </fieldset>`)}
     </section>
     <section class="panel"><h2>Time</h2><div class="fields">
@@ -100,7 +100,7 @@ function Setup({ games, query }) {
         : html`<div class="field"><label for="rate">Speed</label>
             <select id="rate" value=${String(pace.rate)} onChange=${(event) => set({ rate: event.target.value })}>
               ${RATES.map((rate) => html`<option value=${String(rate)}>${rate}×</option>`)}</select>
-            <small>1×: ${game.ticks_per_s} ticks a second</small></div>`}
+            <small>1×: ${game.view.ticks_per_s || 50} ticks a second</small></div>`}
       <div class="field"><label for="seed">Seed</label>
         <input id="seed" type="number" min="0" step="1" value=${pace.seed} onChange=${(event) => set({ seed: event.target.value })} />
         <small>empty: another one for each match</small></div>

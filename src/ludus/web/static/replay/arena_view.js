@@ -2,6 +2,7 @@
 import { frameAt } from "./data.js";
 import { tracePlate } from "./icons.js";
 
+const MOST_SIDE = 64;
 const RIGID = 1;
 const WOOD = 2;
 const POWER_UPS = { 6: "bomb", 7: "range", 8: "kick" };
@@ -14,8 +15,16 @@ export class ArenaView {
     this.palette = palette;
     this.drawn = { agents: 0, bombs: 0, flames: 0, walls: 0 };
     const first = match.views[0];
-    this.size = Number.isInteger(first.size) ? first.size : 11;
+    this.size = first.size;
     this.radius = Number.isInteger(first.view_radius) ? first.view_radius : 0;
+  }
+
+  static fits(view) {
+    return Number.isInteger(view?.size) && view.size >= 1 && view.size <= MOST_SIDE && Array.isArray(view.board);
+  }
+
+  get about() {
+    return "On the timeline every seat has a lane: • a bomb placed or exploded, ■ a power-up taken, ✕ out.";
   }
 
   get aspect() {
@@ -30,12 +39,15 @@ export class ArenaView {
   // What stands beside each seat's name.
   seatNumbers(tick) {
     const view = this.match.views[frameAt(this.match.ticks, tick)];
-    return list(view.agents).map((a) => ({
-      bombs: String(a.ammo),
-      range: String(a.blast - 1),
-      kick: a.can_kick ? "yes" : "no",
-      alive: a.alive ? "yes" : "no",
-    }));
+    return this.match.seats.map((_, seat) => {
+      const agent = agentOf(view, seat);
+      if (!agent) return {};
+      const numbers = { alive: agent.alive ? "yes" : "no" };
+      if (Number.isFinite(agent.ammo)) numbers.bombs = String(agent.ammo);
+      if (Number.isFinite(agent.blast)) numbers.range = String(agent.blast - 1);
+      if (typeof agent.can_kick === "boolean") numbers.kick = agent.can_kick ? "yes" : "no";
+      return numbers;
+    });
   }
 
   draw({ tick, fog }) {
@@ -46,16 +58,16 @@ export class ArenaView {
     const ctx = this.canvas.getContext("2d");
     const cell = this.canvas.width / this.size;
     ctx.setTransform(cell, 0, 0, cell, cell / 2, cell / 2); // (column, row) is a cell's middle
-    const viewer = fog >= 0 && fog < this.fogSeats ? list(view.agents)[fog] : null;
+    const viewer = fog >= 0 && fog < this.fogSeats ? agentOf(view, fog) : null;
     const sees = (row, column) => !viewer || Math.max(Math.abs(row - viewer.row), Math.abs(column - viewer.column)) <= this.radius;
     this.drawn = { agents: 0, bombs: 0, flames: 0, walls: 0 };
     this.ground(ctx);
     this.cells(ctx, view, sees, !viewer);
     for (const flame of list(view.flames)) if (sees(flame.row, flame.column)) this.flame(ctx, flame);
     for (const bomb of list(view.bombs)) if (sees(bomb.row, bomb.column)) this.bomb(ctx, bomb, part);
-    list(view.agents).forEach((agent, seat) => {
-      if (sees(agent.row, agent.column)) this.agent(ctx, agent, list(next?.agents)[seat], part);
-    });
+    for (const agent of list(view.agents)) {
+      if (sees(agent.row, agent.column)) this.agent(ctx, agent, agentOf(next, agent.seat), part);
+    }
     if (viewer) this.fog(ctx, sees);
   }
 
@@ -224,6 +236,12 @@ export class ArenaView {
   }
 }
 
+// The agent of a seat; undefined where a viewer does not see it.
+function agentOf(view, seat) {
+  return list(view?.agents).find((agent) => agent.seat === seat);
+}
+
+// The objects of a list; everything else in it is left out.
 function list(value) {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value.filter((item) => item !== null && typeof item === "object") : [];
 }

@@ -5,6 +5,7 @@ import { ArenaView } from "./arena_view.js";
 import { GridView } from "./grid_view.js";
 import { MapView } from "./map_view.js";
 import { NoughtsView } from "./noughts_view.js";
+import { CardsView, PayoffView } from "./table_views.js";
 
 const LONGEST_TEXT = 200_000; // characters of a document
 
@@ -37,7 +38,9 @@ class DocumentView {
   }
 }
 
-const RENDERERS = { map: MapView, board: GridView, noughts: NoughtsView, arena: ArenaView, document: DocumentView };
+const RENDERERS = {
+  map: MapView, board: GridView, noughts: NoughtsView, arena: ArenaView, cards: CardsView, table: PayoffView, document: DocumentView,
+};
 
 export function drawingOf(canvas, match, palette) {
   const Renderer = Object.hasOwn(RENDERERS, match.renderer) ? RENDERERS[match.renderer] : DocumentView;

@@ -2,7 +2,7 @@
 
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 
-// keys, action, their names in the help and its text, and whether they need thoughts.
+// key, action, what the help says. Keys of one action stand together.
 export const KEYS = [
   [[" ", "k"], "toggle", "Space, K", "play or pause"],
   [["ArrowRight"], "nextDecision", "→", "next decision"],
@@ -23,10 +23,10 @@ export const KEYS = [
   [["l"], "toggleLetters", "L", "command letters on or off"],
   [["n"], "selectNext", "N", "select the next unit"],
   [["p"], "selectPrevious", "P", "select the previous unit"],
-  [["e"], "nextMark", "E", "next large drop of the value or unexpected decision", true],
-  [["w"], "previousMark", "W", "previous one", true],
-  [["t"], "nextOpinion", "T", "thoughts of the other player", true],
-  [["v"], "togglePolicy", "V", "thoughts on the board on or off", true],
+  [["e"], "nextMark", "E", "next large drop of the value or unexpected decision"],
+  [["w"], "previousMark", "W", "previous one"],
+  [["t"], "nextOpinion", "T", "thoughts of the other player"],
+  [["v"], "togglePolicy", "V", "thoughts on the board on or off"],
   [["Escape"], "unselect", "Esc", "select nothing"],
   [["?", "h"], "help", "?, H", "this help"],
 ];
@@ -50,9 +50,10 @@ export function bindKeys(actions, isHelpOpen) {
   });
 }
 
-export function fillHelp(list, withThoughts = false) {
-  for (const [, , keys, meaning, ofThoughts] of KEYS) {
-    if (ofThoughts && !withThoughts) continue;
+// absent: actions that the match has no use for.
+export function fillHelp(list, absent = []) {
+  for (const [, action, keys, meaning] of KEYS) {
+    if (absent.includes(action)) continue;
     const term = document.createElement("dt");
     for (const key of keys.split(", ")) {
       const cap = document.createElement("kbd");

@@ -184,12 +184,22 @@ export class GridView extends FlatView {
     });
   }
 
+  get about() {
+    const ko = isGo(this.match.views[0]) ? "; a small square is the point that ko forbids" : "";
+    const timeline = this.curve ? "On the timeline a mountain above the middle is the margin of seat 0, below it that of seat 1."
+      : "On the timeline every seat has a lane, and a stroke is a move.";
+    return `A ring is the last move${ko}. ${timeline}`;
+  }
+
   // Who leads by how much, for the timeline: Go's margin, above the middle for seat 0.
   get curve() {
     if (!Number.isFinite(this.match.views[0].margin)) return null;
-    // One stone alone would own the whole board: nothing is counted before both have some.
-    const counts = (view) => Number.isFinite(view.margin) && [0, 1].every((seat) => this.cellsOf(view).includes(seat));
-    const margins = this.match.views.map((view) => (counts(view) ? view.margin : 0));
+    // One stone alone would own the whole board: nothing is counted before both have had some.
+    const played = new Set();
+    const margins = this.match.views.map((view) => {
+      if (played.size < 2) for (const what of this.cellsOf(view)) if (what === 0 || what === 1) played.add(what);
+      return played.size === 2 && Number.isFinite(view.margin) ? view.margin : 0;
+    });
     return {
       label: "margin",
       columns: [margins.map((m) => Math.max(0, m)), margins.map((m) => Math.max(0, -m))],

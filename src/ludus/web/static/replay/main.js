@@ -2,8 +2,9 @@
 import { drawingOf } from "./board_views.js";
 import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from "./controls.js";
 import { decode, frameAt, unpack } from "./data.js";
+import { element, seatChip } from "./dom.js";
 import { readPalette } from "./palette.js";
-import { element, Panels, seatChip } from "./panels.js";
+import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
 import { readThoughts, Thoughts } from "./thoughts.js";
 
@@ -20,7 +21,7 @@ class Page {
     this.canvas = byId("map");
     this.view = drawingOf(this.canvas, match, this.palette);
     document.body.classList.toggle("stones", this.view.stones === true);
-    document.body.classList.toggle("flat", typeof this.view.cellAt === "function");
+    document.body.classList.toggle("flat", match.renderer !== "map" && match.renderer !== "arena");
     this.timeline = new Timeline(byId("timeline"), match, this.palette, this.view.curve ?? null, this.view.stones === true);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
     match.thoughts = readThoughts(match.thoughts ?? []);
@@ -44,7 +45,11 @@ class Page {
     };
     const eventTicks = match.events.map((e) => e.tick);
     const jump = Math.max(1, Math.round((match.lastTick - match.firstTick) / 20));
-    const marks = () => this.thoughts?.marks(state) ?? [];
+    const mark = (way) => () => {
+      const ticks = this.thoughts?.marks(state) ?? [];
+      const next = way > 0 ? ticks.find((t) => t > state.tick) : ticks.findLast((t) => t < Math.floor(state.tick));
+      if (next !== undefined) this.seek(next);
+    };
     const flip = (name) => () => this.set({ [name]: !state[name] });
     return {
       toggle: () => this.play(!state.playing),
@@ -66,8 +71,8 @@ class Page {
       toggleLetters: flip("letters"),
       selectNext: () => this.selectStep(1),
       selectPrevious: () => this.selectStep(-1),
-      nextMark: () => marks().length && step(marks(), 1),
-      previousMark: () => marks().length && step(marks(), -1),
+      nextMark: mark(1),
+      previousMark: mark(-1),
       nextOpinion: () => match.thoughts.length && this.set({ opinion: (state.opinion + 1) % match.thoughts.length }),
       togglePolicy: flip("policy"),
       unselect: () => this.set({ selected: -1 }),
@@ -109,7 +114,10 @@ class Page {
 
   bind() {
     const help = byId("help");
-    fillHelp(byId("keys"), this.match.thoughts.length > 0);
+    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
+    const unused = this.thoughts?.unused ?? ["nextMark", "previousMark", "nextOpinion", "togglePolicy"];
+    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"]), ...unused]);
+    byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);
     help.addEventListener("click", (event) => event.target === help && help.close());

@@ -22,6 +22,12 @@ export class MapView {
     return (this.tracks.width + 2 * MARGIN) / (this.tracks.height + 2 * MARGIN);
   }
 
+  get about() {
+    const { label } = this.curve;
+    return `Click a unit to select it. On the timeline the upper half is seat 0, the lower half seat 1: mountains are the ${label}, `
+      + "▲ a building under attack, ■ a building finished, • a unit lost, ✕ a building lost.";
+  }
+
   // What decides the match, for the timeline: the score, where the game counts one, else the armies.
   get curve() {
     const { tracks } = this;

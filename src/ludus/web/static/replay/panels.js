@@ -1,33 +1,13 @@
 // Everything beside the map: seats, plots, the selected unit, decisions, events, legend. Text goes in by textContent.
 import { frameAt } from "./data.js";
+import { element, seatChip, words } from "./dom.js";
 import { iconCanvas } from "./icons.js";
-import { hpColour, SEAT_NAMES } from "./palette.js";
+import { hpColour } from "./palette.js";
 import { Plot } from "./plots.js";
 import { between, orderOf } from "./scene.js";
 
 const ROWS_BEFORE = 5;
 const ROWS_AFTER = 3;
-
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "class") made.className = value;
-    else if (value !== null) made.setAttribute(name, value);
-  }
-  made.append(...children.map((c) => (typeof c === "number" ? String(c) : c)));
-  return made;
-}
-
-export function words(name) {
-  if (/^[A-Z]{1,3}\d+$/.test(name)) return name; // a point of a board
-  return String(name).replaceAll("_", " ").toLowerCase();
-}
-
-export function seatChip(seat) {
-  const chip = element("span", { class: `seat-mark seat-${SEAT_NAMES[seat % 4]}`, "aria-hidden": "true" });
-  chip.style.setProperty("--mark", `var(--seat${seat % 8})`);
-  return chip;
-}
 
 export class Panels {
   constructor(match, palette, seek) {

@@ -187,9 +187,12 @@ export class Timeline extends CachedCanvas {
     const tall = Math.min(14, height / this.lanes - 4);
     ctx.globalAlpha = this.match.events.length ? 0.35 : 1;
     ctx.strokeStyle = this.palette.muted;
+    const drawn = [];
     for (const { tick, seat } of this.match.decisions) {
       ctx.fillStyle = this.colour(seat);
       const x = this.xOf(tick, width) - 1.5;
+      if (x - (drawn[seat] ?? -9) < 3) continue; // as dense as a line already
+      drawn[seat] = x;
       const y = this.middleOf(seat, height) - tall / 2;
       ctx.fillRect(x, y, 3, tall);
       if (this.stones) ctx.strokeRect(x, y, 3, tall);

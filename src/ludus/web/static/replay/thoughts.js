@@ -1,7 +1,7 @@
 // Thoughts of players about the decisions of the match (ludus/web/thoughts/page.py writes them): the value over the match,
 // the choices of the decision at hand, and the decisions that are worth a look.
 import { frameAt } from "./data.js";
-import { element, seatChip, words } from "./panels.js";
+import { element, seatChip, words } from "./dom.js";
 import { CachedCanvas } from "./plots.js";
 
 const UNKNOWN = -1 - 2 ** 31;
@@ -165,8 +165,8 @@ class ValuePlot extends CachedCanvas {
     for (const [value, baseline] of [[this.high, "top"], [this.low, "bottom"]]) {
       ctx.textBaseline = baseline;
       const y = baseline === "top" ? 4 : height - 3;
-      ctx.strokeText(signedText(value), 6, y);
-      ctx.fillText(signedText(value), 6, y);
+      ctx.strokeText(gainText(value), 6, y);
+      ctx.fillText(gainText(value), 6, y);
     }
   }
 
@@ -235,6 +235,11 @@ export class Thoughts {
     box.append(this.switch, this.about, element("figure", {}, this.caption, this.canvas), legend, layer, this.now, ...lists);
   }
 
+  // Actions of keys that these thoughts have no use for.
+  get unused() {
+    return [...(this.opinions.length > 1 ? [] : ["nextOpinion"]), ...(this.onBoard ? [] : ["togglePolicy"])];
+  }
+
   // Ticks of the listed decisions of the chosen opinion, rising.
   marks({ opinion, fog }) {
     const chosen = this.opinions[opinion];
@@ -301,7 +306,7 @@ export class Thoughts {
 
   mark(opinion, i, name) {
     const seat = opinion.seats[i];
-    const amount = name === "drops" ? signedText(opinion.change(i)) : shareText(opinion.chance(i));
+    const amount = name === "drops" ? gainText(opinion.change(i)) : shareText(opinion.chance(i));
     return this.panels.row(opinion.ticks[i], false, false, [
       element("span", { class: "choice" }, seatChip(seat), element("span", { class: "sr-only" }, `seat ${seat}: `),
         element("span", { class: "what" }, this.made(opinion, i))),
@@ -320,7 +325,7 @@ export class Thoughts {
     const block = element("section", { class: "thought", "aria-label": `Thought about seat ${seat}, tick ${opinion.ticks[i]}` },
       element("h3", {}, seatChip(seat), element("span", { class: "what" }, `${opinion.ticks[i].toLocaleString("en")}: ${this.made(opinion, i)}`),
         chance === null ? "" : element("span", { class: "amount", title: "How often this player decides so" }, shareText(chance)),
-        value === null ? "" : element("b", { class: "amount", title: "Value" }, signedText(value))));
+        value === null ? "" : element("b", { class: "amount", title: "Value" }, gainText(value))));
     const switches = [];
     opinion.columns.forEach((head, k) => {
       const number = opinion.number(i, k);
@@ -363,7 +368,7 @@ export class Thoughts {
       const share = kind === "search" ? c.visits / Math.max(1, visits) : kind === "q" ? (c.q - worst) / (best - worst || 1) : c.p;
       const fill = element("span", { class: "bar-fill" });
       fill.style.width = `${100 * Math.max(0, Math.min(1, share))}%`;
-      const texts = [c.visits === null ? "" : c.visits.toLocaleString("en"), c.p === null ? "" : shareText(c.p), c.q === null ? "" : signedText(c.q)];
+      const texts = [c.visits === null ? "" : c.visits.toLocaleString("en"), c.p === null ? "" : shareText(c.p), c.q === null ? "" : gainText(c.q)];
       list.append(element("li", { class: c.made ? "made" : null },
         element("span", { class: "bar-label", title: c.label }, words(c.label), c.made ? element("span", { class: "sr-only" }, " (played)") : ""),
         element("span", { class: "bar" }, fill), element("span", { class: "bar-text" }, texts.filter((t) => t).join(" · "))));
@@ -384,7 +389,7 @@ function plainText(value) {
   return Number(text) !== 0 && value < 0 ? `−${text}` : text;
 }
 
-function signedText(value) {
+function gainText(value) {
   const text = plainText(value);
   return value > 0 && Number(text) !== 0 ? `+${text}` : text;
 }

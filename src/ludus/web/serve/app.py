@@ -1,0 +1,275 @@
+"""Routes of the server: pages, their files, the API and the sockets of matches."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from ludus.flow.decode import from_json, to_json
+from ludus.flow.shown import visible
+from ludus.games.registry import text_params
+from ludus.storage.errors import StorageError
+from ludus.web.replay_page import to_html
+from ludus.web.serve import games, players, runs
+from ludus.web.serve.guard import Guard
+from ludus.web.serve.library import Library, ReplayLine, UnknownId
+from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
+from ludus.web.serve.players import sentence
+from ludus.web.serve.session import Session
+from ludus.web.serve.sockets import Sockets
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+MAX_BODY = 256 << 10
+STOP_S = 5.0  # for matches to be saved when the server stops
+_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
+_KINDS = {
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class _BadRequest(ValueError):
+    """A request that cannot be read."""
+
+
+class Api:
+    """Answers of the API. Everything that reads files or thinks runs in threads of the pool."""
+
+    def __init__(self, library: Library, matches: Matches) -> None:
+        """Answer about ``library`` and ``matches``."""
+        self._library, self._matches = library, matches
+        self._heavy = anyio.CapacityLimiter(2)  # pages and thoughts of replays that are made at a time
+
+    async def games(self, _: Request) -> Response:
+        """``/api/games``."""
+        return _json({"games": await run_in_threadpool(games.games)})
+
+    async def players(self, request: Request) -> Response:
+        """``/api/players?game=&params=``: who can play, and who cannot for what reason."""
+        game, params = request.query_params.get("game", ""), request.query_params.get("params") or "{}"
+        try:
+            given = text_params(from_json(params, dict[str, str | int | float]))
+        except ValueError as error:
+            raise _BadRequest(f"params: {sentence(error)}") from None
+        rules = await run_in_threadpool(rules_of, game, given)
+        return _json(await run_in_threadpool(players.roster, rules, self._library))
+
+    async def runs(self, _: Request) -> Response:
+        """``/api/runs``."""
+
+        def listed() -> list[runs.RunLine]:
+            return [runs.line_of(run) for run in self._library.runs().values()]
+
+        return _json({"runs": await run_in_threadpool(listed)})
+
+    async def run(self, request: Request) -> Response:
+        """``/api/runs/ID``."""
+        run = self._library.run(request.path_params["id"])
+        return _json(await run_in_threadpool(runs.page_of, run))
+
+    async def curves(self, request: Request) -> Response:
+        """``/api/runs/ID/curves?series=&series=&x=steps|minutes&points=``."""
+        run, asked = self._library.run(request.path_params["id"]), request.query_params
+        x, points = asked.get("x", "steps"), asked.get("points", "1200")
+        axis: runs.XAxis = "minutes" if x == "minutes" else "steps"
+        if x != axis:
+            raise _BadRequest(f"x = {visible(x[:40])}: expected steps or minutes")
+        if not points.isdecimal() or not 1 <= int(points[:9]) <= runs.MOST_POINTS:
+            raise _BadRequest(f"points = {visible(points[:40])}: expected 1 to {runs.MOST_POINTS}")
+        series = [name for text in asked.getlist("series") for name in text.split(",") if name]
+        return _json(await run_in_threadpool(runs.curves_of, run, series, axis, int(points)))
+
+    async def replays(self, request: Request) -> Response:
+        """``/api/replays?run=&game=&player=&outcome=``: the newest that fit, from their headers."""
+        asked = {name: request.query_params.get(name, "") for name in ("run", "game", "player")}
+
+        def fits(line: ReplayLine) -> bool:
+            return (
+                asked["run"] in ("", line.run)
+                and asked["game"] in ("", line.game)
+                and (not asked["player"] or any(asked["player"] in name for name in line.players))
+            )
+
+        lines, more = await run_in_threadpool(self._library.listed, fits)
+        return _json({"replays": lines, "left_off": more})
+
+    async def replay_page(self, request: Request) -> Response:
+        """``/replay/ID``: the page of a replay, which works offline too, with its own policy."""
+        replay = self._library.replay(request.path_params["id"])
+
+        def made() -> str:
+            return to_html(self._library.read(replay))
+
+        page = await anyio.to_thread.run_sync(made, limiter=self._heavy)
+        found = _POLICY.search(page[:4096])
+        policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
+        policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
+        return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
+
+    async def matches(self, _: Request) -> Response:
+        """``/api/matches``: the matches of this server, the newest last."""
+        return _json({"matches": [_line(session) for session in self._matches.listed()]})
+
+    async def create(self, request: Request) -> Response:
+        """POST ``/api/matches``."""
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"more than {MAX_BODY} bytes")
+        try:
+            asked = from_json(bytes(body), NewMatch)
+        except ValueError as error:
+            raise _BadRequest(sentence(error)) from None
+        session = await run_in_threadpool(self._matches.create, asked)
+        return _json({"id": session.match, "key": session.key}, 201)
+
+
+def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIApp:
+    """Return the server's application, guarded. ``port``: where it will be served."""
+    api, sockets = Api(library, matches), Sockets(matches)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(matches.stop, STOP_S)
+
+    async def socket(connection: WebSocket) -> None:
+        try:
+            await sockets.serve(connection)
+        except Exception as error:  # the other sockets go on
+            _log(error)
+
+    gets: dict[str, Endpoint] = {
+        "/api/games": api.games,
+        "/api/players": api.players,
+        "/api/runs": api.runs,
+        "/api/runs/{id}": api.run,
+        "/api/runs/{id}/curves": api.curves,
+        "/api/replays": api.replays,
+        "/replay/{id}": api.replay_page,
+    }
+    files = _files()
+    shell = _shell()
+    return Guard(
+        Starlette(
+            routes=[
+                *(Route(path, _answering(shell), methods=["GET"]) for path in _PAGES),
+                *(Route(path, _answering(end), methods=["GET"]) for path, end in gets.items()),
+                Route("/api/matches", _answering(api.matches), methods=["GET"]),
+                Route("/api/matches", _answering(api.create), methods=["POST"]),
+                Route("/static/{path:path}", _answering(files), methods=["GET"]),
+                WebSocketRoute("/ws/matches/{match}", socket),
+            ],
+            exception_handlers={HTTPException: _refused},
+            lifespan=lifespan,
+        ),
+        port,
+        token,
+    )
+
+
+def _answering(endpoint: Endpoint) -> Endpoint:
+    """Return ``endpoint`` with every error as one sentence."""
+
+    async def answering(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except HTTPException:
+            raise
+        except UnknownId as error:
+            return _why(error, 404)
+        except NoRoom as error:
+            return _why(error, 429)
+        except (MatchError, _BadRequest, ValueError, StorageError) as error:
+            return _why(error, 400)
+        except OSError as error:
+            return _json({"why": error.strerror or type(error).__name__}, 500)
+        except Exception as error:  # the server goes on
+            _log(error)
+            return _json({"why": f"the server failed at this: {type(error).__name__}"}, 500)
+
+    return answering
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    detail = str(getattr(error, "detail", "")) or "refused"
+    return _json({"why": "there is no such page" if status == 404 else detail}, status)
+
+
+def _why(error: Exception, status: int) -> Response:
+    return _json({"why": sentence(error)}, status)
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(to_json(value), status, media_type="application/json")
+
+
+def _line(session: Session) -> dict[str, Any]:
+    table = session.table
+    seats = [{"name": visible(s.name), "kind": s.kind} for s in table.seats]
+    state = "over" if session.closed else "playing"
+    return {
+        "id": session.match,
+        "key": session.key,
+        "game": table.match.game,
+        "title": table.match.spec.title,
+        "seats": seats,
+        "tick": table.match.tick,
+        "state": state,
+    }
+
+
+def _shell() -> Endpoint:
+    page = resources.files("ludus.web").joinpath("static", "app", "index.html").read_bytes()
+
+    async def shell(_: Request) -> Response:
+        return Response(page, media_type="text/html")
+
+    return shell
+
+
+def _files() -> Endpoint:
+    """Return the endpoint of the package's own files, by a table made once: no path is ever opened."""
+    root = resources.files("ludus.web").joinpath("static")
+    table: dict[str, tuple[bytes, str]] = {}
+    for folder in ("app", "replay", "vendor"):
+        for file in root.joinpath(folder).iterdir():
+            kind = _KINDS.get("." + file.name.rpartition(".")[2])
+            if kind is not None and file.is_file():
+                table[f"{folder}/{file.name}"] = (file.read_bytes(), kind)
+
+    async def files(request: Request) -> Response:
+        found = table.get(request.path_params["path"])
+        if found is None:
+            return PlainTextResponse("there is no such file\n", 404)
+        return Response(found[0], headers={"Content-Type": found[1], "Cache-Control": "no-cache"})
+
+    return files
+
+
+def _log(error: Exception) -> None:
+    """Write one line on stderr about an error that is the server's own."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"error of the server: {type(error).__name__}: {sentence(error)}\n")

@@ -1,0 +1,250 @@
+"""The matches of a server: made as a page or the command line asks, bounded in number, saved at their end."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from ludus.evaluation.play import limit_of
+from ludus.flow.names import did_you_mean
+from ludus.flow.shown import shown
+from ludus.flow.spec import GameSpec
+from ludus.games import registry
+from ludus.games.match import Match
+from ludus.games.names import UnknownGame, is_installed_name
+from ludus.games.registry import list_games, text_params
+from ludus.mcts.text import SUFFIX
+from ludus.storage.errors import StorageError
+from ludus.web.serve.library import Library
+from ludus.web.serve.players import PERSON, PlayerError, Rules, seat_of, sentence
+from ludus.web.serve.session import Saved, Session
+from ludus.web.serve.table import Table
+
+MAX_MATCHES = 4  # that are played at a time
+MAX_KEPT = 64  # sessions of matches that are over
+MAX_SEATS, MAX_PARAMS, MAX_PARAM = 16, 64, 1 << 16
+RATES = (0.05, 20.0)
+
+Text = Annotated[str, msgspec.Meta(max_length=300)]
+
+
+class MatchError(ValueError):
+    """A match that cannot be played, with the reason in one sentence."""
+
+
+class NoRoom(MatchError):
+    """As many matches are played as the server allows."""
+
+
+class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A match that a page asks for.
+
+    Args:
+        game: Name of an installed game.
+        params: Parameters of its rules.
+        seats: ``person`` or a player's name for each seat.
+        rate: Speed, in times of the game's own.
+        clock_s: Seconds a decision of a person, where the game waits; 0 = any time.
+        seed: Seed of the match and its players; 0 = a random one.
+    """
+
+    game: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+    seats: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=MAX_SEATS)]
+    params: Annotated[dict[str, str | int | float], msgspec.Meta(max_length=MAX_PARAMS)] = {}
+    rate: Annotated[float, msgspec.Meta(ge=RATES[0], le=RATES[1])] = 1.0
+    clock_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0
+
+
+def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) -> Rules:
+    """Return a compiled game under its parameters.
+
+    Args:
+        game: Its name; with ``typed`` any reference that a person may give.
+        params: Parameters of its rules.
+        typed: Whether the command line names it.
+
+    Raises:
+        MatchError: No such game, a wrong parameter, or a game that pages cannot play.
+    """
+    try:
+        if not typed and (not is_installed_name(game) or "/" in game):
+            raise UnknownGame(game)
+        text = text_params(params)
+        if any(len(value) > MAX_PARAM for value in text.values()):
+            raise MatchError(f"a parameter of more than {MAX_PARAM} characters")
+        if registry.is_python(game):
+            raise MatchError(f"{shown(game)}: written in Python; pages play compiled games alone")
+        found = registry.find(game)
+        return Rules(found.name, text, registry.spec(game, text))
+    except MatchError:
+        raise
+    except UnknownGame:
+        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}") from None
+    except ValueError as error:
+        raise MatchError(sentence(error)) from None
+
+
+class Matches:
+    """Sessions by id. Threads may share it."""
+
+    def __init__(self, library: Library) -> None:
+        """Play matches whose players and files are those of ``library``."""
+        self.library = library
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def create(self, asked: NewMatch, *, typed: bool = False) -> Session:
+        """Start a match; it stands until a page is connected.
+
+        Args:
+            asked: The match.
+            typed: Whether the command line asks: its players may be any file.
+
+        Raises:
+            MatchError: It cannot be played.
+        """
+        rules = rules_of(asked.game, asked.params, typed=typed)
+        if len(asked.seats) != rules.spec.seats:
+            raise MatchError(f"{len(asked.seats)} players, {rules.game} has {rules.spec.seats} seats")
+        _check_clock(asked, rules.spec)
+        library = None if typed else self.library
+        seed = asked.seed or secrets.randbelow(2**31 - 1) + 1
+        self._room()
+        try:
+            players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(asked.seats)]
+        except PlayerError as error:
+            raise MatchError(str(error)) from None
+
+        def deal() -> Table:
+            return Table(_match(rules, seed), players, limit_of(rules.spec))
+
+        owner = self._owner(asked.seats, typed=typed)
+        return self._open(deal, owner, rate=asked.rate, clock_s=asked.clock_s)
+
+    def watch(self, deal: Callable[[], Table], owner: str, rate: float = 1.0) -> Session:
+        """Start matches that follow one another, each from ``deal``; ``owner``: id of a run, or empty.
+
+        Raises:
+            MatchError: It cannot be played.
+        """
+        self._room()
+        return self._open(deal, owner, rate=rate, clock_s=0.0, repeats=True)
+
+    def get(self, match: str) -> Session | None:
+        """Return a session by id, or None."""
+        with self._lock:
+            return self._sessions.get(match)
+
+    def listed(self) -> list[Session]:
+        """Return all sessions, the newest last."""
+        with self._lock:
+            return list(self._sessions.values())
+
+    def stop(self, seconds: float) -> None:
+        """End all matches and wait until they are saved, at most ``seconds``."""
+        sessions = self.listed()
+        for session in sessions:
+            session.stop()
+        for session in sessions:
+            session.join(seconds)
+
+    def _open(
+        self, deal: Callable[[], Table], owner: str, *, rate: float, clock_s: float, repeats: bool = False
+    ) -> Session:
+        match, key = secrets.token_hex(8), secrets.token_urlsafe(16)
+
+        def save(table: Table) -> Saved:
+            return self._save(table, owner)
+
+        try:
+            session = Session(match, key, deal, save, rate=rate, clock_s=clock_s, repeats=repeats)
+        except (ValueError, StorageError) as error:
+            raise MatchError(sentence(error)) from None
+        with self._lock:
+            self._check_room()
+            self._sessions[match] = session
+            over = [name for name, s in self._sessions.items() if s.closed]
+            for name in over[:-MAX_KEPT]:
+                self._sessions.pop(name).stop()
+        session.start()
+        return session
+
+    def _room(self) -> None:
+        with self._lock:
+            self._check_room()
+
+    def _check_room(self) -> None:
+        playing = sum(not s.closed for s in self._sessions.values())
+        if playing >= MAX_MATCHES:
+            raise NoRoom(
+                f"{playing} matches are played already, at most {MAX_MATCHES} at a time; end one first"
+            )
+
+    def _save(self, table: Table, owner: str) -> Saved:
+        if table.match.tick == 0:
+            return Saved(None, "")
+        try:
+            replay = self.library.keep(table.replay(), table.match.game, owner)
+        except (OSError, ValueError, StorageError) as error:
+            reason = error.strerror if isinstance(error, OSError) else sentence(error)
+            return Saved(None, "", f"the match was not saved: {reason}")
+        return Saved(replay.id, f"/replay/{replay.id}")
+
+    def _owner(self, seats: tuple[str, ...], *, typed: bool) -> str:
+        """Return the id of the run whose weights play first, or an empty text."""
+        for text in seats:
+            name = text.partition(SUFFIX)[0].rpartition("@")[0]
+            if not typed and name in self.library.runs():
+                return name
+            if typed and text != PERSON and (run := run_behind(text, self.library)):
+                return run
+        return ""
+
+
+def run_behind(text: str, library: Library) -> str:
+    """Return the id of the run whose weights the command line names, or an empty text."""
+    from ludus.storage import is_reference, resolve_weights, run_of
+
+    name = text.rpartition(SUFFIX)[0] if SUFFIX in text else text
+    try:
+        run = run_of(resolve_weights(name)) if is_reference(name) else None
+        return "" if run is None else library.run_at(run.path).id
+    except (OSError, ValueError, StorageError):
+        return ""
+
+
+def watched(rules: Rules, seats: Callable[[], list[str]], library: Library) -> Callable[[], Table]:
+    """Return the maker of matches that follow one another, with thoughts.
+
+    Args:
+        rules: The game.
+        seats: Returns the players of the next match.
+        library: Table of their names.
+    """
+
+    def deal() -> Table:
+        seed = secrets.randbelow(2**31 - 1) + 1
+        players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(seats())]
+        table = Table(_match(rules, seed), players, limit_of(rules.spec))
+        table.watch()
+        return table
+
+    return deal
+
+
+def _match(rules: Rules, seed: int) -> Match:
+    record: dict[str, Any] = {"record": True} if hasattr(Match, "replay") else {}
+    return Match(rules.game, rules.params, seed=seed, **record)
+
+
+def _check_clock(asked: NewMatch, spec: GameSpec) -> None:
+    if not math.isfinite(asked.rate) or not math.isfinite(asked.clock_s):
+        raise MatchError("rate and clock_s: expected finite numbers")
+    if asked.clock_s and PERSON not in asked.seats:
+        raise MatchError("clock_s: only a person has a clock, and none plays here")

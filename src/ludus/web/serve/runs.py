@@ -1,0 +1,343 @@
+"""Runs as pages show them: state, configuration, evaluations, curves. Everything is read, nothing written."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ludus.flow.decode import from_json
+from ludus.flow.shown import terminal, utf8, visible
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_regular, read_bounded
+from ludus.storage.jsonl import MAX_LINE_BYTES, Row, read_jsonl
+from ludus.storage.rundir import RunDirectory
+from ludus.web.serve.library import Run, UnknownId
+
+MAX_METRICS_BYTES = 256 << 20
+MAX_REPORT_BYTES = 1 << 20
+TAIL_BYTES = 64 << 10
+MOST_EVENTS, MOST_EVALUATIONS = 200, 500
+MOST_SERIES, MOST_POINTS = 64, 4000
+_EVALUATION = b'"kind":"evaluation"'
+_X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
+
+XAxis = Literal["steps", "minutes"]
+
+
+class Strength(NamedTuple):
+    """Win rate of some weights against ``against``, with its interval."""
+
+    against: str
+    rate: float
+    low: float
+    high: float
+
+
+class RunLine(msgspec.Struct, frozen=True):
+    """A run in a list. ``age_s``: seconds since its files changed; ``problem``: why it cannot be read."""
+
+    id: str
+    name: str
+    sweep: str
+    game: str = ""
+    method: str = ""
+    state: str = ""
+    started: str = ""
+    steps: int | None = None
+    minutes: float | None = None
+    best: str = ""
+    bytes: int = 0
+    age_s: float = 0.0
+    problem: str = ""
+
+
+class RunPage(msgspec.Struct, frozen=True):
+    """A run with everything that its page shows."""
+
+    about: RunLine
+    config: str
+    info: dict[str, Any]
+    versions: tuple[str, ...]
+    evaluations: tuple[Row, ...]
+    events: tuple[Row, ...]
+    log: str
+    report: str
+    series: tuple[str, ...]
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """One series of a curve: mean, least and greatest value of each bucket; null where it has none."""
+
+    mean: tuple[float | None, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+
+
+class Curves(msgspec.Struct, frozen=True):
+    """Curves of a run. ``x``: middle of each bucket; ``offset``: bytes of the file that were read."""
+
+    x: tuple[float, ...]
+    series: dict[str, Bucket]
+    names: tuple[str, ...]
+    offset: int
+
+
+def line_of(run: Run) -> RunLine:
+    """Return the line of a run; a run that cannot be read has a problem."""
+    line = RunLine(run.id, run.name, run.sweep)
+    try:
+        directory = run.directory
+        info = directory.info()
+        tail = _tail(directory.metrics)
+        last = next((row for row in reversed(tail) if row.get("kind") == "update"), {})
+        size, changed = _weigh(run.path)
+        return msgspec.structs.replace(
+            line,
+            game=visible(info.game),
+            method=visible(info.method or _method(directory)),
+            state=directory.status().state,
+            started=visible(info.started),
+            steps=_number(last.get("steps"), int),
+            minutes=_number(last.get("time/minutes"), float),
+            best=_best(directory),
+            bytes=size,
+            age_s=max(0.0, time.time() - changed),
+        )
+    except (ValueError, OSError, StorageError) as error:
+        return msgspec.structs.replace(line, problem=_reason(run, error))
+
+
+def page_of(run: Run) -> RunPage:
+    """Return everything about a run. Raises :class:`UnknownId` for one that has been removed."""
+    line = line_of(run)
+    directory = run.directory
+    evaluations = tuple(_rows(directory.metrics, _EVALUATION))[-MOST_EVALUATIONS:]
+    if not directory.info_path.is_file():
+        raise UnknownId("the run has been removed")
+    versions = [str(v) for v in directory.checkpoints.versions()]
+    with contextlib.suppress(StorageError, OSError):
+        versions += [
+            f"{p}:{v}" for p in directory.frozen.players() for v in directory.frozen.versions(p)[-50:]
+        ]
+    return RunPage(
+        about=line,
+        config=_text(directory.config),
+        info=_json(directory.info_path),
+        versions=tuple(versions),
+        evaluations=evaluations,
+        events=tuple(_events(directory))[-MOST_EVENTS:],
+        log=terminal(_tail_text(directory.log)),
+        report=_text(directory.report),
+        series=tuple(sorted(_numbers([*_tail(directory.metrics), *evaluations]))),
+    )
+
+
+def strengths(directory: RunDirectory) -> dict[str, Strength]:
+    """Return the last evaluation of each version (in a league ``PLAYER:VERSION``) against one opponent.
+
+    The opponent is the one that most evaluations have.
+    """
+    found: list[tuple[str, dict[str, Strength]]] = []
+    for row in _rows(directory.metrics, _EVALUATION):
+        version, player, results = row.get("version"), row.get("player"), row.get("results")
+        if not isinstance(version, int) or not isinstance(results, list):
+            continue
+        named = f"{player}:{version}" if isinstance(player, str) and player else str(version)
+        found.append((named, {s.against: s for r in results if (s := _strength(r)) is not None}))
+    counts: dict[str, int] = {}
+    for _, by_opponent in found:
+        for name in by_opponent:
+            counts[name] = counts.get(name, 0) + 1
+    if not counts:
+        return {}
+    against = max(counts, key=lambda name: counts[name])
+    return {version: by_opponent[against] for version, by_opponent in found if against in by_opponent}
+
+
+def curves_of(run: Run, series: Sequence[str], x: XAxis, points: int) -> Curves:
+    """Return curves of a run.
+
+    Args:
+        run: The run.
+        series: Names of numbers in ``metrics.jsonl``; none: only the names that there are.
+        x: The axis: decisions or minutes of training.
+        points: Most buckets.
+
+    Raises:
+        UnknownId: The run has been removed.
+    """
+    path = run.directory.metrics
+    wanted = list(dict.fromkeys(series))[:MOST_SERIES]
+    xs: list[float] = []
+    values: dict[str, list[float | None]] = {name: [] for name in wanted}
+    names: set[str] = set()
+    for row in _rows(path):
+        at = _number(row.get(_X[x]), float)
+        if at is None or row.get("initial") is True:
+            continue
+        names.update(_numbers([row]))
+        if not any(name in row for name in wanted):
+            continue
+        xs.append(at)
+        for name in wanted:
+            values[name].append(_number(row.get(name), float))
+    try:
+        offset = path.stat().st_size
+    except OSError:
+        raise UnknownId("the run has been removed") from None
+    edges, middles = _buckets(xs, max(1, min(points, MOST_POINTS)))
+    made = {name: _bucketed(values[name], edges) for name in wanted}
+    return Curves(tuple(middles), made, tuple(sorted(names)), offset)
+
+
+def _buckets(xs: Sequence[float], points: int) -> tuple[list[tuple[int, int]], list[float]]:
+    """Return the rows of each bucket, of about equal numbers, and the mean x of each."""
+    size = max(1, math.ceil(len(xs) / points))
+    edges = [(start, min(start + size, len(xs))) for start in range(0, len(xs), size)]
+    return edges, [sum(xs[a:b]) / (b - a) for a, b in edges]
+
+
+def _bucketed(values: Sequence[float | None], edges: Sequence[tuple[int, int]]) -> Bucket:
+    mean: list[float | None] = []
+    low: list[float | None] = []
+    high: list[float | None] = []
+    for a, b in edges:
+        there = [v for v in values[a:b] if v is not None]
+        mean.append(sum(there) / len(there) if there else None)
+        low.append(min(there) if there else None)
+        high.append(max(there) if there else None)
+    return Bucket(tuple(mean), tuple(low), tuple(high))
+
+
+def _strength(result: object) -> Strength | None:
+    if not isinstance(result, dict):
+        return None
+    numbers = [_number(result.get(name), float) for name in ("win_rate", "ci_low", "ci_high")]
+    against = result.get("against")
+    if not isinstance(against, str) or any(n is None for n in numbers):
+        return None
+    rate, low, high = (float(n) for n in numbers if n is not None)
+    return Strength(against[:200], rate, low, high)
+
+
+def _rows(path: Path, mark: bytes = b"") -> Iterator[Row]:
+    """Yield the rows whose text has ``mark``; a damaged or torn line ends them."""
+    try:
+        with open_regular(path) as file:
+            read = 0
+            while read < MAX_METRICS_BYTES:
+                line = file.readline(MAX_LINE_BYTES + 1)
+                read += len(line)
+                if not line.endswith(b"\n"):
+                    return
+                if mark in line:
+                    yield from_json(line, dict[str, object])
+    except (OSError, ValueError, StorageError):
+        return
+
+
+def _events(directory: RunDirectory) -> Iterator[Row]:
+    with contextlib.suppress(OSError, StorageError):
+        yield from read_jsonl(directory.events)
+
+
+def _tail(path: Path) -> list[Row]:
+    """Return the last rows of a file of JSON lines."""
+    rows = []
+    for line in _tail_bytes(path).split(b"\n")[1:]:
+        with contextlib.suppress(ValueError):
+            rows.append(from_json(line, dict[str, object]))
+    return rows
+
+
+def _tail_bytes(path: Path) -> bytes:
+    """Return the last bytes of a file, from the start of a line on; a newline stands before them."""
+    try:
+        with open_regular(path) as file:
+            size = file.seek(0, os.SEEK_END)
+            start = max(0, size - TAIL_BYTES)
+            file.seek(start)
+            data = file.read(TAIL_BYTES)
+    except (OSError, StorageError):
+        return b""
+    return data if start else b"\n" + data
+
+
+def _tail_text(path: Path) -> str:
+    return _tail_bytes(path).partition(b"\n")[2].decode("utf-8", "backslashreplace")
+
+
+def _text(path: Path) -> str:
+    try:
+        return terminal(read_bounded(path, MAX_REPORT_BYTES).decode("utf-8", "backslashreplace"))
+    except (OSError, StorageError):
+        return ""
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return from_json(read_bounded(path, MAX_REPORT_BYTES), dict[str, Any])
+    except (OSError, ValueError, StorageError):
+        return {}
+
+
+def _numbers(rows: Sequence[Row]) -> set[str]:
+    """Return the names of the numbers in the rows: those with a namespace."""
+    return {name for row in rows for name, value in row.items() if "/" in name and _is_number(value)}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _number(value: object, kind: type[Any]) -> Any:  # noqa: ANN401
+    return kind(value) if _is_number(value) else None
+
+
+def _best(directory: RunDirectory) -> str:
+    with contextlib.suppress(StorageError, OSError, ValueError):
+        pointer = directory.checkpoints.pointer("best")
+        if pointer is not None:
+            return f"{pointer.player}:{pointer.own}" if pointer.player else str(pointer.version)
+    return ""
+
+
+def _method(directory: RunDirectory) -> str:
+    """Return the learning method that the configuration names."""
+    from ludus.flow.decode import TomlError, from_toml
+
+    try:
+        document = from_toml(directory.config_bytes().decode("utf-8", "replace"))
+    except (TomlError, OSError, StorageError):
+        return ""
+    algorithm = document.get("algorithm")
+    name = algorithm.get("name") if isinstance(algorithm, dict) else None
+    return name[:80] if isinstance(name, str) else ""
+
+
+def _weigh(path: Path) -> tuple[int, float]:
+    """Return the bytes of the files in a folder and the folders in it, and when the newest changed."""
+    size, changed, folders = 0, 0.0, [(path, 0)]
+    while folders:
+        folder, depth = folders.pop()
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                about = entry.stat(follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False) and depth < 2:
+                    folders.append((Path(entry.path), depth + 1))
+                elif entry.is_file(follow_symlinks=False):
+                    size, changed = size + about.st_size, max(changed, about.st_mtime)
+    return size, changed
+
+
+def _reason(run: Run, error: Exception) -> str:
+    if not (run.path / "run.json").is_file():
+        return "the run has been removed"
+    return visible(utf8(str(error).splitlines()[0] if str(error) else type(error).__name__))[:300]

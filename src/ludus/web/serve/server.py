@@ -1,0 +1,121 @@
+"""The server as a process: a port of this machine, a token, an end that saves the matches."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import uvicorn
+
+from ludus.web.serve.app import make_app
+from ludus.web.serve.guard import TOKEN
+from ludus.web.serve.library import Library
+from ludus.web.serve.matches import Matches
+from ludus.web.serve.messages import MAX_BYTES
+
+ADDRESS = "127.0.0.1"
+FIRST_PORT, PORTS = 8642, 20  #: where a server without a given port is looked for
+GRACE_S = 2  # for open sockets when the server stops
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class PortInUse(ValueError):
+    """No port to serve at."""
+
+
+class PageServer:
+    """A server of one folder. :meth:`run` serves until the process is asked to end.
+
+    Attributes:
+        library: Table of runs and replays.
+        matches: The matches.
+        port: The port.
+    """
+
+    def __init__(self, library: Library, port: int = 0) -> None:
+        """Take a port; 0: the first free one of a few.
+
+        Raises:
+            PortInUse: Another process has the port.
+        """
+        self.library, self.matches = library, Matches(library)
+        self._socket = _bound(port)
+        self.port: int = self._socket.getsockname()[1]
+        self._token = secrets.token_urlsafe(32)
+        config = uvicorn.Config(
+            make_app(library, self.matches, self.port, self._token),
+            http="h11",
+            ws="wsproto",
+            ws_max_size=MAX_BYTES,
+            loop="asyncio",
+            lifespan="on",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=128,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        self._server = _Server(config)
+
+    def url(self, path: str = "/") -> str:
+        """Return the address of a page, with the token."""
+        return f"http://{ADDRESS}:{self.port}{path}{'&' if '?' in path else '?'}{TOKEN}={self._token}"
+
+    def run(self) -> None:
+        """Serve until SIGINT, SIGTERM or :meth:`stop`; matches are saved then."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def wait_until_ready(self, seconds: float = 10.0) -> bool:
+        """Return whether the server answers, after at most ``seconds``. For other threads."""
+        end = time.monotonic() + seconds
+        while not self._server.started and time.monotonic() < end:
+            time.sleep(0.01)
+        return self._server.started
+
+    def stop(self) -> None:
+        """Let :meth:`run` return. For other threads."""
+        self._server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals end it, and not the process after it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _bound(port: int) -> socket.socket:
+    for candidate in (port,) if port else (*range(FIRST_PORT, FIRST_PORT + PORTS), 0):
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((ADDRESS, candidate))
+            made.listen(128)
+            return made
+        except OSError as error:
+            made.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            if port:
+                why = "in use by another process" if error.errno == errno.EADDRINUSE else "not allowed"
+                raise PortInUse(f"--port {port}: {why}; choose another, or leave --port out") from None
+    raise PortInUse("no port is free")

@@ -1,0 +1,90 @@
+"""What the pages of a match may see: all of it, what the persons' seats see, or their observations alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ludus.flow.spec import GameSpec
+from ludus.games.exports.match import unpack
+from ludus.games.match import Match
+from ludus.games.views import View
+
+MOST_NUMBERS = 4096  # of an observation's tensor that is shown
+
+
+class Sight(Protocol):
+    """Makes the documents of a match for its pages.
+
+    ``hides``: whether they show less than the whole match; ``no_document``: whether they show observations.
+    """
+
+    hides: bool
+    no_document: bool
+
+    def see(self, match: Match) -> dict[str, Any] | None:
+        """Return the document of the present state."""
+        ...
+
+
+class Whole:
+    """The whole match."""
+
+    hides = no_document = False
+
+    def see(self, match: Match) -> dict[str, Any]:
+        """Return the game's own document."""
+        return match.view()
+
+
+class Cut:
+    """The game's document, cut for the seats of persons."""
+
+    hides, no_document = True, False
+
+    def __init__(self, seats: Sequence[int], hide: str) -> None:
+        """See as ``seats``, by the cut ``hide`` of the game's view."""
+        from ludus.web.serve.seat_view import SeatView  # type: ignore[import-untyped, unused-ignore]
+
+        self._view = SeatView(tuple(seats), hide)
+
+    def see(self, match: Match) -> dict[str, Any]:
+        """Return the document without what the seats do not see."""
+        document: dict[str, Any] = self._view.cut(match.view())
+        return document
+
+
+class Observations:
+    """The observations of the persons' seats, for a game that hides something and has no cut."""
+
+    hides = no_document = True
+
+    def __init__(self, spec: GameSpec, seats: Sequence[int]) -> None:
+        """See as ``seats``."""
+        self._spec, self._seats = spec, tuple(seats)
+
+    def see(self, match: Match) -> dict[str, Any]:
+        """Return the seats' tensors by name; of a large one its shape alone."""
+        seen = {}
+        for seat in self._seats:
+            tensors = unpack(self._spec, match.observe(seat))
+            seen[str(seat)] = {name: _shown(np.asarray(array)) for name, array in tensors.items()}
+        return {"tick": match.tick, "observation": seen}
+
+
+def sight_of(spec: GameSpec, view: View, persons: Sequence[int]) -> Sight:
+    """Return what the pages of a match may see. Only persons make a match hide something."""
+    if not persons or spec.perfect_information:
+        return Whole()
+    if view.hide:
+        try:
+            return Cut(persons, view.hide)
+        except ImportError:
+            pass
+    return Observations(spec, persons)
+
+
+def _shown(array: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401
+    return array.tolist() if array.size <= MOST_NUMBERS else f"{array.dtype}{list(array.shape)}"

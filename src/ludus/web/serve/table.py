@@ -1,0 +1,300 @@
+"""A match with its seats, as pages may see it. One thread uses it (:mod:`ludus.web.serve.session`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ludus.flow.masks import head_spans, illegal_choice
+from ludus.games.match import GameError, Match
+from ludus.games.views import View, view_of
+from ludus.web.from_replay import TICKS_PER_S
+from ludus.web.moves import choice_name, move_name, names_moves
+from ludus.web.recording import ViewError
+from ludus.web.renderers import renderer_of
+from ludus.web.serve import messages
+from ludus.web.serve.messages import Thought
+from ludus.web.serve.seats import Choice, Offer, Person, Seat
+from ludus.web.serve.sight import Sight, sight_of
+from ludus.web.serve.thinking import Thinking
+
+MOST_TAKEN_BACK = 1024  # decisions of a person that can be taken back
+MOST_MASK = 1 << 16  # bytes of a mask that travels to a page
+MOST_LAST = 64  # decisions that one moment names
+MOST_LABELS = 4096
+
+
+class IllegalDecision(ValueError):
+    """A player that is no person decided against the rules."""
+
+
+class _Before(NamedTuple):
+    """State of a match before a decision of a person."""
+
+    match: Match
+    memories: list[Any]
+
+
+class Table:
+    """A match and the players at its seats.
+
+    Attributes:
+        match: The match; a decision that is taken back puts another in its place.
+        seats: Player of each seat.
+        persons: Seats of persons.
+        real_time: Whether the match goes on without decisions; else it waits for each person.
+        ticks_per_s: Ticks a second at rate 1.
+        limit: Most ticks of the match.
+        decided: Whether a person's decision was played in the last tick.
+        thinks: Whether thoughts are asked for; only where no person plays.
+    """
+
+    def __init__(self, match: Match, seats: Sequence[Seat], limit: int) -> None:
+        """Seat the players."""
+        self.match, self.seats, self.limit = match, list(seats), limit
+        self.persons = tuple(seat for seat, player in enumerate(seats) if isinstance(player, Person))
+        self.view = view_of(match.game) or View("document")
+        self.real_time = not (match.spec.turn_based or _waits(match))
+        pace = TICKS_PER_S["ticks" if self.real_time else "turns"]
+        self.ticks_per_s = self.view.ticks_per_s or pace
+        self.decided = self.thinks = False
+        self.sight: Sight = sight_of(match.spec, self.view, self.persons)
+        self._thinking = None if self.persons else Thinking(match, self.view, self.seats)
+        self._before: list[_Before] = []
+        self._last: list[tuple[int, str]] = []
+        self._thoughts: list[Thought] = []
+        self._changes = 0
+        self._seen: tuple[int, dict[str, Any] | None] = (-1, None)
+        self._renderer = "document" if self.sight.no_document else _renderer(match, self.view)
+
+    @property
+    def over(self) -> bool:
+        """Whether the match has ended by its rules."""
+        return self.match.over
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the limit of ticks is reached."""
+        return self.match.tick >= self.limit
+
+    @property
+    def can_take_back(self) -> bool:
+        """Whether there is a decision to take back."""
+        return bool(self._before) and not self.over
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the players, for the replay."""
+        return [seat.name for seat in self.seats]
+
+    def watch(self) -> None:
+        """Show thoughts from the start."""
+        self.thinks = True
+
+    def waits_for(self) -> tuple[int, ...]:
+        """Return the seats of persons that the match waits for."""
+        if self.real_time:
+            return ()
+        acting = set(self.match.to_act)
+        return tuple(s for s, person in self._people() if s in acting and not person.waiting)
+
+    def malformed(self, seat: int, action: tuple[int, ...]) -> str:
+        """Return why a decision is refused now, or an empty text."""
+        spec = self.match.spec
+        if seat in self.match.to_act:
+            return illegal_choice(spec, self.match.legal(seat), action)
+        if len(action) != len(spec.heads):
+            return f"{len(action)} numbers, expected {len(spec.heads)}: one per head"
+        return ""
+
+    def offer(self, seat: int, sender: object, echo: int, action: tuple[int, ...]) -> None:
+        """Take a decision for the seat of a person."""
+        person = self.seats[seat]
+        assert isinstance(person, Person)
+        person.offer(Offer(sender, echo, action))
+
+    def refused(self) -> list[tuple[Offer, str]]:
+        """Return and forget the decisions that were not legal when their time came."""
+        found = [refused for _, person in self._people() for refused in person.refused]
+        for _, person in self._people():
+            person.refused.clear()
+        return found
+
+    def play(self) -> bool:
+        """Play one tick; False: a person has not decided, and nothing has changed.
+
+        Raises:
+            IllegalDecision: By a player that is no person.
+            GameError: The rules refuse to go on.
+        """
+        acting = self.match.to_act
+        made: dict[int, Choice] = {}
+        for seat, person in self._people():
+            choice = person.decide(self.match, seat) if seat in acting else None
+            if choice is not None:
+                made[seat] = choice
+        if not self.real_time:
+            if any(seat in acting and seat not in made for seat in self.persons):
+                return False
+            self._remember(bool(made))
+        self.decided = bool(made)
+        for seat in acting:
+            if seat not in self.persons and (choice := self.seats[seat].decide(self.match, seat)) is not None:
+                made[seat] = choice
+        named = names_moves(self.view)
+        before = self.match.view() if named and made else {}
+        for seat, choice in made.items():
+            self._think(seat, choice)
+            self._act(seat, choice)
+        self.match.advance()
+        self._changes += 1
+        if self.sight.hides:
+            self._document()  # the numbers of units depend on every moment
+        after = self.match.view() if named and made else {}
+        for seat, choice in made.items():
+            self._last.append((seat, self._text(seat, choice, before, after)))
+        del self._last[:-MOST_LAST]
+        return True
+
+    def take_back(self) -> None:
+        """Return to the state before the last decision of a person."""
+        before = self._before.pop()
+        self.match = before.match
+        for seat, memory in zip(self.seats, before.memories, strict=True):
+            seat.restore(memory)
+        self._last = []
+        self._changes += 1
+
+    def resigned(self) -> tuple[tuple[float, ...], str]:
+        """Return outcome and sentence of a match that the persons give up; plays the game's own choice."""
+        spec = self.match.spec
+        acting = [s for s in self.persons if s in self.match.to_act]
+        seat = (acting or list(self.persons))[0]
+        text = f"{self.seats[seat].name} (seat {seat}) resigned"
+        labels = spec.heads[0].labels
+        if acting and spec.turn_based and len(spec.heads) == 1 and "resign" in labels:
+            choice = labels.index("resign")
+            if not illegal_choice(spec, self.match.legal(seat), (choice,)):
+                self.match.act(seat, choice)
+                self.match.advance()
+                self._changes += 1
+        sides = {min(t for t in range(spec.seats) if spec.together(s, t)) for s in range(spec.seats)}
+        if len(sides) != 2:
+            return (), text
+        return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
+
+    def replay(self) -> bytes:
+        """Return the match as the bytes of a ``.ludus`` file."""
+        if not hasattr(self.match, "replay"):
+            raise ValueError("this core records no matches")
+        made: bytes = self.match.replay(self.names)
+        return made
+
+    # For the pages.
+
+    def hello(self, plays: bool, first: messages.Moment) -> messages.Hello:
+        """Return the match for a page; id, key, rate and clock are the caller's."""
+        spec, view = self.match.spec, self.view
+        heads = (messages.Head(h.name, h.size, h.labels[:MOST_LABELS]) for h in spec.heads)
+        return messages.Hello(
+            game=spec.name,
+            title=spec.title,
+            renderer=self._renderer,
+            view=messages.Drawing(view.input, view.keys, view.lines, view.coordinates),
+            heads=tuple(heads),
+            seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
+            you=self.persons if plays else (),
+            turn_based=not self.real_time,
+            ticks_per_s=self.ticks_per_s,
+            rate=1.0,
+            clock_s=0.0,
+            confirm_default=False,
+            hidden=self.sight.hides,
+            match="",
+            key="",
+            first=first,
+        )
+
+    def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.Moment:
+        """Return the present state for a page that plays, or looks on."""
+        people = [person for _, person in self._people()]
+        shown = self.persons if self.sight.hides else range(len(self.seats))
+        return messages.Moment(
+            tick=self.match.tick,
+            view=self._document(),
+            to_act=self.match.to_act,
+            legal=self._legal() if plays else {},
+            left_s=dict(left_s),
+            echo=max((p.echo for p in people), default=0) if plays else 0,
+            last=tuple(entry for entry in self._last if entry[0] in shown),
+            paused=paused,
+            can_take_back=plays and self.can_take_back,
+        )
+
+    def shown(self) -> list[Thought]:
+        """Return the thoughts since the last call; the decisions so far have been named now."""
+        thoughts, self._thoughts, self._last = self._thoughts, [], []
+        return thoughts
+
+    def _document(self) -> dict[str, Any] | None:
+        if self._seen[0] != self._changes:
+            self._seen = (self._changes, self.sight.see(self.match))
+        return self._seen[1]
+
+    def _legal(self) -> dict[str, list[list[int]]]:
+        spec, acting = self.match.spec, self.match.to_act
+        if spec.mask_size > MOST_MASK:
+            return {}
+        spans = head_spans(spec)
+        masks = {seat: self.match.legal(seat) for seat in self.persons if seat in acting}
+        return {str(seat): [mask[span].tolist() for span in spans] for seat, mask in masks.items()}
+
+    def _people(self) -> list[tuple[int, Person]]:
+        return [(s, p) for s, p in enumerate(self.seats) if isinstance(p, Person)]
+
+    def _remember(self, decided: bool) -> None:
+        """Keep the state before a decision of a person, where taking it back shows nothing hidden."""
+        if decided and self.match.spec.perfect_information:
+            self._before.append(_Before(self.match.clone(), [seat.state() for seat in self.seats]))
+            del self._before[:-MOST_TAKEN_BACK]
+
+    def _think(self, seat: int, choice: Choice) -> None:
+        """Let the player of a seat think about its decision; a memory is to see every one of them."""
+        if self._thinking is not None:
+            thought = self._thinking.thought(self.match, seat, choice.action or ())
+            if thought is not None and self.thinks:
+                self._thoughts.append(thought)
+
+    def _act(self, seat: int, choice: Choice) -> None:
+        if choice.action is None:
+            self.match.bot(seat, choice.bot)
+            return
+        why = illegal_choice(self.match.spec, self.match.legal(seat), choice.action)
+        if why:
+            raise IllegalDecision(f"{self.seats[seat].name} (seat {seat}): {why}")
+        self.match.act(seat, *choice.action)
+
+    def _text(self, seat: int, choice: Choice, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+        """Return a decision as people read it; ``before``, ``after``: documents that tell a move."""
+        if choice.action is not None:
+            return choice_name(choice.action, self.match.spec, self.view, after)
+        return move_name(self.view, self.match.spec, before, after, seat) or choice.bot
+
+
+def _waits(match: Match) -> bool:
+    """Whether the rules refuse to go on without decisions."""
+    try:
+        match.clone().advance()
+    except GameError:
+        return True
+    return False
+
+
+def _renderer(match: Match, view: View) -> str:
+    import msgspec
+
+    document = msgspec.json.encode(match.view())
+    try:
+        return renderer_of(match.game, view, document)
+    except ViewError:
+        return "document"

@@ -1,0 +1,71 @@
+"""Matches of a run's newest weights, one after another, for people who look on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ludus.evaluation.players import game_of_player
+from ludus.mcts.planner import is_plan
+from ludus.mcts.text import is_search
+from ludus.storage.errors import StorageError
+from ludus.web.serve.library import Run, UnknownId
+from ludus.web.serve.matches import MatchError, Matches, rules_of, watched
+from ludus.web.serve.players import Rules, needs, sentence
+from ludus.web.serve.runs import strengths
+from ludus.web.serve.session import Session
+
+NEWEST = "last"
+_WEAK = ("noop", "random", "uniform")
+
+
+def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0) -> Session:
+    """Start matches of the newest weights of a run; each next match has the weights that are newest then.
+
+    Args:
+        matches: The server's matches, whose table has the run.
+        path: Folder of the run.
+        against: Opponent, a bot or a search; empty: the bot of the run's evaluations, else the same weights.
+        rate: Speed, in times of the game's own.
+
+    Raises:
+        MatchError: The run has no weights yet, or they cannot play.
+    """
+    library = matches.library
+    try:
+        run = library.run_at(path)
+        rules = _rules(run)
+    except ImportError as error:
+        raise MatchError(needs(error, path.name)) from None
+    except (ValueError, OSError, StorageError) as error:
+        raise MatchError(sentence(error)) from None
+    bots = [bot.name for bot in rules.spec.bots]
+    if against and against not in bots and not is_search(against) and not is_plan(against):
+        raise MatchError(f"--against {against}: expected a bot ({', '.join(bots)}), a search or a plan")
+    turn = 0
+
+    def seats() -> list[str]:
+        nonlocal turn
+        if not (run.path / "run.json").is_file():
+            raise UnknownId(f"the run {run.name} has been removed")
+        own = f"{run.id}@{NEWEST}"
+        other = against or _opponent(run, rules) or own
+        first = turn % rules.spec.seats
+        turn += 1
+        return [own if rules.spec.together(first, s) else other for s in range(rules.spec.seats)]
+
+    return matches.watch(watched(rules, seats, library), run.id, rate)
+
+
+def _rules(run: Run) -> Rules:
+    trained = game_of_player(f"{run.path}@{NEWEST}")
+    assert trained is not None
+    return rules_of(*trained)
+
+
+def _opponent(run: Run, rules: Rules) -> str:
+    """Return the bot that most evaluations of a run have, else the last bot that is not a weak one."""
+    bots = [bot.name for bot in rules.spec.bots]
+    found = [s.against for s in strengths(run.directory).values()]
+    if found and found[-1] in bots:
+        return found[-1]
+    return next((bot for bot in reversed(bots) if bot not in _WEAK), "")

@@ -1,0 +1,117 @@
+"""A browser at the pages of a server, for tests and pictures; and runs with untrained weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ludus.flow import Weights, WeightsMeta
+from ludus.games import spec as game_spec
+from ludus.policies.config import EncoderConfig
+from ludus.policies.factory import build_network
+from ludus.storage.checkpoints import Checkpoint, Pointer
+from ludus.storage.rundir import RunDirectory, RunInfo, RunLog
+from tests.web.browser import Browser
+from tests.web.serving import Client
+
+SMALL = EncoderConfig(hidden=(16,), dense=(16,), channels=(4, 4))
+PLAYING = "document.body.classList.contains('ready') && ludus.game.view !== null"
+
+
+def make_run(folder: Path, game: str, versions: Sequence[int], **params: object) -> RunDirectory:
+    """Make a finished run whose weights of each version are untrained and differ."""
+    spec = game_spec(game, params)
+    info = RunInfo(1, "0", spec.name, spec.spec_hash, 1, "2026-01-01T00:00:00Z", ("ludus", "train"))
+    run = RunDirectory.create(folder, f'[game]\nname = "{game}"\n', info)
+    for version in versions:
+        network = build_network(SMALL, spec, seed=version)
+        meta = WeightsMeta(
+            version=version,
+            steps=1000 * version,
+            spec_hash=spec.spec_hash,
+            architecture=msgspec.json.encode(SMALL).decode(),
+            spec=msgspec.json.encode(spec).decode(),
+            game=spec.name,
+            frame_skip=spec.default_frame_skip,
+        )
+        tensors = {name: tensor.detach().numpy() for name, tensor in network.state_dict().items()}
+        run.checkpoints.save(Checkpoint(Weights(meta, tensors), {}, {}, b"{}"))
+    run.checkpoints.point("best", Pointer(versions[-1]))
+    log = RunLog(run)
+    log.event("started")
+    for step in range(1, 60):
+        log.metrics(
+            {"kind": "update", "steps": 100 * step, "time/minutes": step / 10, "loss/value": 1 / step}
+        )
+    log.event("finished")
+    log.close()
+    return run
+
+
+class LivePage:
+    """A browser at the pages of a server."""
+
+    def __init__(self, browser: Browser, client: Client) -> None:
+        self.browser, self.client, self.server = browser, client, client.server
+
+    def check(self) -> None:
+        """No console error, and no request to another host, since the page was opened."""
+        own = (f"http://127.0.0.1:{self.server.port}/", "about:blank", "data:,")
+        assert self.browser.errors == []
+        assert [url for url in self.browser.requests if not url.startswith(own)] == []
+
+    def go(self, path: str, ready: str, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        self.check()
+        self.browser.go(self.server.url(path), width, height, dark, ready)
+
+    def play(
+        self,
+        game: str,
+        seats: Sequence[str],
+        params: Mapping[str, object] = {},
+        *,
+        width: int = 1280,
+        height: int = 900,
+        **settings: object,
+    ) -> str:
+        """Start a match, open its page, and return the match's id."""
+        answer = self.client.post({"game": game, "seats": seats, "params": params, **settings})
+        assert answer.status == 201, answer.body
+        made = answer.json
+        match, key = made["id"], made["key"]
+        path = f"/play/{match}?key={key}" if "person" in seats else f"/watch/{match}"
+        self.go(path, PLAYING, width, height)
+        return str(match)
+
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - any value of the page
+        return self.browser.evaluate(expression)
+
+    def text(self, selector: str) -> str:
+        return str(self.evaluate(f"document.querySelector({selector!r})?.textContent ?? ''"))
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        """Return the middle of an element, scrolled into view."""
+        script = (
+            f"(() => {{ const e = document.querySelector({selector!r}); "
+            " e.scrollIntoView({block: 'nearest'});"
+            " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
+        x, y = self.evaluate(script)
+        return x, y
+
+    def click(self, selector: str) -> None:
+        self.browser.click(*self.middle(selector))
+
+    def click_cell(self, column: int, row: int) -> None:
+        """Click a cell of the board."""
+        script = (
+            f"(() => {{ const b = document.getElementById('map').getBoundingClientRect();"
+            f" const [x, y] = ludus.game.view.pointOf({column}, {row}); return [b.x + x, b.y + y]; }})()"
+        )
+        self.browser.click(*self.evaluate(script))
+
+    def wait(self, condition: str, seconds: float = 15.0) -> None:
+        self.browser.wait(condition, seconds)
