@@ -168,7 +168,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     out: Annotated[str, option("output file (default: the replay's name with .html)", "FILE")] = ""
     think: Annotated[
         tuple[str, ...],
-        option("show what weights or a search think of each decision; repeatable once", "PLAYER"),
+        option("show the thoughts of weights or a search about each decision; repeatable once", "PLAYER"),
     ] = ()
     game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False

@@ -25,7 +25,7 @@ Texts = Mapping[tuple[int, int], str]
 def thoughts_of(
     replay: bytes, player: str, *, seed: int = 1, game: str = "", texts: Texts | None = None
 ) -> Opinion:
-    """Return what ``player`` thinks of the decisions of a recorded match.
+    """Return the thoughts of ``player`` about the decisions of a recorded match.
 
     Args:
         replay: The bytes of a ``.ludus`` file.

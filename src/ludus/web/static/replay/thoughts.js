@@ -213,7 +213,7 @@ export class Thoughts {
     this.opinions.forEach((opinion, i) => {
       const input = element("input", { type: "radio", name: "opinion", value: String(i), id: `opinion${i}` });
       input.addEventListener("change", () => change({ opinion: i }));
-      this.switch.append(input, element("label", { for: `opinion${i}`, title: opinion.name }, shortName(opinion.name)));
+      this.switch.append(input, element("label", { for: `opinion${i}`, title: opinion.name }, element("span", { class: "sight" }, shortName(opinion.name))));
     });
     this.switch.hidden = this.opinions.length < 2;
     const policy = element("input", { type: "checkbox", id: "policy" });
