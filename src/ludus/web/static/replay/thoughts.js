@@ -47,12 +47,6 @@ class Opinion {
     return indices.length === 0 || ticks[0] > tick ? -1 : indices[frameAt(ticks, tick)];
   }
 
-  // By how much the seat's value changes from thought i to its next one.
-  change(i) {
-    const next = this.bySeat.get(this.seats[i]).indices.find((j) => j > i && this.value(j) !== null);
-    return next === undefined ? 0 : this.value(next) - this.value(i);
-  }
-
   label(k, choice) {
     return this.columns[k].labels.get(choice) ?? String(choice);
   }
@@ -306,7 +300,7 @@ export class Thoughts {
 
   mark(opinion, i, name) {
     const seat = opinion.seats[i];
-    const amount = name === "drops" ? gainText(opinion.change(i)) : shareText(opinion.chance(i));
+    const amount = name === "drops" ? gainText(opinion.falls[opinion.drops.indexOf(i)] / THOUSANDTHS) : shareText(opinion.chance(i));
     return this.panels.row(opinion.ticks[i], false, false, [
       element("span", { class: "choice" }, seatChip(seat), element("span", { class: "sr-only" }, `seat ${seat}: `),
         element("span", { class: "what" }, this.made(opinion, i))),
