@@ -32,4 +32,13 @@ Done in $(((SECONDS - started) / 60)) minutes and $(((SECONDS - started) % 60)) 
   ${VENV:-.venv}/bin/ludus train presets/minirts-mixture.toml
   ${VENV:-.venv}/bin/ludus bench sim minirts
   open $run/report.html                      (the learning curve and every number)
+  ${VENV:-.venv}/bin/ludus play $run@best    (a match against it, in the browser)
 EOF
+
+# Someone at a terminal can play at once.
+if [ -t 0 ] && [ -t 1 ]; then
+  read -r -p "Play against it now? [y/N] " answer || answer=
+  case $answer in
+    [yY]*) exec "$ludus" play "$run@best" ;;
+  esac
+fi

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import shutil
 import tempfile
 from pathlib import Path
 
 from PIL import Image
 
-from tests.web.browser import Browser
+from tests.web.browser import Browser, installed_chromium
 
 MOST_BYTES = 2_000_000
 PAGE_WIDTH, PAGE_HEIGHT = 1280, 900
@@ -27,12 +26,9 @@ QUALITIES = (80, 60, 40, 25)
 
 def film(page: Path, count: int, width: int, start: float, end: float) -> list[Image.Image]:
     """``count`` pictures of the page, ``width`` pixels wide, spread evenly over a part of its match."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        raise SystemExit("no Chromium was found (Debian and Ubuntu: apt-get install chromium)")
     height = width * PAGE_HEIGHT // PAGE_WIDTH
     pictures = []
-    with Browser(chromium) as browser, tempfile.TemporaryDirectory() as folder:
+    with Browser(installed_chromium()) as browser, tempfile.TemporaryDirectory() as folder:
         browser.open(page, "", PAGE_WIDTH, PAGE_HEIGHT)
         first, last = browser.evaluate("[ludus.match.firstTick, ludus.match.lastTick]")
         first, last = (round(first + (last - first) * share) for share in (start, end))

@@ -8,7 +8,6 @@ The matches are recorded here, from fixed seeds.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from ludus.games import replays
 from ludus.web.replay_page import to_html
-from tests.web.browser import Browser
+from tests.web.browser import Browser, installed_chromium
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [name for name in options.names if name not in SHOTS]
     if unknown:
         parser.error(f"unknown picture {unknown[0]}; there are {', '.join(SHOTS)}")
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        raise SystemExit("no Chromium was found (Debian and Ubuntu: apt-get install chromium)")
-    with Browser(chromium) as browser, tempfile.TemporaryDirectory() as folder:
+    with Browser(installed_chromium()) as browser, tempfile.TemporaryDirectory() as folder:
         for name in options.names or SHOTS:
             shot, page = SHOTS[name], Path(folder) / f"{name}.html"
             replay = replays.record(shot.game, shot.params, seed=3, bots=shot.bots)

@@ -74,9 +74,12 @@ void bind_go(nb::module_& m) {
       "go_resume",
       [](AnyMatch& a, int seat) {
         if (seat != 0 && seat != 1) throw ParamError("go: no seat " + std::to_string(seat));
+        if (a.records()) throw ParamError("go: a replay cannot hold a match resumed after passes");
         Go::resume(go_match(a).raw(), seat);
       },
-      nb::arg("match"), nb::arg("seat"), "Goes on after two passes, and makes it a seat's turn.");
+      nb::arg("match"), nb::arg("seat"),
+      "Goes on after two passes, and makes it a seat's turn. Raises ParamError for a match that is "
+      "recorded.");
   m.def(
       "go_ladder",
       [](AnyMatch& a, int point, bool owner_moves) {

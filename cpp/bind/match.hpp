@@ -61,7 +61,19 @@ inline void bind_match_class(nb::module_& m) {
             return out;
           },
           nb::arg("seat"), "The packed bytes of each tensor of the spec.")
-      .def("clone", &AnyMatch::clone, "A match of its own that stands where this one does.")
+      .def("clone", &AnyMatch::clone,
+           "A match of its own that stands where this one does, with a copy of its record.")
+      .def("records", &AnyMatch::records, "Whether the match was made to be recorded.")
+      .def(
+          "replay",
+          [](const AnyMatch& a, std::vector<std::string> players) {
+            const std::string data = encode_replay(a.replay(std::move(players)));
+            return nb::bytes(data.data(), data.size());
+          },
+          nb::arg("players") = std::vector<std::string>{},
+          "The bytes of a .ludus file of what was played so far. Raises ParamError if the match "
+          "was "
+          "not made to be recorded, and for names that a replay cannot hold.")
       .def(
           "state", [](const AnyMatch& a) { return bytes_of(a.state()); },
           "The state as bytes, for a search in this process.");
@@ -71,11 +83,11 @@ inline void bind_match(nb::module_& m, const GameSet& games) {
   m.def(
       "make_match",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
-               std::uint64_t match) {
-        return games.at(game).match(Params(params), {seed, match});
+               std::uint64_t match, bool record) {
+        return games.at(game).match(Params(params), {seed, match}, record);
       },
       nb::arg("game"), nb::arg("params"), nb::arg("seed") = 1, nb::arg("match") = 0,
-      "A match at its start. Raises ParamError.");
+      nb::arg("record") = false, "A match at its start, recorded if asked for. Raises ParamError.");
 }
 
 }  // namespace ludus::bind

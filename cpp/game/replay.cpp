@@ -235,6 +235,20 @@ void read_body(Reader& in, Replay& r, bool hosted) {
 
 }  // namespace
 
+void check_players(std::span<const std::string> players) {
+  for (std::size_t seat = 0; seat < players.size(); ++seat) {
+    const std::string& name = players[seat];
+    if (name.size() > kMaxPlayerBytes) {
+      throw ParamError("player of seat " + std::to_string(seat) + ": " +
+                       std::to_string(name.size()) + " bytes, expected at most " +
+                       std::to_string(kMaxPlayerBytes));
+    }
+    if (!is_utf8(name)) {
+      throw ParamError("player of seat " + std::to_string(seat) + ": not UTF-8 text");
+    }
+  }
+}
+
 std::string encode_replay(const Replay& r) {
   Writer w;
   w.out = kMagic;

@@ -74,6 +74,11 @@ struct Replay {
   std::optional<HostedPart> hosted;   // of a game that is played elsewhere
 };
 
+// Names of players as a match that is recorded outside a pool may give them: UTF-8 text of at most
+// kMaxPlayerBytes. Throws ParamError with the seat.
+inline constexpr std::size_t kMaxPlayerBytes = 4096;
+void check_players(std::span<const std::string> players);
+
 [[nodiscard]] std::string encode_replay(const Replay& replay);
 // Throws ReplayError with the offset and what was expected there.
 [[nodiscard]] Replay decode_replay(std::span<const std::byte> data);

@@ -53,8 +53,8 @@ class AnyGame {
                                                     std::uint64_t seed) const = 0;
 
   // See game/any_match.hpp, match.hpp and replay_run.hpp.
-  [[nodiscard]] virtual std::unique_ptr<AnyMatch> match(const Params& params,
-                                                        MatchSeed seed) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<AnyMatch> match(const Params& params, MatchSeed seed,
+                                                        bool record = false) const = 0;
   [[nodiscard]] virtual Replay record(const Params& params, MatchSeed seed,
                                       std::span<const SeatDriver> drivers, std::uint32_t hash_every,
                                       std::uint32_t max_ticks = 0) const = 0;

@@ -42,8 +42,9 @@ class GameHost final : public AnyGame {
     return ludus::bench_rollouts<G>(params, rollouts, seed);
   }
 
-  std::unique_ptr<AnyMatch> match(const Params& params, MatchSeed seed) const override {
-    return std::make_unique<MatchOf<G>>(params, seed);
+  std::unique_ptr<AnyMatch> match(const Params& params, MatchSeed seed,
+                                  bool record) const override {
+    return std::make_unique<MatchOf<G>>(params, seed, record);
   }
   Replay record(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
                 std::uint32_t hash_every, std::uint32_t max_ticks) const override {

@@ -261,7 +261,7 @@ class Machines(RayMachines):
     """The module's rollouts, which stay."""
 
     def __init__(self) -> None:
-        self._report, self._crew, self._reserved = print, _crew.crew(), []
+        self._report, self._crew = print, _crew.crew()
 
     def close(self) -> None:
         """Do nothing: the next test plays on the same rollouts."""

@@ -14,7 +14,9 @@ import msgspec
 import pytest
 
 from ludus.presets.config import ClusterConfig, Preset
+from ludus.rollouts.exchange import Sampler
 from ludus.training.machines import JoinedMachines
+from ludus.training.opponents import Seats
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import (
@@ -27,6 +29,7 @@ from tests.unit.training.runs import Recorder
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
+from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
 
@@ -104,6 +107,76 @@ def test_a_population_on_a_rollout_builds_pools_with_new_game_parameters(
     start_run(on_rollouts(population(steps=1300), 1), tmp_path / "there", machines=machines)
     assert kinds(tmp_path / "here").count("copied") >= 1
     assert_equal_runs(tmp_path / "here", tmp_path / "there")
+
+
+class Fleets(RayMachines):
+    """The module's machines, and the fleets of the samplers that a run gets from them."""
+
+    def __init__(self, machines: RayMachines) -> None:
+        self._machines, self.made = machines, list[Fleet]()
+
+    def sampler(
+        self,
+        preset: Preset,
+        index: int = 0,
+        *,
+        slabs: int = 2,
+        restarts: int = 0,
+        seats: Seats | None = None,
+    ) -> Sampler:
+        made = self._machines.sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+        assert isinstance(made, RemoteSampler)
+        self.made.append(made.fleet)
+        return made
+
+
+class Asked(Recorder):
+    """Sink that counts the slabs that rollouts were asked for, at each update, and kills a process."""
+
+    def __init__(self, machines: Fleets, kill_at: int = -1) -> None:
+        super().__init__()
+        self.machines, self.kill_at, self.asked = machines, kill_at, list[int]()
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        super().update(metrics)
+        self.asked.append(sum(fleet.asked for fleet in self.machines.made))
+        if len(self.updates) == self.kill_at:
+            (fleet, *_) = self.machines.made
+            os.kill(fleet.pids()[1], signal.SIGKILL)
+
+
+def ahead_of(preset: Preset, rollouts: int) -> Preset:
+    """Return ``preset`` two rounds ahead, with a checkpoint at its end alone."""
+    run = msgspec.structs.replace(preset.run, checkpoint_every_minutes=0.0)
+    return msgspec.structs.replace(preset, run=run, cluster=ClusterConfig(rollouts=rollouts, ahead=2))
+
+
+def test_rounds_ahead_are_in_flight_and_change_no_bits(machines: RayMachines, tmp_path: Path) -> None:
+    preset = league_preset(lag="pipelined", steps=2500)
+    start_run(ahead_of(preset, 0), tmp_path / "here", machines=JoinedMachines(2))
+    fleets = Fleets(machines)
+    sink = Asked(fleets)
+    short = league_preset(lag="pipelined", steps=1250)
+    start_run(ahead_of(short, 2), tmp_path / "there", sinks=[sink], machines=fleets)
+    assert set(sink.asked) == {2}
+    config = tmp_path / "there" / "config.toml"
+    config.write_text(config.read_text().replace("max_steps = 1250", "max_steps = 2500"))
+    resume_run(tmp_path / "there", machines=machines)
+    assert_equal_runs(tmp_path / "here", tmp_path / "there")
+
+
+def test_slabs_ahead_that_died_with_a_rollout_are_played_again_by_one_successor(
+    machines: RayMachines, tmp_path: Path
+) -> None:
+    fleets = Fleets(machines)
+    sink = Asked(fleets, kill_at=4)
+    result = start_run(
+        ahead_of(league_preset(steps=2500), 2), tmp_path / "run", sinks=[sink], machines=fleets
+    )
+    assert result.steps >= 2500
+    assert {fleet.deaths for fleet in fleets.made} == {1}
+    assert set(sink.asked) == {2}
+    assert {update.player for update in sink.updates[4:]} == {"main", "exploiter"}
 
 
 class Killing(Recorder):

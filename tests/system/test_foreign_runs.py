@@ -300,7 +300,7 @@ def test_a_replay_that_was_cut_ends_no_run(cut: int, run: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(["resume", "run", "--quiet"]) == 0
     output = capsys.readouterr()
-    assert "replay to-html run/replays/final-random-1.replay.ludus" in output.out
+    assert "replay to-html run/replays/final-random-1.ludus" in output.out
 
 
 # ---- sweeps ------------------------------------------------------------------------------------------

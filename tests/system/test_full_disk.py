@@ -275,7 +275,7 @@ def check_replays(run: Path, how: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "replay.ludus was not written" in done.stdout + done.stderr
+    assert ".ludus was not written" in done.stdout + done.stderr
     assert "ludus eval" in done.stdout
     assert "ludus replay" not in done.stdout
     assert list((run / "replays").iterdir()) == []

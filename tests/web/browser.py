@@ -42,6 +42,14 @@ class BrowserError(RuntimeError):
     pass
 
 
+def installed_chromium() -> str:
+    """Path of this machine's Chromium, for tools. ``SystemExit`` if there is none."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if (found := shutil.which(name)) is not None:
+            return found
+    raise SystemExit("no Chromium was found (Debian and Ubuntu: apt-get install chromium)")
+
+
 class Browser:
     """Browser with one page at a time; ``errors`` and ``requests`` collect those of the page."""
 

@@ -219,7 +219,7 @@ def served(folder: Path) -> Iterator[Client]:
 
 
 def free_port() -> int:
-    """Return a port that nobody has."""
+    """Return a port that no one has."""
     with socket.socket() as probe:
         probe.bind((ADDRESS, 0))
         return int(probe.getsockname()[1])

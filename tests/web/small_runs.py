@@ -1,4 +1,4 @@
-"""Runs that nobody trained: a folder with the files of a run, and initial weights in it."""
+"""Runs that no one trained: a folder with the files of a run, and initial weights in it."""
 
 from __future__ import annotations
 

@@ -104,6 +104,12 @@ def test_a_module_imports_only_what_another_one_exports() -> None:
             assert MODULES.index(source) < MODULES.index(name)
 
 
+def test_modules_that_are_joined_have_no_name_in_common() -> None:
+    declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
+    names = [found for name in MODULES for found in re.findall(declared, asset(name), re.MULTILINE)]
+    assert [name for name in dict.fromkeys(names) if names.count(name) > 1] == []
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Write nothing."""

@@ -1,4 +1,4 @@
-"""The server refuses whatever does not belong to it, in one sentence, and goes on."""
+"""The server refuses whatever does not belong to it, in one sentence, and continues."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_wrong_games_and_parameters_are_refused(client: Client, query: str) -> N
         ({"seats": ["person", "leads@7"]}, "links are not followed"),
         ({"seats": ["person", "mcts:99999999"]}, "N up to"),
         ({"seats": ["person", "mcts:5,cache=1000000000"]}, "expected mcts:N"),
-        ({"seats": ["person", "plan:8x100,opponent=nobody"]}, "no bot"),
+        ({"seats": ["person", "plan:8x100,opponent=missing"]}, "no bot"),
         ({"seats": ["person", "plan:9999x1"]}, "at most"),
         ({"seats": ["person", "x" * 400]}, "length"),
         ({"params": {"columns": -5}}, ""),
@@ -451,8 +451,8 @@ def test_a_port_in_use_is_one_line_and_a_free_one_is_found(folder: Path, client:
         PageServer(Library(folder), client.port)
     one, two = PageServer(Library(folder)), PageServer(Library(folder))
     assert one.port != two.port
-    one._socket.close()
-    two._socket.close()
+    one.close()
+    two.close()
 
 
 def test_weights_need_torch_and_bots_do_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,14 @@ def rollout_table(metrics: UpdateMetrics, rows: int) -> Table:
 
 
 def cluster_text(metrics: UpdateMetrics) -> str:
-    """Return ``2 rollouts: waited 0.31 s, 1 died, 1 slab lost``; empty without a cluster."""
+    """Return ``2 rollouts: waited 0.31 s, 2 rounds ahead, 1 died, 1 slab lost``; empty without a cluster."""
     numbers = metrics.under("cluster")
     if "rollouts" not in numbers:
         return ""
     count, deaths, lost = (int(numbers.get(n, 0)) for n in ("rollouts", "deaths", "slabs_dropped"))
     text = f"{count} rollout{'s' if count > 1 else ''}: waited {numbers.get('wait_s', 0.0):.2f} s"
+    if ahead := int(numbers.get("ahead", 0)):
+        text += f", {ahead} round{'s' if ahead > 1 else ''} ahead"
     if deaths:
         text += f", {deaths} died, {lost} slab{'' if lost == 1 else 's'} lost"
     return text

@@ -134,13 +134,14 @@ def wait_for_all(
 
 
 def check_store(spec: GameSpec, rows: int, preset: Preset, inputs: Sequence[str]) -> None:
-    """Check that one slab of each rollout fits in half of this machine's object store.
+    """Check that the slabs that are asked for at once fit in half of this machine's object store.
 
     Raises:
         ConfigError: They do not.
     """
     slab = Slab(spec, preset.pool.rollout_length, rows, lambda shape, kind: np.empty(shape, kind))
     size = sum(a.nbytes for a in slab.learned_fields(inputs).values()) * preset.cluster.rollouts
+    size *= 1 + preset.cluster.ahead
     store = store_bytes()
     if 2 * size > store:
         raise ConfigError(

@@ -19,27 +19,36 @@ __all__ = ["GameError", "Match", "ParamError", "replayed"]
 class Match:
     """One match of a compiled game, move by move. Not safe for several threads.
 
-    ``act`` raises ``GameError`` where the rules refuse a decision, and nothing is changed then.
+    ``act``, ``bot`` and ``advance`` raise ``GameError`` where the rules refuse, also for a seat that may not
+    decide now, and nothing is changed or recorded then. A move is taken back by playing on with a
+    :meth:`clone` from before it.
 
     Args:
         game: A game by name or path.
         params: Parameters of its rules.
         seed: Seed of the match.
         match: Number of the match: with the seed it determines chance.
+        record: Whether the match records itself, for :meth:`replay`.
 
     Raises:
-        ParamError: An unknown game, parameter, seat or bot.
+        ParamError: An unknown game, parameter, seat or bot; a game written in Python.
     """
 
     def __init__(
-        self, game: str, params: Mapping[str, object] | None = None, *, seed: int = 1, match: int = 0
+        self,
+        game: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        seed: int = 1,
+        match: int = 0,
+        record: bool = False,
     ) -> None:
         """Start a match: see the class."""
         ref = find(game)
         self.game = ref.name
         self.params = text_params(params or {})
         self.spec: GameSpec = decode_spec(ref.native.spec_json(ref.name, self.params))
-        self._match = ref.native.make_match(ref.name, self.params, seed, match)
+        self._match = ref.native.make_match(ref.name, self.params, seed, match, record)
 
     @property
     def handle(self) -> core.Match:
@@ -112,8 +121,22 @@ class Match:
         view: dict[str, Any] = from_json(self._match.view())
         return view
 
+    def replay(self, players: Sequence[str] = ()) -> bytes:
+        """Return the bytes of a ``.ludus`` file of the match so far; it verifies also before the end.
+
+        Args:
+            players: The player at each seat: text of at most 4096 bytes of UTF-8. None = unnamed.
+
+        Raises:
+            ParamError: The match was made without ``record``, or a replay cannot hold the names.
+        """
+        try:
+            return self._match.replay(list(players))
+        except (TypeError, UnicodeError):  # what the core cannot take as text
+            raise ParamError("players: expected text that UTF-8 can hold") from None
+
     def clone(self) -> Match:
-        """Return an independent copy of the match."""
+        """Return an independent copy of the match and of its record."""
         other = object.__new__(Match)
         other.game, other.params, other.spec = self.game, self.params, self.spec
         other._match = self._match.clone()

@@ -21,7 +21,7 @@ unknown player) is ignored and counted, never an error: a late report must not s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -137,10 +137,21 @@ class League:
         """Effects that were asked for and that no event has reported yet."""
         return [m.pending for m in self.standings.members.values() if m.pending is not None]
 
-    def next_member(self) -> str:
-        """Return the member that plays next: the furthest behind its share of all decisions."""
+    def next_member(self, scheduled: Sequence[str] = (), decisions: int = 0) -> str:
+        """Return the member that plays next: the furthest behind its share of all decisions.
+
+        Args:
+            scheduled: Members of rounds whose results are still to come. Each counts with the mean of the
+                member's rounds.
+            decisions: Of a round of a member that has none yet.
+        """
+
+        def steps(member: MemberStanding) -> float:
+            mean = member.steps / member.rounds if member.steps else decisions
+            return member.steps + scheduled.count(member.name) * mean
+
         members = self.standings.members.values()
-        return min(members, key=lambda m: (m.steps / m.share, m.order)).name
+        return min(members, key=lambda m: (steps(m) / m.share, m.order)).name
 
     def draw(self, member: str, count: int, teams: int = 2) -> list[Order]:
         """Return the member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.

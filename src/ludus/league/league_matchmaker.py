@@ -29,7 +29,8 @@ class BatchState(msgspec.Struct):
 
     ``orders``: those that stand or that matches in play started with; from number ``first`` on they are the
     newest batch, assigned in round ``assigned``, each in its number of ``slots`` (empty: evenly).
-    ``following``: the number of the order that follows.
+    ``following``: the number of the order that follows. ``tallies``, ``episodes``, ``returns``: results that
+    no round has reported yet.
     """
 
     orders: tuple[Order, ...] = ()
@@ -38,6 +39,9 @@ class BatchState(msgspec.Struct):
     slots: tuple[int, ...] = ()
     following: int = 0
     quotas: QuotaState = msgspec.field(default_factory=QuotaState)
+    tallies: tuple[Tally, ...] = ()
+    episodes: int = 0
+    returns: float = 0.0
 
 
 class RoundResults(NamedTuple):
@@ -179,7 +183,8 @@ class LeagueMatchmaker:
 
     def on_restart(self) -> None:
         """See :meth:`ludus.league.matchmaker.Matchmaker.on_restart`."""
-        self.book, self._state.first = OrderBook(), -1
+        self.book.keep(set())  # results of matches that have ended count
+        self._state.first = -1
         self._stand()
 
     def label(self, player: str) -> str:
@@ -194,7 +199,8 @@ class LeagueMatchmaker:
         standing = {order.number for order in self._orders.batch}
         self.book.keep(standing | set(self._in_play or ()))
         self._state.orders, self._state.slots = self.book.orders(), self._orders.slots
-        self._state.quotas = self.quotas.state()
+        self._state.quotas, self._state.tallies = self.quotas.state(), self.book.tallies()
+        self._state.episodes, self._state.returns = self._episodes, self._returns
         return msgspec.json.encode(self._state)
 
     def load_state(self, state: bytes) -> None:
@@ -204,7 +210,8 @@ class LeagueMatchmaker:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"matchmaker of {self.name}: {error}") from error
         self._state = loaded
-        self.book, self.quotas = OrderBook(loaded.orders), Quotas(loaded.quotas)
+        self.book, self.quotas = OrderBook(loaded.orders, loaded.tallies), Quotas(loaded.quotas)
+        self._episodes, self._returns = loaded.episodes, loaded.returns
         self._in_play = None
         self._orders = Orders(slots=loaded.slots)
         self._stand()

@@ -119,11 +119,11 @@ class OrderBook:
     is counted in :attr:`unknown` and otherwise ignored.
     """
 
-    def __init__(self, orders: Sequence[Order] = ()) -> None:
-        """Start with the ``orders`` of a checkpoint."""
+    def __init__(self, orders: Sequence[Order] = (), tallies: Sequence[Tally] = ()) -> None:
+        """Start with the ``orders`` of a checkpoint, and results that :meth:`take` returns."""
         self.unknown = 0
         self._orders = {order.number: order for order in orders}
-        self._tallies: list[Tally] = []
+        self._tallies = list(tallies)
 
     def add(self, orders: Sequence[Order]) -> None:
         """Add orders that stand from now on."""
@@ -176,6 +176,10 @@ class OrderBook:
 
     def take(self) -> tuple[Tally, ...]:
         """Return the results since the last call, one tally for each pair, seat and tag."""
-        tallies = merge(tuple(self._tallies))
+        tallies = self.tallies()
         self._tallies.clear()
         return tallies
+
+    def tallies(self) -> tuple[Tally, ...]:
+        """Return what :meth:`take` would return."""
+        return merge(tuple(self._tallies))

@@ -13,7 +13,10 @@ from ludus.presets.schema import Problem
 
 
 def cluster_problems(preset: Preset) -> Iterator[Problem]:
-    """Yield why ``cluster.rollouts`` must be 0, or lower."""
+    """Yield why ``cluster.rollouts`` or ``cluster.ahead`` must be 0, or lower."""
+    ahead = preset.cluster.ahead
+    if ahead and preset.league is None:
+        yield Problem("cluster.ahead", f"cluster.ahead = {ahead}: expected 0 without a league")
     rollouts = preset.cluster.rollouts
     if rollouts == 0:
         return

@@ -29,6 +29,7 @@ Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+Ahead = Annotated[int, msgspec.Meta(ge=0, le=64)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
@@ -159,12 +160,15 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
     ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
     ``local`` starts one on this machine, for this run alone.
+    ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
+    so that rollouts play while members learn; 0 = none.
     """
 
     rollouts: Rollouts = 0
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"
+    ahead: Ahead = 0
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -26,6 +27,9 @@ from ludus.storage.errors import CorruptFile
 
 TEMPORARY = ".tmp"
 _NO_FILE_PART = re.compile(r"[^A-Za-z0-9._+=,@-]+")
+_PART_CHARACTERS = 80
+#: Names that Windows keeps for devices, whatever suffix is behind them.
+_DEVICES = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(?![^.])")
 _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -123,8 +127,18 @@ def open_new(path: Path) -> BinaryIO:
 
 
 def file_part(text: str) -> str:
-    """Return ``text`` as part of a file's name, also for Windows and scp: ``mcts:400`` is ``mcts-400``."""
-    return _NO_FILE_PART.sub("-", text)
+    """Return ``text`` as part of a file's name, also for Windows and scp: ``mcts:400`` is ``mcts-400``.
+
+    It has 1 to 80 characters, leads to no other folder and hides no file. A longer text ends with a digest
+    of the whole.
+    """
+    part = _NO_FILE_PART.sub("-", text).lstrip(".-").rstrip(".") or "unnamed"
+    if _DEVICES.match(part):
+        part = "_" + part
+    if len(part) <= _PART_CHARACTERS:
+        return part
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{part[: _PART_CHARACTERS - len(digest) - 1]}-{digest}"
 
 
 def write_atomic(path: Path, data: bytes) -> None:

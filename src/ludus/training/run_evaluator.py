@@ -15,7 +15,7 @@ from ludus.flow.seeds import SEED_EVALUATION, derive_seed
 from ludus.presets.config import Preset
 from ludus.presets.hardware import pool_thread_count
 from ludus.storage import RunLog, write_atomic
-from ludus.storage.files import file_part
+from ludus.storage.replay_files import replay_name
 from ludus.training.opponents import opponent_skip
 
 FINAL = 1 << 20  # number of the final evaluation, above those during training
@@ -142,14 +142,11 @@ class RunEvaluator:
         problems: list[str] = []
         used: set[str] = set()
         for name, played in self._recorded.items():
-            part = file_part(name)
-            while part in used:  # of another name
-                part += "-"
-            used.add(part)
             whole = [r for r in played if r.replay and not r.error]
             won_first = sorted(whole, key=lambda r: (r.outcome[seat_of_plan(r, 0)] <= 0, r.match))
             for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
-                path = folder / f"final-{part}-{index + 1}.replay.ludus"
+                path = folder / replay_name("final", name, index + 1, taken=used)
+                used.add(path.name.lower())
                 try:
                     write_atomic(path, result.replay)
                 except OSError as error:

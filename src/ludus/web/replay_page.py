@@ -57,7 +57,7 @@ def to_html(
     every_ticks: int = 0,
     game: str = "",
     think: Sequence[str] = (),
-    told: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Return the page of a ``.ludus`` file.
 
@@ -67,7 +67,7 @@ def to_html(
         game: Reference of a compiled game that is neither built in nor installed, as a person names it.
         think: Players whose thoughts the page shows, at most two, as
             :func:`ludus.web.thoughts.replayed.thoughts_of` reads them.
-        told: Called while searches think: decisions that are over, and of how many.
+        progress: Called while searches think: decisions that are over, and of how many.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -82,7 +82,7 @@ def to_html(
         from ludus.web.thoughts.replayed import opinions_of  # numpy, torch: only where a player thinks
 
         texts = {(d.tick, d.seat): d.text for d in recording.decisions}
-        found = opinions_of(replay, think, game=game, texts=texts, told=told)
+        found = opinions_of(replay, think, game=game, texts=texts, progress=progress)
         recording = msgspec.structs.replace(recording, thoughts=found)
     return render(recording)
 

@@ -27,11 +27,11 @@ def whole() -> bytes:
 def test_a_replay_that_a_full_disk_has_cut_off_is_left_out(damage: str, whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "replays").mkdir()
     cut = {"cut": whole[: len(whole) // 2], "tail": whole[:-1]}
-    (tmp_path / "replays" / "final-random-1.replay.ludus").write_bytes({**DAMAGED, **cut}[damage])
+    (tmp_path / "replays" / "final-random-1.ludus").write_bytes({**DAMAGED, **cut}[damage])
     run = RunResult(str(tmp_path), "", 1, 1, 1, 1, 1.0, (), Floors(), "", {"run.max_steps": "2"})
     lines = next_steps(run, "tic_tac_toe")
     assert [line.split()[1] for line in lines] == ["eval", "resume"]
-    (tmp_path / "replays" / "final-random-2.replay.ludus").write_bytes(whole)
+    (tmp_path / "replays" / "final-random-2.ludus").write_bytes(whole)
     lines = next_steps(run, "tic_tac_toe")
     assert [line.split()[1] for line in lines] == ["eval", "replay", "resume"]
-    assert lines[1].endswith("final-random-2.replay.ludus")
+    assert lines[1].endswith("final-random-2.ludus")

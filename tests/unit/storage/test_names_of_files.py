@@ -10,9 +10,10 @@ from ludus.evaluation.play import scripted_player
 from ludus.flow import MatchResult
 from ludus.games import spec
 from ludus.presets.errors import ConfigError
-from ludus.storage.errors import RunNotFound
+from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import file_part
 from ludus.storage.references import resolve_weights
+from ludus.storage.replay_files import keep_replay, replay_name
 from ludus.training.run_evaluator import RunEvaluator
 
 
@@ -25,6 +26,14 @@ from ludus.training.run_evaluator import RunEvaluator
         ("random", "random"),
         ('a/b\\c<d>"|?*e', "a-b-c-d-e"),
         ("runs/x@best+search:9", "runs-x@best+search-9"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("-rf", "rf"),
+        (".hidden.", "hidden"),
+        ("CON", "_CON"),
+        ("nul.x", "_nul.x"),
+        ("console", "console"),
+        ("\udcff\u202e", "unnamed"),
+        ("", "unnamed"),
     ],
 )
 def test_a_name_becomes_part_of_a_files_name(name: str, part: str) -> None:
@@ -39,10 +48,50 @@ def test_replays_of_a_run_have_no_colon_and_do_not_overwrite_each_other(tmp_path
     evaluator._recorded = {"mcts:400": [match(b"one")], "mcts-400": [match(b"two")], "random": [match(b"3")]}
     assert evaluator.keep_replays(tmp_path) == []
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {
-        "final-mcts-400-1.replay.ludus": b"one",
-        "final-mcts-400--1.replay.ludus": b"two",
-        "final-random-1.replay.ludus": b"3",
+        "final-mcts-400-1.ludus": b"one",
+        "final-mcts-400-1.2.ludus": b"two",
+        "final-random-1.ludus": b"3",
     }
+
+
+def test_long_names_are_bounded_and_stay_apart() -> None:
+    parts = [file_part("runs/" + "x" * 300 + end) for end in ("a", "b", "\udcff")]
+    assert len(set(parts)) == 3
+    assert {len(p) for p in parts} == {80}
+    names = [replay_name(*(["x" * 70 + end] * 9)) for end in "ab"]
+    assert names[0] != names[1]
+    assert max(len(n) for n in names) < 120
+
+
+def test_a_new_replay_replaces_nothing_and_stays_in_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "played"
+    names = [keep_replay(folder, b"%d" % n, "Go", "../../x@main:3", n // 9).name for n in range(3)]
+    assert names == ["Go-x@main-3-0.ludus", "Go-x@main-3-0.2.ludus", "Go-x@main-3-0.3.ludus"]
+    assert keep_replay(folder, b"3", "gO", "../../x@main:3", 0).name == "gO-x@main-3-0.4.ludus"
+    assert [p.name for p in tmp_path.iterdir()] == ["played"]
+    assert sorted(p.read_bytes() for p in folder.iterdir()) == [b"0", b"1", b"2", b"3"]
+
+
+def test_a_new_replay_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "played").symlink_to(tmp_path / "real")
+    with pytest.raises(CorruptFile, match="a link"):
+        keep_replay(tmp_path / "played", b"1", "a")
+    (tmp_path / "real" / "a.ludus").symlink_to(tmp_path / "elsewhere")
+    assert keep_replay(tmp_path / "real", b"1", "a").name == "a.2.ludus"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_replay_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ludus.storage.replay_files.os.link", full)
+    with pytest.raises(OSError, match="No space left"):
+        keep_replay(tmp_path, b"1", "a")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

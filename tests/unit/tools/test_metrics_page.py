@@ -44,6 +44,7 @@ RARE = {
     "cluster/matches_per_s/N",
     "cluster/lag/N",
     "cluster/idle/N",
+    "cluster/ahead",
 }
 #: Scalars whose names have names of players in them.
 WITH_OPPONENT = re.compile(r"^(rollout/win_rate(?:_with_help)?/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")

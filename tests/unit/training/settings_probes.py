@@ -40,11 +40,13 @@ from ludus.presets.game_checks import method_problems, params_text, resolve_spec
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.actor_learner import async_loop, build, sampler
 from ludus.training.alphazero import components as alphazero_parts
+from ludus.training.league.components import build_league
 from ludus.training.opponents import build_lineup
 from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
 from ludus.training.stopping import Budget, progress, reason_to_stop
 from tests.unit.synthetic import act, random_slab
+from tests.unit.training.league.test_league_runs import league_preset
 from tests.unit.training.runs import reproducible_rows
 from tests.unit.training.stepped import step_self_play
 
@@ -212,6 +214,13 @@ def cluster(preset: Preset) -> object:
     except ConfigError as error:
         return str(error)
     return where, lacking(preset.cluster, 0, 0), part_of(preset).run
+
+
+def rounds_ahead(preset: Preset) -> object:
+    """Return how many slabs a member of a league has, in which it is ahead of its results."""
+    made = build_league(msgspec.structs.replace(league_preset(), cluster=preset.cluster))
+    made.close()
+    return len(made.first.components.sampler.slabs)
 
 
 def initial_weights(preset: Preset) -> object:

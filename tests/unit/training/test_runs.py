@@ -67,7 +67,7 @@ def test_a_run_writes_all_its_files_and_repeats(tmp_path: Path, lag: str) -> Non
     assert "seed 1" in text
     assert "(report.svg)" in text
     assert run.curve.read_text().startswith("<svg")
-    replays = list(run.replays.glob("final-random-*.replay.ludus"))
+    replays = list(run.replays.glob("final-random-*.ludus"))
     assert replays
     players = replay_info(replays[0].read_bytes()).players
     assert run.reference(result.best_version) in players, players  # viewers see which player learned

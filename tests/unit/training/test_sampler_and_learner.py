@@ -161,7 +161,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     components = Components(sampler, learners, threads=2)
     threads = LearnerThreads(1)
     rounds = Rounds(components, threads, pipelined)
-    rounds.resume(())
+    rounds.publish()
     samples = 0
     try:
         for _ in range(5):

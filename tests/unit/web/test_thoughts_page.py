@@ -159,7 +159,7 @@ def test_progress_counts_the_decisions_of_all_players() -> None:
     replay = recorded("connect_four")
     count = replays.info(replay).decisions
     told: list[tuple[int, int]] = []
-    to_html(replay, think=("mcts:5", "mcts:6"), told=lambda done, total: told.append((done, total)))
+    to_html(replay, think=("mcts:5", "mcts:6"), progress=lambda done, total: told.append((done, total)))
     assert told == [(n, 2 * count) for n in range(1, 2 * count + 1)]
 
 

@@ -246,8 +246,9 @@ std::uint64_t MiniRts::hash(const Rules& rules, const State& s) {
 std::string MiniRts::view(const Rules& rules, const State& s) {
   static constexpr std::array<const char*, rts::kMiniTypes> kRoles = {
       "resource", "worker", "troop", "troop", "building", "base"};
-  return rts::view_world(rules.engine, s.world,
-                         {.game = kName, .types = rts::kMiniTypeNames, .roles = kRoles});
+  return rts::view_world(
+      rules.engine, s.world,
+      {.game = kName, .types = rts::kMiniTypeNames, .roles = kRoles, .fog = rules.fog});
 }
 
 }  // namespace ludus

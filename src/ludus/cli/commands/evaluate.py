@@ -67,6 +67,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         from ludus.games.names import typed_player
         from ludus.games.replays import info
         from ludus.storage.files import write_atomic
+        from ludus.storage.replay_files import replay_name
 
         player, against = typed_player(self.player), typed_player(self.against)
         replays: list[str] = []
@@ -74,7 +75,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
 
         def keep(result: MatchResult) -> None:
             if result.replay:
-                path = Path(self.record) / f"match-{result.match:06d}.ludus"
+                path = Path(self.record) / replay_name("match", f"{result.match:06d}")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, result.replay)
                 replays.append(str(path))

@@ -185,12 +185,12 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         progress = Progress(0, "decisions")
 
-        def told(done: int, total: int) -> None:
+        def count(done: int, total: int) -> None:
             progress.total = total
             progress.count(done - progress.over)
 
         try:
-            page = to_html(data, game=typed(self.game), think=self.think, told=told)
+            page = to_html(data, game=typed(self.game), think=self.think, progress=count)
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
         finally:

@@ -207,7 +207,7 @@ def _run_of(player: str) -> Path | None:
     try:
         run = run_of(resolve_weights(weights))
     except StorageError:
-        return None  # the player's own error says it
+        return None  # the player's own error reports it
     return None if run is None else run.path
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ludus.flow import Slab
+from ludus.flow import MatchResult, Slab
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
@@ -31,6 +31,17 @@ class Turns(msgspec.Struct, frozen=True):
     turn: int
     full: list[RolloutSummary | None]
     versions: list[int]
+
+
+class ArrivedSlab(msgspec.Struct):
+    """A slab in a checkpoint that was played ahead of its round: see ``cluster.ahead``.
+
+    ``in_play``: number of matches in play after it, by the tag of their order.
+    """
+
+    summary: RolloutSummary
+    results: list[MatchResult]
+    in_play: dict[int, int]
 
 
 class TrainerState(msgspec.Struct):
@@ -57,6 +68,8 @@ class TrainerState(msgspec.Struct):
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner; of several the oldest
     queued: list[RolloutSummary] = []  # of the others, oldest first
+    arrived: list[ArrivedSlab] = []  # of rounds to come; their slabs follow those that wait
+    in_play: dict[int, int] = {}  # matches by tag before the first of ``arrived``
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
     frozen: list[str] = []  # players whose stored weights this checkpoint refers to
     lanes: dict[int, str] = {}  # policy id -> the player that it stands for
@@ -79,8 +92,11 @@ class TrainerState(msgspec.Struct):
     def drop_waiting(self) -> None:
         """Count the decisions in flight as dropped."""
         turns = self.turns.full if self.turns is not None else []
-        self.dropped += sum(s.steps for s in (*self.waiting, *turns) if s is not None)
+        arrived = sum(slab.summary.steps for slab in self.arrived)
+        self.received += arrived  # the others were counted when they came
+        self.dropped += arrived + sum(s.steps for s in (*self.waiting, *turns) if s is not None)
         self.set_waiting(())
+        self.arrived, self.in_play = [], {}
         if self.turns is not None:
             self.turns = msgspec.structs.replace(self.turns, full=[None] * len(turns))
 
@@ -92,7 +108,8 @@ class TrainerState(msgspec.Struct):
 def make_checkpoint(components: Components, state: TrainerState, waiting: Sequence[Slab]) -> Checkpoint:
     """Return the run between two rounds: no update and no rollout is under way.
 
-    ``waiting``: slabs that have been collected and not yet learned from, oldest first.
+    ``waiting``: slabs that have been collected and not yet learned from, oldest first, and those that were
+    played ahead.
     """
     arrays, counters = components.learner.state()
     state.learner = counters
@@ -158,10 +175,10 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
         components.sampler.restore(checkpoint.rollout)
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
-    slabs = components.sampler.slabs
-    if len(state.waiting) > len(slabs):
-        raise CorruptFile(f"{where}: {len(state.waiting)} slabs wait, expected at most {len(slabs)}")
-    for i in range(len(state.waiting)):
+    slabs, stored = components.sampler.slabs, len(state.waiting) + len(state.arrived)
+    if stored > len(slabs):
+        raise CorruptFile(f"{where}: {stored} slabs wait, expected at most {len(slabs)}")
+    for i in range(stored):
         _restore_slab(components, checkpoint, i, where)
 
 

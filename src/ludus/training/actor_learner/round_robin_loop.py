@@ -83,7 +83,7 @@ class TurnRounds(Rounds):
             for sampler in (components.sampler, *components.siblings)
         ]
         self._turn = 0
-        self._take_all()
+        self._refresh_all()
 
     @property
     def actor(self) -> NetworkActor:
@@ -125,18 +125,18 @@ class TurnRounds(Rounds):
         self._own_copy.leave(self._pool(0).copy)
         return super()._start(slab, progress, value_only)
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """Give the pool whose turn ends the newest weights."""
         self._own_copy.back()
-        self._take(self._pool(0))
+        self._refresh(self._pool(0))
         self._turn += 1
 
-    def _take(self, pool: OnePool) -> None:
+    def _refresh(self, pool: OnePool) -> None:
         pool.act(self.components.learner.copy_to(pool.copy))
 
-    def _take_all(self) -> None:
+    def _refresh_all(self) -> None:
         for pool in self.pools:
-            self._take(pool)
+            self._refresh(pool)
 
     # ---- checkpoints -----------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class TurnRounds(Rounds):
             restore_components(pool.components, part, own)
             pool.full = Waiting(pool.components.sampler.slabs[0], summary) if summary is not None else None
         if not checkpoint.signed:
-            self._take_all()
+            self._refresh_all()
             return
         self._turn = turns.turn
         for i, pool in enumerate(self.pools):

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, RolloutStats, Slab
@@ -28,7 +30,12 @@ from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, LocalWeights
-from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
+from ludus.training.actor_learner.checkpoint import (
+    ArrivedSlab,
+    TrainerState,
+    make_checkpoint,
+    restore_components,
+)
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_rollout
 
@@ -73,6 +80,15 @@ class Waiting(NamedTuple):
     summary: RolloutSummary
 
 
+class Arrived(NamedTuple):
+    """A full slab of a round to come. ``in_play``: matches in play after it, by the tag of their order."""
+
+    slab: Slab
+    summary: RolloutSummary
+    stats: RolloutStats
+    in_play: dict[int, int]
+
+
 class Rounds:
     """Full slabs in their order, and the rounds over them: the sampler's sink. One thread drives the run.
 
@@ -87,15 +103,81 @@ class Rounds:
         self.queue = queue
         self.waiting: deque[Waiting] = deque()  # oldest first
         self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
+        self.arrived: deque[Arrived] = deque()  # of rounds to come, oldest first
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
+        self._in_play: dict[int, int] = {}  # before the first of ``arrived``
         self._handover: int | None = None
+
+    # ---- slabs of rounds to come -----------------------------------------------------------------
+
+    @property
+    def pending(self) -> int:
+        """Number of slabs of rounds to come that were asked for, those that are there included."""
+        return len(self.arrived) + len(self._asked)
 
     def ask(self) -> None:
         """Ask for the slab of the next round, where other processes play it from now on. Idempotent."""
+        if not self.pending:
+            self._ask()
+
+    def ask_ahead(self) -> None:
+        """Ask for one more slab. Where this process plays, it does so now: with the same weights."""
+        if not self._ask():
+            self._fetch()
+
+    def fetch(self) -> None:
+        """Wait for all slabs that were asked for."""
+        while self._asked:
+            self._fetch()
+
+    def recall(self) -> list[RolloutStats]:
+        """Wait for all slabs of rounds to come, discard them, and return their statistics."""
+        self.fetch()
+        recalled = [arrived.stats for arrived in self.arrived]
+        self.arrived.clear()
+        return recalled
+
+    def in_play(self) -> dict[int, int]:
+        """Return the number of matches in play after the last round, by the tag of their order."""
+        return self._in_play if self.arrived else self.components.sampler.in_play()
+
+    def set_arrived(self, state: TrainerState) -> None:
+        """Wait for all slabs that were asked for, and write them into ``state``."""
+        self.fetch()
+        state.in_play = self._in_play if self.arrived else {}
+        state.arrived = [
+            ArrivedSlab(
+                a.summary, [msgspec.structs.replace(r, replay=b"") for r in a.stats.results], a.in_play
+            )
+            for a in self.arrived
+        ]
+
+    def _ask(self) -> bool:
         sampler = self.components.sampler
         labels = dict(sampler.labels)
-        if not self._asked and sampler.ask(self._handover):
+        asked = sampler.ask(self._handover)
+        if asked:
             self._asked.append(labels)
+        return asked
+
+    def _fetch(self) -> None:
+        """Collect the next slab for a round to come."""
+        sampler = self.components.sampler
+        if not self.arrived:
+            self._in_play = sampler.in_play()
+        stats = self._collect(self._free())
+        slab, summary = self.waiting.pop()
+        self.arrived.append(Arrived(slab, summary, stats, sampler.in_play()))
+
+    def _take(self, learning: Waiting | None = None) -> RolloutStats:
+        """Queue the slab of this round, which :meth:`_free` does not return while it is learned from."""
+        if not self.arrived:
+            return self._collect(self._free(learning))
+        slab, summary, stats, self._in_play = self.arrived.popleft()
+        self.waiting.append(Waiting(slab, summary))
+        return stats
+
+    # ---- between two rounds ----------------------------------------------------------------------
 
     def set_handover(self, ticks: int) -> None:
         """Set the ticks after which the learner takes over, from the next slab on."""
@@ -109,11 +191,21 @@ class Rounds:
     def close(self) -> None:
         """Do nothing: no thread has to stop."""
 
-    def resume(self, summaries: Sequence[RolloutSummary]) -> None:
-        """Queue the sampler's first slabs, which were restored from a checkpoint."""
-        slabs = self.components.sampler.slabs
+    def resume(self, state: TrainerState) -> None:
+        """Queue the sampler's first slabs, which were restored from the checkpoint of ``state``."""
+        slabs, summaries = self.components.sampler.slabs, state.waiting
         self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
-        self._publish()
+        self.arrived = deque(
+            Arrived(
+                slab,
+                a.summary,
+                RolloutStats(a.summary.steps, 0, a.summary.ticks, results=a.results),
+                a.in_play,
+            )
+            for slab, a in zip(slabs[len(summaries) :], state.arrived, strict=False)
+        )
+        self._in_play = state.in_play
+        self.publish()
 
     @property
     def actor(self) -> NetworkActor:
@@ -131,13 +223,22 @@ class Rounds:
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
         """Make a checkpoint between two rounds. Waiting slabs are written into ``state`` too."""
+        return make_checkpoint(self.components, state, self.store(state))
+
+    def store(self, state: TrainerState) -> list[Slab]:
+        """Write the slabs of a checkpoint into ``state``, and return those whose arrays belong to it."""
         state.set_waiting([w.summary for w in self.waiting])
-        return make_checkpoint(self.components, state, [w.slab for w in self.waiting])
+        self.set_arrived(state)
+        return self._full()
+
+    def _full(self) -> list[Slab]:
+        """Return the slabs that wait, and those of rounds to come."""
+        return [*(w.slab for w in self.waiting), *(a.slab for a in self.arrived)]
 
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Restore a checkpoint of :meth:`checkpoint`. Raises ``CorruptFile``."""
         restore_components(self.components, checkpoint, state)
-        self.resume(state.waiting)
+        self.resume(state)
 
     def drop(self) -> int:
         """Discard the waiting slabs and return the number of their decisions."""
@@ -173,27 +274,26 @@ class Rounds:
         self.ask()
         if meanwhile is not None:
             meanwhile()
-        stats = self._collect(self._free())
+        stats = self._take()
         times = collect_times(stats)
         learning = self._next()
         updates: dict[int, UpdateStats] = {}
         if learning is not None:
             busy = sum(self.learner_threads.busy_s)
             updates = self._finish(self._start(learning.slab, progress, value_only), times, busy)
-        self._publish()
+        self.publish()
         return self._round(updates, learning, stats, times, start)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()
         self.ask()
         learning = self._next()
-        target = self._free(learning)
         busy = sum(self.learner_threads.busy_s)
         plans = self._start(learning.slab, progress, value_only) if learning is not None else ()
         try:
             if meanwhile is not None:
                 meanwhile()
-            stats = self._collect(target)
+            stats = self._take(learning)
         except BaseException:
             if plans:  # leave the learners whole: a checkpoint may still be saved
                 self._finish(plans, RoundTimes(), busy)
@@ -202,7 +302,7 @@ class Rounds:
         updates: dict[int, UpdateStats] = {}
         if plans:
             updates = self._finish(plans, times, busy)
-        self._publish()
+        self.publish()
         return self._round(updates, learning, stats, times, start)
 
     def _round(
@@ -223,8 +323,8 @@ class Rounds:
 
     def _free(self, learning: Waiting | None = None) -> Slab:
         """Return a slab that neither waits nor is learned from."""
-        used = [*self.waiting, *([learning] if learning is not None else [])]
-        return next(s for s in self.components.sampler.slabs if all(s is not w.slab for w in used))
+        used = [*self._full(), *([learning.slab] if learning is not None else [])]
+        return next(s for s in self.components.sampler.slabs if all(s is not u for u in used))
 
     def _collect(self, slab: Slab) -> RolloutStats:
         return self.components.sampler.play(slab, self, handover=self._handover)
@@ -253,7 +353,7 @@ class Rounds:
         times.learn_s = sum(self.learner_threads.busy_s) - busy_before
         return updates
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """Copy the newest weights into the acting networks."""
         self.components.sampler.take(self._sources)
 

@@ -16,7 +16,6 @@ from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound,
 from ludus.training.actor_learner.checkpoint import (
     SCHEMA,
     TrainerState,
-    make_checkpoint,
     restore_components,
 )
 from ludus.training.league.member import Member
@@ -27,12 +26,15 @@ class LeagueState(TrainerState):
     """Counters of all members together, and of each member.
 
     ``journal``: the number of the last event that is part of it. ``league``: the settings that the run
-    started with.
+    started with, and ``ahead`` its ``cluster.ahead``. ``scheduled``: with ``ahead``, members of the rounds to
+    come, whose slabs were asked for.
     """
 
     members: dict[str, MemberState] = msgspec.field(default_factory=dict)
     journal: int = 0
     league: LeagueConfig = msgspec.field(default_factory=LeagueConfig)
+    ahead: int = 0
+    scheduled: list[str] = msgspec.field(default_factory=list)
 
 
 def league_checkpoint(members: Mapping[str, Member], first: Member, state: LeagueState) -> Checkpoint:
@@ -67,8 +69,7 @@ def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the arrays of the learner, and those of matches and data in flight."""
     if member.state.played:
-        waiting = [w.slab for w in member.rounds.waiting]
-        part = make_checkpoint(member.components, member.state.counts, waiting)
+        part = member.rounds.checkpoint(member.state.counts)
         return part.optimizer, part.rollout
     arrays, counters = member.components.learner.state()  # its pool has no matches yet
     member.state.counts.learner = counters
@@ -99,7 +100,7 @@ def restore_member(member: Member, checkpoint: Checkpoint) -> None:
     part.signed = checkpoint.signed and member.state.played
     counts = member.state.counts
     restore_components(member.components, part, counts)
-    member.rounds.resume(counts.waiting)
+    member.rounds.resume(counts)
     try:
         member.seating.load(counts, restarted=not checkpoint.signed)
     except ValueError as error:

@@ -20,7 +20,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hyper import tunable_defaults
 from ludus.presets.league_checks import league_problems
-from ludus.storage import Checkpoint
+from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
@@ -107,11 +107,16 @@ def build_league(
         raise ConfigError("\n".join(wrong))
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
-    state = LeagueState(league=config)
+    state = LeagueState(league=config, ahead=preset.cluster.ahead)
     if checkpoint is not None:
         state = decode_league_state(checkpoint.state)
         if changed := differences(state.league, config):
             raise ConfigError("; ".join(changed))
+        if state.ahead != preset.cluster.ahead:
+            raise ConfigError(
+                f"cluster.ahead = {preset.cluster.ahead}: expected {state.ahead}, as the run started"
+            )
+        _check_schedule(state)
         state.restarts += not checkpoint.signed
     members: dict[str, Member] = {}
     starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
@@ -132,6 +137,15 @@ def build_league(
             member.close()
         raise
     return LeagueComponents(config, league, members, state)
+
+
+def _check_schedule(state: LeagueState) -> None:
+    """Check that rounds to come are those of members. Raises ``CorruptFile``."""
+    where, rounds = "state of a league's checkpoint", state.scheduled
+    if len(rounds) > state.ahead + bool(state.ahead):
+        raise CorruptFile(f"{where}: {len(rounds)} rounds to come, cluster.ahead = {state.ahead}")
+    if unknown := sorted(set(rounds) - {player.name for player in state.league.members}):
+        raise CorruptFile(f"{where}: a round of {unknown[0][:100]!r}, who is no member")
 
 
 def _without_seeds(preset: Preset) -> Preset:

@@ -7,6 +7,7 @@ the league requests (freezes, resets, copies) is carried out before the next rou
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,6 +109,8 @@ class LeagueTrainer:
         )
         self._counts = {name: UpdateCounts(context.report) for name in self.members}
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
+        slab = first.components.sampler.slabs[0]
+        self._decisions = slab.steps * slab.rows // components.spec.seats  # of a round, about
         self._playing = first
         self._rounds = self._saved_rounds = 0
         self._saved_versions: dict[str, int] = {}  # of members in the newest checkpoint
@@ -153,10 +156,9 @@ class LeagueTrainer:
 
     def _restart_matches(self, checkpoint: Checkpoint) -> None:
         for member in self.members.values():
-            counts = member.state.counts
-            counts.dropped += sum(summary.steps for summary in counts.waiting)
-            counts.set_waiting(())
+            member.state.counts.drop_waiting()
             member.state.played = False
+        self.state.scheduled = []
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------
@@ -177,9 +179,25 @@ class LeagueTrainer:
         return f"{member.name}: {member.rounds.doing()}"
 
     def prepare_round(self) -> None:
-        """Choose the next member, and assign it new orders where the last ones have been played."""
-        self._playing = self.members[self.league.next_member()]
-        self._playing.assign()
+        """Choose the next member, and assign it new orders where the last ones have been played.
+
+        With ``cluster.ahead``, members are chosen for the rounds after it too, and their slabs asked for.
+        """
+        scheduled, ahead = self.state.scheduled, self.preset.cluster.ahead
+        if not ahead:
+            self._playing = self.members[self.league.next_member()]
+            self._playing.assign()
+            return
+        while len(scheduled) <= ahead:
+            scheduled.append(self.league.next_member(scheduled, self._decisions))
+        rounds = Counter[str]()
+        for name in scheduled:
+            rounds[name] += 1
+            member = self.members[name]
+            if member.rounds.pending < rounds[name]:
+                member.assign()
+                member.rounds.ask_ahead()
+        self._playing = self.members[scheduled[0]]
 
     def _retire(self, error: PlayerLost) -> None:
         self.report.problem(f"{error}; {error.player} retires from the league")
@@ -207,6 +225,9 @@ class LeagueTrainer:
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._rounds += 1
+        del self.state.scheduled[:1]
+        if self.preset.cluster.ahead:
+            done.times.cluster["cluster/ahead"] = float(len(self.state.scheduled))
         self.context.clock.lap(self.state.budget)
         self._finished(member, done)
         self._write_rows()
@@ -214,7 +235,7 @@ class LeagueTrainer:
     def _finished(self, member: Member, done: Round) -> None:
         counts, known = member.state.counts, self.league.standings.members[member.name]
         counts.received += done.received
-        self.state.received += done.received
+        self.state.received = sum(m.state.counts.received for m in self.members.values())
         updates = known.updates
         if done.update is not None and done.learned is not None:
             updates += 1

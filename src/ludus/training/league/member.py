@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from ludus.algorithms.learner import Learner
@@ -87,7 +88,7 @@ class Member:
 
     def assign(self) -> None:
         """Assign new orders where they are due; live players play with their newest weights."""
-        self.matchmaker.on_play(self.components.sampler.in_play())
+        self.matchmaker.on_play(self.rounds.in_play())
         self.seating.advance(self.rounds.paused)
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
@@ -116,9 +117,9 @@ class Member:
         learner.set_config(self.preset.algorithm)
         if self.preset.game == game:
             return False
+        self._drop_waiting()
         time_step = self.components.sampler.time_step
         self.state.pools += 1
-        self._drop_waiting()
         self.components.close()
         self.components = self._components(learner)
         self.components.sampler.start_at(time_step)
@@ -127,12 +128,15 @@ class Member:
         return True
 
     def store(self) -> None:
-        """Write orders, lanes and waiting slabs into the state."""
-        sampler = self.components.sampler
-        self.matchmaker.on_play(sampler.in_play())
+        """Write orders and lanes into the state."""
+        self.rounds.fetch()
+        orders = Counter(self.rounds.in_play())
+        for arrived in self.rounds.arrived:
+            orders.update(arrived.in_play)
+            orders.update(result.tag for result in arrived.stats.results)
+        self.matchmaker.on_play(orders)  # of matches whose results are still to come
         self.seating.store(self.state.counts)
-        self.state.counts.set_waiting([w.summary for w in self.rounds.waiting])
-        self.state.played = sampler.played
+        self.state.played = self.components.sampler.played
 
     def _components(self, learner: Learner) -> Components:
         restarts = self._restarts + self.state.pools
@@ -149,8 +153,16 @@ class Member:
         learner.load_state(arrays, counters | kept)
         self.state.value_only = self.config.value_only_updates
         self._drop_waiting()
-        self.rounds.resume(())
+        self.rounds.publish()
 
     def _drop_waiting(self) -> None:
-        """Drop the slab that waits: it was collected by other weights."""
-        self.state.counts.dropped += self.rounds.drop()
+        """Drop the slab that waits and those of rounds to come: they were collected by other weights.
+
+        Results of matches in these count.
+        """
+        counts = self.state.counts
+        for stats in self.rounds.recall():
+            self.seating.on_results(stats.results)
+            counts.received += stats.steps
+            counts.dropped += stats.steps
+        counts.dropped += self.rounds.drop()

@@ -76,6 +76,7 @@ def member_components(
     assert preset.league is not None
     spec, _ = resolve_spec(preset)
     seats = member_seats(spec, preset.league, preset.game.frame_skip, name)
-    sampler = machines.sampler(preset, restarts=restarts, seats=seats)
+    slabs = 2 + preset.cluster.ahead  # each round to come may be this member's
+    sampler = machines.sampler(preset, slabs=slabs, restarts=restarts, seats=seats)
     sampler.take({LEARNER: LocalWeights(learner)})
     return Components(sampler, {LEARNER: learner}, thread_count(preset.run))

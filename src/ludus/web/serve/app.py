@@ -157,7 +157,7 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
     async def socket(connection: WebSocket) -> None:
         try:
             await sockets.serve(connection)
-        except Exception as error:  # the other sockets go on
+        except Exception as error:  # the other sockets continue
             _log(error)
 
     gets: dict[str, Endpoint] = {
@@ -205,7 +205,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
             return _why(error, 400)
         except OSError as error:
             return _json({"why": error.strerror or type(error).__name__}, 500)
-        except Exception as error:  # the server goes on
+        except Exception as error:  # the server continues
             _log(error)
             return _json({"why": f"the server failed at this: {type(error).__name__}"}, 500)
 

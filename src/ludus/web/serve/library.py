@@ -21,7 +21,8 @@ from ludus.flow.shown import utf8, visible
 from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError
-from ludus.storage.files import file_part, own_folder, read_bounded, write_atomic
+from ludus.storage.files import read_bounded
+from ludus.storage.replay_files import SUFFIX, keep_replay
 from ludus.storage.rundir import RunDirectory
 
 MAX_REPLAY_BYTES = 64 << 20
@@ -34,8 +35,6 @@ SCAN_S = 1.0  # a scan is used again so long
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 #: Names of weights behind ``RUN@``.
 _WEIGHTS = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(:([0-9]{1,18}|last))?")
-_REPLAY = ".ludus"
-_UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 Found = TypeVar("Found")
 
@@ -235,7 +234,7 @@ class Library:
             for entry in _entries(folder):
                 if len(found) >= MAX_REPLAYS:
                     return
-                if not entry.name.endswith(_REPLAY) or not entry.is_file(follow_symlinks=False):
+                if not entry.name.endswith(SUFFIX) or not entry.is_file(follow_symlinks=False):
                     continue
                 try:
                     about = entry.stat(follow_symlinks=False)
@@ -269,11 +268,7 @@ class Library:
         known = self.runs().get(run)
         home = known.path if known is not None and (known.path / "run.json").is_file() else None
         folder = self.root / PLAYS if home is None else home / PLAYED
-        own_folder(folder, make=True)
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        part = _UNSAFE_NAME.sub("-", file_part(game))[:40]
-        path = folder / f"{part}-{stamp}-{os.urandom(3).hex()}{_REPLAY}"
-        write_atomic(path, replay)
+        path = keep_replay(folder, replay, game, time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         self._scanned["replays"] = -SCAN_S
         owner = "" if home is None else run
         return Replay(_digest(path), _name(path), path, owner, len(replay), time.time())

@@ -6,7 +6,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -76,7 +76,7 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
         if not typed and (not is_installed_name(game) or "/" in game):
             raise UnknownGame(game)
         text = text_params(params)
-        if any(len(value) > MAX_PARAM for value in text.values()):
+        if not typed and any(len(value) > MAX_PARAM for value in text.values()):
             raise MatchError(f"a parameter of more than {MAX_PARAM} characters")
         if registry.is_python(game):
             raise MatchError(f"{shown(game)}: written in Python; pages play compiled games alone")
@@ -239,8 +239,7 @@ def watched(rules: Rules, seats: Callable[[], list[str]], library: Library) -> C
 
 
 def _match(rules: Rules, seed: int) -> Match:
-    record: dict[str, Any] = {"record": True} if hasattr(Match, "replay") else {}
-    return Match(rules.game, rules.params, seed=seed, **record)
+    return Match(rules.game, rules.params, seed=seed, record=True)
 
 
 def _check_clock(asked: NewMatch, spec: GameSpec) -> None:

@@ -1,4 +1,4 @@
-"""Players of live matches by name: whom a page may choose, and the seats that they become.
+"""Players of live matches by name: those that a page may choose, and the seats that they become.
 
 A name from a page is a bot, ``mcts:N``, ``plan:TxR`` or weights of the table (``RUN@VERSION``, where RUN is
 an id of :class:`ludus.web.serve.library.Library`). It is never a path and never loads code. A name from the
@@ -228,7 +228,7 @@ def _plan(text: str, rules: Rules, seed: int, *, bounded: bool) -> Seat:
 
 
 def roster(rules: Rules, library: Library) -> Roster:
-    """Return whom a page may choose: bots, searches, weights of the table; others with the reason."""
+    """Return the players that a page may choose, and those that do not fit, with the reason."""
     bots = [PlayerLine(b.name, "bot", b.name) for b in rules.spec.bots]
     if UNIFORM not in {b.name for b in bots}:
         bots.append(PlayerLine(UNIFORM, "bot", "uniform over the legal choices"))

@@ -304,8 +304,9 @@ def _number(value: object, kind: type[Any]) -> Any:  # noqa: ANN401
 def _best(directory: RunDirectory) -> str:
     with contextlib.suppress(StorageError, OSError, ValueError):
         pointer = directory.checkpoints.pointer("best")
-        if pointer is not None:
-            return f"{pointer.player}:{pointer.own}" if pointer.player else str(pointer.version)
+        if pointer is not None and pointer.player:
+            return f"{pointer.player}:{pointer.own}"
+        return str(directory.checkpoints.resolve("best"))
     return ""
 
 

@@ -151,9 +151,11 @@ class Session(threading.Thread):
                 self.table = self._deal()
                 self._end = self._ended = None
                 self._greet()
-        except Exception as error:
+        except Exception as error:  # a page learns it, and the match up to here is kept
             self._end = messages.Failed(_sentence(error))
             self._tell(self._end)
+            if self._ended is None:
+                self._save(self.table)
         self.closed = True
         while not self._stopping and not self._forgotten(time.monotonic()):
             self._rest(GRACE_S)

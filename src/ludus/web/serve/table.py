@@ -9,7 +9,7 @@ from ludus.flow.masks import head_spans, illegal_choice
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
-from ludus.web.moves import choice_name, move_name, names_moves
+from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
@@ -42,7 +42,7 @@ class Table:
         match: The match; a decision that is taken back puts another in its place.
         seats: Player of each seat.
         persons: Seats of persons.
-        real_time: Whether the match goes on without decisions; else it waits for each person.
+        real_time: Whether the match continues without decisions; else it waits for each person.
         ticks_per_s: Ticks a second at rate 1.
         limit: Most ticks of the match.
         decided: Whether a person's decision was played in the last tick.
@@ -125,7 +125,7 @@ class Table:
 
         Raises:
             IllegalDecision: By a player that is no person.
-            GameError: The rules refuse to go on.
+            GameError: The rules refuse to continue.
         """
         acting = self.match.to_act
         made: dict[int, Choice] = {}
@@ -185,10 +185,7 @@ class Table:
 
     def replay(self) -> bytes:
         """Return the match as the bytes of a ``.ludus`` file."""
-        if not hasattr(self.match, "replay"):
-            raise ValueError("this core records no matches")
-        made: bytes = self.match.replay(self.names)
-        return made
+        return self.match.replay(self.names)
 
     # For the pages.
 
@@ -200,7 +197,9 @@ class Table:
             game=spec.name,
             title=spec.title,
             renderer=self._renderer,
-            view=messages.Drawing(view.input, view.keys, view.lines, view.coordinates),
+            view=messages.Drawing(
+                view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
+            ),
             heads=tuple(heads),
             seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
             you=self.persons if plays else (),
@@ -222,7 +221,7 @@ class Table:
         return messages.Moment(
             tick=self.match.tick,
             view=self._document(),
-            to_act=self.match.to_act,
+            to_act=tuple(s for s in self.match.to_act if s in self.persons or not self._secret),
             legal=self._legal() if plays else {},
             left_s=dict(left_s),
             echo=max((p.echo for p in people), default=0) if plays else 0,
@@ -235,6 +234,11 @@ class Table:
         """Return the thoughts since the last call; the decisions so far have been named now."""
         thoughts, self._thoughts, self._last = self._thoughts, [], []
         return thoughts
+
+    @property
+    def _secret(self) -> bool:
+        """Whether a page may not know which other seats decide."""
+        return self.sight.hides and self.real_time
 
     def _document(self) -> dict[str, Any] | None:
         if self._seen[0] != self._changes:
@@ -282,7 +286,7 @@ class Table:
 
 
 def _waits(match: Match) -> bool:
-    """Whether the rules refuse to go on without decisions."""
+    """Whether the rules refuse to continue without decisions."""
     try:
         match.clone().advance()
     except GameError:

@@ -48,7 +48,7 @@ class Thinking:
             try:
                 made: Onlooker | None = Onlooker(mind_of(weights, self._spec, self._params), self._networks)
             except (ValueError, OSError, StorageError):
-                made = None  # the run is gone, or its weights are others now: the match goes on without
+                made = None  # the run is gone, or its weights are others now: the match continues without
             self._onlookers[weights] = made
         return self._onlookers[weights]
 

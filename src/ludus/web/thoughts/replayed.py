@@ -19,7 +19,7 @@ _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
 
 
 #: Receives how many decisions were thought over, and of how many; the latter may grow.
-Told = Callable[[int, int], None]
+ThoughtProgress = Callable[[int, int], None]
 #: Names of decisions, by tick and seat.
 Texts = Mapping[tuple[int, int], str]
 
@@ -31,7 +31,7 @@ def thoughts_of(
     seed: int = 1,
     game: str = "",
     texts: Texts | None = None,
-    told: Told | None = None,
+    progress: ThoughtProgress | None = None,
 ) -> Opinion:
     """Return the thoughts of ``player`` about the decisions of a recorded match.
 
@@ -42,7 +42,7 @@ def thoughts_of(
         game: Reference of a compiled game that is neither built in nor installed, from a person.
         texts: Names of the decisions. A replay does not hold the choice of a bot: its name gives it, where
             the game has one head.
-        told: Called while a search thinks.
+        progress: Called while a search thinks.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -61,7 +61,7 @@ def thoughts_of(
         raise ThinkError(f"the replay does not follow its rules: {check.difference}")
     match = Match(info.game, info.params, seed=info.seed, match=info.match)
     mind = mind_of(player, match.spec, match.params, seed=seed)
-    return opinion(match, info, replays.decisions(replay), mind, texts or {}, told)
+    return opinion(match, info, replays.decisions(replay), mind, texts or {}, progress)
 
 
 def opinions_of(
@@ -70,17 +70,17 @@ def opinions_of(
     *,
     game: str = "",
     texts: Texts | None = None,
-    told: Told | None = None,
+    progress: ThoughtProgress | None = None,
 ) -> tuple[Opinion, ...]:
-    """Return the thoughts of each of ``players``, as :func:`thoughts_of`; ``told`` counts those of all."""
+    """Return the thoughts of each of ``players``, as :func:`thoughts_of`; ``progress`` counts those of all."""
     found = []
     for number, player in enumerate(players):
 
         def one(done: int, total: int, before: int = number) -> None:
-            if told is not None:
-                told(before * total + done, len(players) * total)
+            if progress is not None:
+                progress(before * total + done, len(players) * total)
 
-        found.append(thoughts_of(replay, player, game=game, texts=texts, told=one))
+        found.append(thoughts_of(replay, player, game=game, texts=texts, progress=one))
     return tuple(found)
 
 
@@ -90,7 +90,7 @@ def opinion(
     decisions: list[ReplayDecision],
     mind: Mind,
     texts: Texts,
-    told: Told | None = None,
+    progress: ThoughtProgress | None = None,
 ) -> Opinion:
     """Return the opinion of ``mind`` about the match of ``decisions``, which ``match`` is the start of.
 
@@ -112,8 +112,8 @@ def opinion(
             if len(waiting) >= chunk or held > _CHUNK_BYTES:
                 thoughts += mind.think(waiting)
                 waiting, held = [], 0
-                if told is not None:
-                    told(len(thoughts), max(len(thoughts), len(decisions)))
+                if progress is not None:
+                    progress(len(thoughts), max(len(thoughts), len(decisions)))
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None

@@ -155,8 +155,9 @@ def in_use(rollout: Mapping[str, Array]) -> dict[str, Array]:
     kept = dict(rollout)
     for name, array in rollout.items():
         member, _, field = name.partition("/")
-        if field.startswith("slab.obs.") or field in ("slab.mask", "slab.actions"):
-            kept[name] = array[rollout[f"{member}/slab.active"][: len(array)] != 0]
+        slab, _, field = field.partition(".")
+        if slab.startswith("slab") and (field.startswith("obs.") or field in ("mask", "actions")):
+            kept[name] = array[rollout[f"{member}/{slab}.active"][: len(array)] != 0]
     return kept
 
 

@@ -89,7 +89,7 @@ function Status({ game }) {
   let text = "";
   let kind = "";
   if (failed) [text, kind] = [failed, "alarm"];
-  else if (over) text = `${game.result(over)}. ${over.reason}`;
+  else if (over) text = game.result(over);
   else if (link.state === "lost" || link.state === "closed") [text, kind] = [link.why, "alarm"];
   else if (!hello) text = "Opening the match";
   else if (moment.paused) text = `Paused${game.pausedWhy ? `: ${game.pausedWhy}` : ""}`;
@@ -159,7 +159,8 @@ function useConfirm(hello) {
 
 function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
   const { hello } = game;
-  if (!hello.you.length) return html`<${MatchButtons} game=${game} />`;
+  // The result stands where the moves were given, so that the board keeps its size.
+  if (game.over || !hello.you.length) return html`<div class="moves-row"><${Result} game=${game} /></div><${MatchButtons} game=${game} />`;
   const isBoard = ["cells", "columns"].includes(hello.view.input);
   const send = (text) => {
     if (chosen >= 0 && text === game.name(chosen) ? game.act([chosen]) : game.type(text)) setChosen(-1);
@@ -200,7 +201,6 @@ function Match({ game }) {
         ${hello && game.view && html`<div class="play-controls">
           <${Controls} ...${{ game, held, chosen, setChosen, confirm, setConfirm }} />
         </div>`}
-        <${Result} game=${game} />
       </section>
       ${hello && html`<aside>
         <${Players} game=${game} />

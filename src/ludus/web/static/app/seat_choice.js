@@ -8,10 +8,7 @@ const GROUPS = [["bot", "Bots"], ["search", "Searches"], ["plan", "Planners"], [
 function rungText(rung) {
   const parts = [];
   if (Number.isFinite(rung.step)) parts.push(`step ${rung.step.toLocaleString("en")}`);
-  if (Number.isFinite(rung.rate)) {
-    const between = Number.isFinite(rung.low) ? ` (${percent(rung.low)} to ${percent(rung.high)})` : "";
-    parts.push(`wins ${percent(rung.rate)}${between}`);
-  }
+  if (Number.isFinite(rung.low)) parts.push(`win rate between ${percent(rung.low)} and ${percent(rung.high)}`);
   return parts.join(", ");
 }
 

@@ -2,7 +2,7 @@
 
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 
-// key, action, what the help says. Keys of one action stand together.
+// keys, action, their names in the help and its text, and what the match must have for it: units, fog, thoughts, opinions, overlay.
 export const KEYS = [
   [[" ", "k"], "toggle", "Space, K", "play or pause"],
   [["ArrowRight"], "nextDecision", "→", "next decision"],
@@ -17,17 +17,17 @@ export const KEYS = [
   [["End"], "last", "End", "end"],
   [["ArrowUp", "+", "="], "faster", "↑, +", "faster"],
   [["ArrowDown", "-"], "slower", "↓, −", "slower"],
-  [["f"], "cycleFog", "F", "fog: spectator, then each seat"],
-  [["o"], "toggleOrders", "O", "orders on or off"],
-  [["b"], "toggleBars", "B", "hit points on or off"],
-  [["l"], "toggleLetters", "L", "command letters on or off"],
-  [["n"], "selectNext", "N", "select the next unit"],
-  [["p"], "selectPrevious", "P", "select the previous unit"],
-  [["e"], "nextMark", "E", "next large drop of the value or unexpected decision"],
-  [["w"], "previousMark", "W", "previous one"],
-  [["t"], "nextOpinion", "T", "thoughts of the other player"],
-  [["v"], "togglePolicy", "V", "thoughts on the board on or off"],
-  [["Escape"], "unselect", "Esc", "select nothing"],
+  [["f"], "cycleFog", "F", "fog: spectator, then each seat", "fog"],
+  [["o"], "toggleOrders", "O", "orders on or off", "units"],
+  [["b"], "toggleBars", "B", "hit points on or off", "units"],
+  [["l"], "toggleLetters", "L", "command letters on or off", "units"],
+  [["n"], "selectNext", "N", "select the next unit", "units"],
+  [["p"], "selectPrevious", "P", "select the previous unit", "units"],
+  [["e"], "nextMark", "E", "next large drop of the value or unexpected decision", "thoughts"],
+  [["w"], "previousMark", "W", "previous one", "thoughts"],
+  [["t"], "nextOpinion", "T", "thoughts of the other player", "opinions"],
+  [["v"], "togglePolicy", "V", "thoughts on the board on or off", "overlay"],
+  [["Escape"], "unselect", "Esc", "select nothing", "units"],
   [["?", "h"], "help", "?, H", "this help"],
 ];
 
@@ -50,10 +50,10 @@ export function bindKeys(actions, isHelpOpen) {
   });
 }
 
-// absent: actions that the match has no use for.
-export function fillHelp(list, absent = []) {
-  for (const [, action, keys, meaning] of KEYS) {
-    if (absent.includes(action)) continue;
+// has: which of these the match has.
+export function fillHelp(list, has) {
+  for (const [, , keys, meaning, needs] of KEYS) {
+    if (needs && !has.includes(needs)) continue;
     const term = document.createElement("dt");
     for (const key of keys.split(", ")) {
       const cap = document.createElement("kbd");

@@ -21,3 +21,9 @@ export function seatChip(seat) {
   chip.style.setProperty("--mark", `var(--seat${seat % 8})`);
   return chip;
 }
+
+// +2.5, −1 or 0; at most three decimals.
+export function signedNumber(value) {
+  const text = String(Math.round(Math.abs(value) * 1000) / 1000);
+  return value > 0 ? `+${text}` : value < 0 ? `−${text}` : "0";
+}

@@ -1,6 +1,7 @@
 // A board of cells or of crossings: cells[row * width + column] is a seat, -1 empty, WALL or TREASURE; `last` is the cell
 // of the last move. Go's documents have `komi`, `captured`, `margin`, `ko`, `passes` and `resigned` as well.
 import { columnName } from "./coordinates.js";
+import { signedNumber } from "./dom.js";
 import { FlatView, lineThrough, MOST_CELLS } from "./flat_view.js";
 
 const WALL = -2;
@@ -27,6 +28,10 @@ export class GridView extends FlatView {
   // Whether the seats have stones, black and white.
   get stones() {
     return this.crossings;
+  }
+
+  get thoughtColours() {
+    return this.crossings ? [this.palette.woodThought, this.palette.woodThoughtInk] : super.thoughtColours;
   }
 
   drawBoard(ctx, view, before) {
@@ -179,7 +184,7 @@ export class GridView extends FlatView {
       if (this.stones) numbers.stones = ["black", "white"][seat] ?? "";
       if (Number.isFinite(captured[seat])) numbers.captured = String(captured[seat]);
       if (seat === 1 && Number.isFinite(view.komi)) numbers.komi = String(view.komi);
-      if (Number.isFinite(view.margin)) numbers.margin = signed(seat === 0 ? view.margin : -view.margin);
+      if (Number.isFinite(view.margin)) numbers.margin = signedNumber(seat === 0 ? view.margin : -view.margin);
       return numbers;
     });
   }
@@ -218,10 +223,6 @@ export class GridView extends FlatView {
 
 function isGo(view) {
   return Number.isFinite(view.komi);
-}
-
-function signed(value) {
-  return value > 0 ? `+${value}` : value < 0 ? `−${-value}` : "0";
 }
 
 // Star points of a Go board: on the third line below 13 lines, on the fourth from there; the middles of the sides from 19.

@@ -114,9 +114,9 @@ class Page {
 
   bind() {
     const help = byId("help");
-    const units = ["toggleOrders", "toggleBars", "toggleLetters", "selectNext", "selectPrevious", "unselect"];
-    const unused = this.thoughts?.unused ?? ["nextMark", "previousMark", "nextOpinion", "togglePolicy"];
-    fillHelp(byId("keys"), [...(this.match.tracks ? [] : units), ...(this.fogSeats ? [] : ["cycleFog"]), ...unused]);
+    const { thoughts } = this;
+    const has = { units: this.match.tracks, fog: this.fogSeats, thoughts, opinions: thoughts?.several, overlay: thoughts?.onBoard };
+    fillHelp(byId("keys"), Object.keys(has).filter((name) => has[name]));
     byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);
     bindKeys(this.actions, () => help.open);

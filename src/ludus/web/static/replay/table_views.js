@@ -1,6 +1,6 @@
 // Games without a board as tables: poker's cards and bets, the payoffs of a matrix game. Text goes in by textContent.
 import { frameAt } from "./data.js";
-import { element, seatChip } from "./dom.js";
+import { element, seatChip, signedNumber } from "./dom.js";
 
 const MOST_TABLE = 400; // cells of a table of payoffs; of a larger one only the choices are shown
 const MOST_BETS = 200;
@@ -103,7 +103,7 @@ export class PayoffView extends TableView {
     const parts = [element("p", { class: "chosen-line" }, seatChip(0), ` ${this.seat(0)}: `, element("b", {}, chose[0])),
       element("p", { class: "chosen-line" }, seatChip(1), ` ${this.seat(1)}: `, element("b", {}, chose[1]))];
     if (view.over === true && Number.isFinite(view.result)) {
-      parts.push(element("p", { class: "chosen-line" }, `${this.seat(0)} gets `, element("b", {}, signedText(view.result))));
+      parts.push(element("p", { class: "chosen-line" }, `${this.seat(0)} gets `, element("b", {}, signedNumber(view.result))));
     }
     if (!PayoffView.fits(view) || view.rows * view.columns > MOST_TABLE) return parts;
     const head = element("tr", {}, element("th", {}), ...Array.from({ length: view.columns }, (_, c) => element("th", {}, this.label(c))));
@@ -116,7 +116,7 @@ export class PayoffView extends TableView {
 
   cell(view, row, column, chosen) {
     const value = view.payoff[row * view.columns + column];
-    const cell = element("td", { class: chosen ? "number chosen" : "number" }, Number.isFinite(value) ? signedText(value) : "?");
+    const cell = element("td", { class: chosen ? "number chosen" : "number" }, Number.isFinite(value) ? signedNumber(value) : "?");
     this.drawn.cells++;
     if (chosen) {
       this.drawn.chosen++;
@@ -128,9 +128,4 @@ export class PayoffView extends TableView {
 
 function listOf(value) {
   return Array.isArray(value) ? value : [];
-}
-
-function signedText(value) {
-  const text = String(Math.round(Math.abs(value) * 1000) / 1000);
-  return value > 0 ? `+${text}` : value < 0 ? `−${text}` : "0";
 }

@@ -209,7 +209,7 @@ export class Thoughts {
       input.addEventListener("change", () => change({ opinion: i }));
       this.switch.append(input, element("label", { for: `opinion${i}`, title: opinion.name }, element("span", { class: "sight" }, shortName(opinion.name))));
     });
-    this.switch.hidden = this.opinions.length < 2;
+    this.switch.hidden = !this.several;
     const policy = element("input", { type: "checkbox", id: "policy" });
     policy.addEventListener("change", () => change({ policy: policy.checked }));
     const layer = element("label", { class: "on-board" }, policy, " on the board");
@@ -229,9 +229,8 @@ export class Thoughts {
     box.append(this.switch, this.about, element("figure", {}, this.caption, this.canvas), legend, layer, this.now, ...lists);
   }
 
-  // Actions of keys that these thoughts have no use for.
-  get unused() {
-    return [...(this.opinions.length > 1 ? [] : ["nextOpinion"]), ...(this.onBoard ? [] : ["togglePolicy"])];
+  get several() {
+    return this.opinions.length > 1;
   }
 
   // Ticks of the listed decisions of the chosen opinion, rising.

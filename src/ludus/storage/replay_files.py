@@ -1,0 +1,73 @@
+"""Names of the replays that Ludus writes: evaluations', training's, and matches that people play."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Container
+from pathlib import Path
+
+from ludus.storage.files import TEMPORARY, file_part, fsync_directory, own_folder, write_synced
+
+SUFFIX = ".ludus"
+_MAX_STEM = 200  # characters; names of files have at most 255 bytes
+
+
+def replay_name(*parts: object, taken: Container[str] = ()) -> str:
+    """Return the name of a replay's file: its parts joined by ``-``, safe on every system.
+
+    Args:
+        parts: Words, numbers and names of players; those of other systems' characters are replaced.
+        taken: Names in lower case that other replays of the folder have; a number is put behind one of them.
+    """
+    stem = "-".join(file_part(str(part)) for part in parts)
+    stem = file_part(stem) if len(stem) > _MAX_STEM else stem
+    name, number = stem + SUFFIX, 2
+    while name.lower() in taken:
+        name, number = f"{stem}.{number}{SUFFIX}", number + 1
+    return name
+
+
+def keep_replay(folder: Path, data: bytes, *parts: object) -> Path:
+    """Write a new replay into ``folder``, whole or not at all, and return its path. Nothing is replaced.
+
+    Args:
+        folder: Created where it is missing; never followed through a link.
+        data: The bytes of the replay.
+        parts: As of :func:`replay_name`.
+
+    Raises:
+        OSError: It cannot be written.
+        CorruptFile: The folder is a link, or no folder.
+    """
+    own_folder(folder, make=True)
+    taken: set[str] = {name.lower() for name in os.listdir(folder)}
+    aside = folder / f"{replay_name(*parts)}.{secrets.token_hex(4)}{TEMPORARY}"
+    try:
+        write_synced(aside, data)
+        while True:
+            path = folder / replay_name(*parts, taken=taken)
+            try:
+                _place(aside, path)
+            except FileExistsError:  # of another writer
+                taken.add(path.name.lower())
+            else:
+                fsync_directory(folder)
+                return path
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def _place(aside: Path, path: Path) -> None:
+    """Give a file its name, unless the name is taken. Raises ``FileExistsError`` then."""
+    try:
+        os.link(aside, path)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+            raise
+        if os.path.lexists(path):  # no hard links here
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        os.rename(aside, path)
