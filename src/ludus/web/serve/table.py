@@ -55,6 +55,8 @@ class Table:
         self.persons = tuple(seat for seat, player in enumerate(seats) if isinstance(player, Person))
         self.view = view_of(match.game) or View("document")
         self.real_time = not (match.spec.turn_based or _waits(match))
+        for seat in self.seats if not self.real_time else ():
+            seat.skip = 1
         pace = TICKS_PER_S["ticks" if self.real_time else "turns"]
         self.ticks_per_s = self.view.ticks_per_s or pace
         self.decided = self.thinks = False
@@ -182,6 +184,10 @@ class Table:
         if len(sides) != 2:
             return (), text
         return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
+
+    def forget(self) -> None:
+        """Forget what only a match that continues needs."""
+        self._before.clear()
 
     def replay(self) -> bytes:
         """Return the match as the bytes of a ``.ludus`` file."""
