@@ -13,7 +13,7 @@ TEST_CASE("match replay: a match of every game that is played from outside gives
     const std::unique_ptr<AnyMatch> start = game->match({}, {5, 2}, true);
     const GameSpec& spec = start->spec();
     const MaskLayout layout(spec);
-    Rng rng(77, 1);
+    Rng rng({77, 0}, 1);
     std::unique_ptr<AnyMatch> match = start->clone();
     std::unique_ptr<AnyMatch> before = start->clone();
     for (int step = 0; step < 700 && !match->status().over; ++step) {

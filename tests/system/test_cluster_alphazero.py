@@ -47,8 +47,9 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[RayMachines]:
-    """A cluster of this machine."""
-    made = RayMachines(preset(1), lambda text: None)
+    """Two rollouts on a cluster of this machine. Runs of one play on the first."""
+    made = RayMachines(preset(2), lambda text: None)
+    made.reserve(preset(2))
     yield made
     made.close()
 
@@ -198,21 +199,6 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
             workers.play_until(250, lambda: False)
 
 
-def test_a_rollout_that_dies_again_and_again_ends_the_run(
-    machines: RayMachines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def dead(preset: Preset) -> RolloutActor:
-        actor = start_one(preset)
-        actor.kill()
-        return actor
-
-    with self_play(machines, preset(1)) as workers:
-        monkeypatch.setattr("ludus.cluster.remote_workers.start_one", dead)
-        os.kill(workers.pids()[0], signal.SIGKILL)
-        with pytest.raises(PoolError, match="rollout 0 died 5 times without matches between: ActorDiedError"):
-            workers.play_until(100, lambda: False)
-
-
 def test_a_rollout_that_stops_answering_is_replaced(
     machines: RayMachines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,9 +223,25 @@ def test_a_rollout_stops_at_a_pause_and_after_the_moves_of_a_round(machines: Ray
         assert_each_once(workers.take_matches())
 
 
+def test_a_rollout_that_dies_again_and_again_ends_the_run(
+    machines: RayMachines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dead(preset: Preset) -> RolloutActor:
+        actor = start_one(preset)
+        actor.kill()
+        return actor
+
+    with self_play(machines, preset(1)) as workers:
+        monkeypatch.setattr("ludus.cluster.crew.start_one", dead)
+        os.kill(workers.pids()[0], signal.SIGKILL)
+        with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
+            workers.play_until(100, lambda: False)
+
+
 def test_missing_processors_are_refused_before_the_run_has_a_directory(
     tmp_path: Path, machines: RayMachines
 ) -> None:
+    machines.end_rollouts()
     with pytest.raises(ConfigError, match=r"cluster.rollouts = 2: 2000 CPUs asked, \d+ free"):
         start_run(preset(2, cluster__cpus="1000"), tmp_path / "run", machines=machines)
     assert not (tmp_path / "run").exists()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -362,3 +363,19 @@ def test_a_process_of_a_sweep_writes_through_no_link(place: str, tmp_path: Path)
         with pytest.raises(CorruptFile, match="a link"):
             launch(command, paths["lock"], paths["log"])
     assert not list(victim.iterdir()) if victim.is_dir() else victim.read_text() == "mine"
+
+
+def test_a_sweep_runs_no_module_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ludus", "msgspec", "torch"):
+        (tmp_path / f"{name}.py").write_text(MARK.format(marker=str(tmp_path / "marker")))
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    process = launch(ProcessCommand("train", ("presets", "show", "no_such_preset")), tmp_path / "lock", log)
+    assert process is not None
+    while (end := process.poll()) is None:
+        time.sleep(0.02)
+    assert end.code == 2
+    assert "no_such_preset" in log.read_text()
+    assert not (tmp_path / "marker").exists()

@@ -86,6 +86,15 @@ def test_colours_that_mean_different_things_look_different(
         ("seat0", "ground", 3.0),
         ("seat1", "ground", 3.0),
         ("alarm", "card", 3.0),
+        ("thought", "ground", 3.0),
+        ("wood-thought", "board", 3.0),
+        ("thought-ink", "thought", 4.5),
+        ("wood-thought-ink", "wood-thought", 4.5),
+        ("board-ink", "board", 4.5),
+        ("board-line", "board", 3.0),
+        ("stone0", "board", 3.0),
+        ("stone1-rim", "board", 1.5),
+        ("stone0", "stone1", 7.0),
     ],
 )
 def test_text_has_enough_contrast(theme: str, front: str, back: str, least: float) -> None:

@@ -213,7 +213,7 @@ def test_a_match_is_set_up_and_played_by_keyboard_alone(page: LivePage) -> None:
     page.wait("document.getElementById('status').textContent.includes(' plays ')")
     while not page.evaluate(OVER):
         tick = page.evaluate("ludus.tick")
-        free = page.evaluate("ludus.game.view.cells.findIndex((cell) => cell < 0)")
+        free = page.evaluate("ludus.game.moment.view.cells.findIndex((cell) => cell < 0)")
         page.evaluate("document.getElementById('move').focus()")
         for letter in page.evaluate(f"ludus.game.view.nameOf({free}).toLowerCase()"):
             page.browser.press(letter)

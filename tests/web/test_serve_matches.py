@@ -36,11 +36,12 @@ def finish(page: Socket, choose: str = "first") -> dict[str, Any]:
     """Play legal moves to the end and return the last message."""
     (seat,) = page.hello["you"]
     rng = np.random.default_rng(3)
-    moment = page.last
+    moment = page.hello["first"]
     while True:
         if seat in moment["to_act"]:
             allowed = legal(moment, seat)
-            page.act(allowed[0] if choose == "first" else int(rng.choice(allowed)))
+            chosen = allowed[0] if choose == "first" else int(rng.choice(allowed))
+            page.act(chosen, tick=moment["tick"])
         message = page.get()
         while message["type"] not in ("moment", "over"):
             assert message["type"] in ("resumed", "thought"), message

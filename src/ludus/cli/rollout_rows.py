@@ -39,7 +39,7 @@ def rollout_table(metrics: UpdateMetrics, rows: int) -> Table:
 
 
 def cluster_text(metrics: UpdateMetrics) -> str:
-    """Return ``2 rollouts: waited 0.31 s, 3 rounds ahead, 1 died, 1 slab lost``; empty without a cluster."""
+    """Return ``2 rollouts: waited 0.31 s, 2 rounds ahead, 1 died, 1 slab lost``; empty without a cluster."""
     numbers = metrics.under("cluster")
     if "rollouts" not in numbers:
         return ""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ludus.cluster.actors import RolloutActor
 from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import put_settings, start_all
-from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
 from ludus.training.opponents import Seats
@@ -36,7 +33,6 @@ class RayMachines:
         ``report`` is called with a line now and then while machines are missing.
         """
         self._report = report
-        self._reserved: list[RolloutActor] = []
         self._crew: Crew | None = None
         sent_preset(preset)  # a file that cannot be sent is refused before Ray starts
         connect(preset.cluster)
@@ -53,22 +49,24 @@ class RayMachines:
         """See :meth:`ludus.training.machines.Machines.sampler`."""
         if index:
             raise ValueError(f"sampler {index}: expected one over all rollouts")
-        self._crew = self._crew or Crew(preset, self._report)
-        fleet = Fleet(preset, restarts, seats, crew=self._crew)
+        fleet = Fleet(preset, restarts, seats, crew=self._started(preset))
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
-    def reserve(self, preset: Preset, spec: GameSpec) -> None:
+    def reserve(self, preset: Preset) -> None:
         """See :meth:`ludus.training.machines.Machines.reserve`."""
-        self._reserved = start_all(preset, put_settings(preset), spec.spec_hash, self._report)
+        self._started(preset)
+
+    def _started(self, preset: Preset) -> Crew:
+        """Return the rollouts, which start if none have."""
+        self._crew = self._crew or Crew(preset, self._report)
+        return self._crew
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
     ) -> SelfPlayWorkers:
         """See :meth:`ludus.training.machines.Machines.workers`; ``evaluator`` plays after ``set_weights``."""
-        if not self._reserved:
-            self.reserve(preset, components.spec)
-        started, self._reserved = self._reserved, []
-        return RemoteWorkers(preset, components.spec, components.seed, session, started)
+        crew = self._started(preset)
+        return RemoteWorkers(preset, components.spec, components.seed, session, crew)
 
     def close(self) -> None:
         """End the rollouts and leave the cluster. Idempotent."""

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Literal
 
+from ludus.cluster.own_process import command_of
+
 ANSWER_S = 20.0  # until a cluster that does not answer is given up
 REFUSED, SILENT = 3, 4  # exit codes
 
@@ -19,7 +21,7 @@ Answer = Literal["yes", "refused", "silent"]
 def lets_in(host: str, port: int) -> Answer:
     """Return whether a cluster lets this process in, refuses it, or nothing answers in Ray's language."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    command = [sys.executable, "-c", "from ludus.cluster.probe import main; main()", address]
+    command = command_of("ludus.cluster.probe", address)
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER_S)
     except subprocess.TimeoutExpired:

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from ludus.cluster.own_process import command_of
+
 PROC = Path("/proc")
-#: The current folder is not on the path: it may be untrusted.
-_RUN = "import sys; sys.path[:] = [p for p in sys.path if p]; from ludus.cluster.reaper import main; main()"
 
 
 def start(before: Mapping[int, int]) -> subprocess.Popen[bytes] | None:
@@ -29,7 +29,7 @@ def start(before: Mapping[int, int]) -> subprocess.Popen[bytes] | None:
     if not started:
         return None
     named = [f"{pid}:{time}" for pid, time in started.items()]
-    command = [sys.executable, "-c", _RUN, *named]
+    command = command_of("ludus.cluster.reaper", *named)
     return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 

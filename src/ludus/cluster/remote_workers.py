@@ -7,7 +7,8 @@ seeds give equal matches however fast the rollouts are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -15,9 +16,8 @@ from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster import actors
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, put, ready_of
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import MAX_DEATHS
+from ludus.cluster.crew import Crew
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
-from ludus.cluster.starting import START_S, put_settings, start_one
 from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
 from ludus.flow import GameSpec
 from ludus.mcts import NEVER_RESIGN, Matches
@@ -33,8 +33,6 @@ class _Rollout:
 
     number: int
     actor: RolloutActor
-    incarnation: int = 0
-    deaths: int = 0  # without an answer between them
     lost: RolloutLost | None = None  # it is dead and has no successor yet
     has: int = 0  # number of the weights that were sent to it
     call: Call | None = None  # that is not answered
@@ -58,26 +56,27 @@ class RemoteWorkers:
         spec: GameSpec,
         seed: int,
         session: int,
-        started: Sequence[RolloutActor],
+        crew: Crew,
     ) -> None:
-        """Build the self-play of rollouts. Raises ``ConfigError``.
+        """Build the self-play of the rollouts of ``preset``. Raises ``ConfigError``.
 
         Args:
             preset: Settings of the run.
             spec: The game on this machine.
             seed: Seed of the matches.
             session: Number of this process among those that have worked at the run.
-            started: The processes of the rollouts, which are ended in :meth:`close`.
+            crew: The processes of the rollouts, at least as many.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
-        self._settings = put_settings(preset)
+        self._crew, self._name, self._settings = crew, crew.new_name(), crew.settings_of(preset)
         self._weights: Any = None  # reference to the newest
         self._digest = ""  # of the newest; empty where none was needed
         self._set = 0  # how often weights were set
         self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
         self._moves, self._times = 0, SelfPlayTimes()
-        self.counts = FleetCounts(len(started))
-        self.rollouts = [_Rollout(i, actor) for i, actor in enumerate(started)]
+        numbers = range(preset.cluster.rollouts)
+        self.counts = FleetCounts(len(numbers))
+        self.rollouts = [_Rollout(number, crew.rollout(number, self._name)) for number in numbers]
         try:
             calls = [r.actor.ask("build_self_play", self._order(r), self._settings) for r in self.rollouts]
             for rollout, call in zip(self.rollouts, calls, strict=True):
@@ -95,8 +94,8 @@ class RemoteWorkers:
         return self.counts.deaths
 
     def _order(self, rollout: _Rollout) -> SelfPlayOrder:
-        count = self._preset.cluster.rollouts
-        return SelfPlayOrder(self._seed, self._session, rollout.number, count, rollout.incarnation)
+        count, incarnation = self._preset.cluster.rollouts, self._crew.incarnations[rollout.number]
+        return SelfPlayOrder(self._seed, self._session, rollout.number, count, incarnation)
 
     # ---- play ------------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class RemoteWorkers:
     def _ask(self, rollout: _Rollout, moves: int) -> None:
         """Ask for ``moves``, of a successor where the rollout died."""
         if rollout.lost is not None:
-            self._replace(rollout, rollout.lost)
+            self._replace(rollout)
         fresh = rollout.has != self._set
         rollout.request, rollout.moves, rollout.has = rollout.request + 1, moves, self._set
         digest = self.counts.rollouts[rollout.number].slabs % DIGEST_EVERY == 0
@@ -189,7 +188,7 @@ class RemoteWorkers:
         return bool(ready)
 
     def _keep(self, rollout: _Rollout, answer: SelfPlayAnswer, columns: dict[str, Any]) -> None:
-        rollout.deaths = 0
+        self._crew.count_slab(rollout.number)
         try:
             rollout.matches.append(Matches.check(columns, self._spec.mask_size))
         except ValueError as error:
@@ -211,29 +210,21 @@ class RemoteWorkers:
                 rollout.actor.lives()
 
     def _lose(self, rollout: _Rollout, error: RolloutLost) -> None:
-        """Note that a rollout died. Raises ``PoolError`` after too many deaths."""
+        """Note that a rollout died. Its successor is started when it is asked next."""
         if rollout.call is not None:
             self.counts.slabs_dropped += 1
         rollout.call, rollout.lost = None, error
         rollout.actor.kill()
-        rollout.deaths += 1
         self.counts.deaths += 1
-        if rollout.deaths >= MAX_DEATHS:
-            text = f"rollout {rollout.number} died {MAX_DEATHS} times without matches between"
-            raise PoolError(f"{text}: {error}") from error
 
-    def _replace(self, rollout: _Rollout, error: RolloutLost) -> None:
+    def _replace(self, rollout: _Rollout) -> None:
         """Start a successor. Raises ``PoolError`` after too many deaths, or without a machine for it."""
         while rollout.lost is not None:
-            rollout.incarnation += 1
-            if rollout.incarnation >= INCARNATIONS:
+            self._crew.replace(rollout.number, rollout.actor, rollout.lost)
+            if self._crew.incarnations[rollout.number] >= INCARNATIONS:
                 text = f"rollout {rollout.number} died {INCARNATIONS} times in this session"
-                raise PoolError(f"{text}; resume the run to start another") from error
-            rollout.actor = start_one(self._preset)
-            if not rollout.actor.wait_for_start(START_S):
-                cpus = self._preset.cluster.cpus
-                text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
-                raise PoolError(f"rollout {rollout.number} died ({error}), and {text}") from error
+                raise PoolError(f"{text}; resume the run to start another") from rollout.lost
+            rollout.actor = self._crew.rollout(rollout.number, self._name)
             rollout.has, rollout.lost = 0, None
             try:
                 rollout.actor.ask("build_self_play", self._order(rollout), self._settings).first()
@@ -283,6 +274,10 @@ class RemoteWorkers:
         return [rollout.actor.ask("ping").first() for rollout in self.rollouts]
 
     def close(self) -> None:
-        """End the rollouts. Idempotent."""
-        actors.end_all([rollout.actor for rollout in self.rollouts])
-        self.rollouts = []
+        """Stop the matches. The processes stay. Idempotent."""
+        rollouts, self.rollouts = self.rollouts, []
+        for rollout in rollouts:
+            with suppress(RolloutLost):  # its matches ended with it
+                if rollout.call is not None:
+                    rollout.actor.ask_beside("stop_playing", rollout.request)
+                rollout.actor.ask("close").first()

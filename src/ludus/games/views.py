@@ -50,10 +50,11 @@ COORDINATES: Mapping[str, str] = {
 }
 #: The parts of a view document that a page cuts for the viewer at one seat.
 CUTS: Mapping[str, str] = {
-    "": "nothing is hidden",
+    "": "nothing: of a game without perfect information a person gets observations in place of documents",
     "map": "a map's cells that the seat does not see",
     "arena": "an arena's cells beyond the seat's sight",
     "cards": "the cards of other seats",
+    "choices": "the choices of other seats in a table, until all have chosen",
 }
 _CUT_OF_A_GAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _MOST_KEYS = 64
@@ -98,7 +99,7 @@ _BUILT_IN: Mapping[str, View | str] = {
     "gomoku": View("board", input="cells", lines="crossings", coordinates="chess"),
     "tic_tac_toe": NOUGHTS,
     "pommerman": View("arena", ticks_per_s=6.0, input="keys", keys=_ARROWS, hide="arena"),
-    "matrix": View("table", ticks_per_s=1.0),
+    "matrix": View("table", ticks_per_s=1.0, hide="choices"),
     "kuhn_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J", "Q", "K")),
     "leduc_poker": View("cards", ticks_per_s=1.0, hide="cards", labels=("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥")),
 }

@@ -162,6 +162,8 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``local`` starts one on this machine, for this run alone.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none.
+    Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
+    the rollouts.
     """
 
     rollouts: Rollouts = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.joined_sampler import JoinedSampler
@@ -46,12 +45,8 @@ class Machines(Protocol):
         """
         ...
 
-    def reserve(self, preset: Preset, spec: GameSpec) -> None:
-        """Start the machines that :meth:`workers` will need, before the run has a directory.
-
-        Args:
-            preset: Settings of the run.
-            spec: The game on this machine.
+    def reserve(self, preset: Preset) -> None:
+        """Start the machines that the run will need, before it has a directory.
 
         Raises:
             ConfigError: Machines are missing, or differ.
@@ -87,7 +82,7 @@ class LocalMachines:
         """See :meth:`Machines.sampler`."""
         return build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
 
-    def reserve(self, preset: Preset, spec: GameSpec) -> None:
+    def reserve(self, preset: Preset) -> None:
         """See :meth:`Machines.reserve`: this process needs no others."""
 
     def workers(

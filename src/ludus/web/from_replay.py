@@ -9,7 +9,7 @@ from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayInfo
 from ludus.games.views import View, view_of
-from ludus.web.moves import Document, choice_name, move_name, names_moves
+from ludus.web.moves import Document, choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import Recording, SeatDecision
 from ludus.web.renderers import renderer_of
 
@@ -46,7 +46,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         ticks_per_s=pace or TICKS_PER_S["turns" if declared.turn_based else "ticks"],
         lines=view.lines if view is not None else "cells",
         coordinates=view.coordinates if view is not None else "",
-        labels=_labels(view, declared),
+        labels=labels_of(view, declared),
     )
 
 
@@ -61,12 +61,6 @@ def _sides(players: tuple[str, ...], game: GameSpec) -> str:
         return " against ".join(teams)
     counts = {name: teams.count(name) for name in teams}
     return " against ".join(name if n == 1 else f"{n} times {name}" for name, n in counts.items())
-
-
-def _labels(view: View | None, game: GameSpec) -> tuple[str, ...]:
-    if view is None or view.labels or view.renderer != "table":
-        return view.labels if view is not None else ()
-    return game.heads[0].labels if game.heads else ()
 
 
 def _decisions(

@@ -47,6 +47,13 @@ def move_name(view: View, game: GameSpec, before: Document, after: Document, sea
     return "" if reader is None else reader(view, game, before, after, seat)
 
 
+def labels_of(view: View | None, game: GameSpec) -> tuple[str, ...]:
+    """Return the names of cards, or of the choices in a table; empty for other drawings."""
+    if view is None or view.labels or view.renderer != "table":
+        return view.labels if view is not None else ()
+    return game.heads[0].labels if game.heads else ()
+
+
 def names_moves(view: View | None) -> bool:
     """Return whether moves can be read from the documents of a view."""
     return view is not None and view.renderer in _READERS

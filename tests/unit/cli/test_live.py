@@ -198,7 +198,7 @@ def test_a_league_has_a_row_for_each_member() -> None:
 def with_rollouts(count: int) -> UpdateMetrics:
     """Return an update by ``count`` rollouts, of which the last is slow and another died."""
     numbers = {"cluster/rollouts": float(count), "cluster/wait_s": 0.31}
-    numbers |= {"cluster/deaths": 1.0, "cluster/slabs_dropped": 1.0}
+    numbers |= {"cluster/deaths": 1.0, "cluster/slabs_dropped": 1.0, "cluster/ahead": 2.0}
     for i in range(count):
         slow = i == count - 1
         numbers[f"cluster/matches_per_s/{i}"] = 0.5 if slow else 12.25
@@ -217,7 +217,7 @@ def test_a_cluster_has_a_row_for_each_rollout() -> None:
     assert lines[head + 1] == ["0", "12.25", "1", "12.5%"]
     assert lines[head + 10] == ["9", "12.25", "1", "12.5%"]
     assert lines[head + 11] == ["10", "0.50", "4", "0.0%"]
-    assert "11 rollouts: waited 0.31 s, 1 died, 1 slab lost" in board(view)
+    assert "11 rollouts: waited 0.31 s, 2 rounds ahead, 1 died, 1 slab lost" in board(view)
 
 
 def test_a_board_with_many_rollouts_fits_a_small_terminal() -> None:

@@ -16,7 +16,7 @@ from ludus.algorithms.registry import method_of
 from ludus.cluster.checks import part_of
 from ludus.cluster.private_folder import PREFIX, PrivateFolder, remove_abandoned
 from ludus.cluster.received import ReceivedFiles
-from ludus.cluster.rollout import Host
+from ludus.cluster.rollout import Host, SamplerOrder
 from ludus.cluster.sent_preset import MAX_CODE, SentPreset, sent_preset
 from ludus.flow.extensions import Package
 from ludus.games import names
@@ -192,6 +192,36 @@ def test_a_file_that_is_too_large_or_gone_is_refused_with_its_setting(
     path.unlink()
     with pytest.raises(ConfigError, match=rf"cluster.rollouts = 1: {setting}: .*No such file"):
         sent_preset(preset)
+
+
+def of_teacher(teacher: str) -> Preset:
+    """Return settings of a rollout that learns from a player."""
+    settings = {"algorithm.name": "imitation", "algorithm.teacher": teacher, "cluster.rollouts": "1"}
+    return part_of(load_preset("tic_tac_toe", settings).preset)
+
+
+@pytest.mark.parametrize("behind", ["", "+search:4"])
+def test_weights_of_a_teacher_are_bounded_and_errors_name_the_controllers_file(
+    behind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "teacher.bin"
+    path.write_bytes(b"no weights")
+    sent = sent_preset(of_teacher(f"{path}{behind}"))
+    (file,) = sent.files
+    assert (file.name, file.behind) == ("teacher.bin.safetensors", behind)
+    host = Host("10.0.0.7")
+    try:
+        with pytest.raises(
+            ConfigError, match=rf'^algorithm.teacher = "{path}.*: {path}: not a readable'
+        ):
+            host.call("", "build", SamplerOrder(0), sent)
+    finally:
+        host.leave()
+    monkeypatch.setattr("ludus.cluster.sent_preset.MAX_WEIGHTS", 5)
+    with pytest.raises(
+        ConfigError, match=rf"^cluster.rollouts = 1: algorithm.teacher: .*{path}: more"
+    ):
+        sent_preset(of_teacher(f"{path}{behind}"))
 
 
 def changed(sent: SentPreset, **fields: object) -> SentPreset:

@@ -84,6 +84,18 @@ def test_an_end_of_the_process_that_asks_is_an_answer(
     assert probe.lets_in("::1", 6379) == answer
 
 
+def test_the_process_that_asks_imports_nothing_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ray", "ludus"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')")
+    monkeypatch.setattr(probe, "ANSWER_S", 1.0)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert probe.lets_in("127.0.0.1", 1) in ("silent", "refused")
+    assert not (tmp_path / "ran").exists()
+
+
 def programs() -> list[Path]:
     """Return the project's programs and scripts, without its tests."""
     folders = [ROOT / name for name in ("src", "tools", "benchmarks")]

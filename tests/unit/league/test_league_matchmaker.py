@@ -128,6 +128,21 @@ def test_results_go_to_the_players_of_their_order(desk: Desk) -> None:
     assert matchmaker.take_results() == ((), 0, 0.0)
 
 
+def test_results_that_no_round_has_reported_outlive_a_checkpoint_and_a_restart(desk: Desk) -> None:
+    matchmaker = desk.matchmaker
+    matchmaker.on_play({})
+    order = matchmaker.next_orders(SLOTS).batch[0]
+    desk.seat(matchmaker.next_orders(SLOTS))
+    matchmaker.on_results([result(order.match_tag)] * 3)
+    other = desk.another()
+    other.load_state(matchmaker.state())
+    other.on_restart()
+    taken = other.take_results()
+    assert taken == matchmaker.take_results()
+    assert (taken.episodes, taken.returns) == (3, 3.0)
+    assert [(t.player, t.opponent, t.wins) for t in taken.tallies] == [(*order.players, 3)]
+
+
 def test_matches_with_a_replaced_player_do_not_count(desk: Desk) -> None:
     matchmaker = desk.matchmaker
     matchmaker.on_play({})

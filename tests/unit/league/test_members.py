@@ -179,6 +179,22 @@ def test_the_member_furthest_behind_its_share_plays() -> None:
     assert "".join(turns) == "abaabaaba"
 
 
+def test_rounds_whose_results_are_to_come_count_with_the_mean_of_the_member() -> None:
+    play = Play(cfg.PlayerConfig("a", "fsp", share=2.0), cfg.PlayerConfig("b", "fsp"))
+
+    def chosen(rounds: int) -> str:
+        scheduled: list[str] = []
+        for _ in range(rounds):
+            scheduled.append(play.league.next_member(scheduled, decisions=10))
+        return "".join(scheduled)
+
+    assert chosen(6) == "abaaba"
+    play.result("a", steps=30)
+    play.result("b", steps=10)
+    assert chosen(6) == "bababb"  # 15 and 10 of their shares; a round of a adds 15, one of b 10
+    assert play.league.next_member() == "b"
+
+
 # --- populations ---------------------------------------------------------------------------------
 
 TUNE = {"algorithm.x": cfg.Tune(low=0.1, high=10.0)}

@@ -11,7 +11,7 @@ from ludus.games.coordinates import cell_named
 from ludus.games.match import Match
 from ludus.games.views import view_of
 from ludus.web.from_replay import recording_of
-from ludus.web.moves import choice_name, move_name
+from ludus.web.moves import choice_name, labels_of, move_name
 
 
 def choice_of(text: str, game: str, document: dict[str, int], labels: tuple[str, ...]) -> int:
@@ -104,3 +104,14 @@ def test_documents_of_any_form_name_nothing() -> None:
     ]  # fmt: skip
     for bad in arenas:
         assert move_name(arena, game, bad, bad, 0) == ""
+
+
+def test_cards_and_choices_of_a_table_have_names() -> None:
+    def labels(game: str) -> tuple[str, ...]:
+        return labels_of(view_of(game), spec(game, {}))
+
+    assert labels("kuhn_poker") == ("J", "Q", "K")
+    assert len(labels("leduc_poker")) == 6
+    assert labels("matrix") == ("rock", "paper", "scissors")
+    assert labels("go") == ()
+    assert labels_of(None, spec("go", {})) == ()

@@ -52,7 +52,7 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Mach
     """See :class:`ludus.training.run_builder.RunBuilderFactory`."""
     components = build_alphazero(preset)
     try:
-        machines.reserve(preset, components.spec)
+        machines.reserve(preset)
     except BaseException:
         components.close()
         raise

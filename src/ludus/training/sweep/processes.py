@@ -23,6 +23,11 @@ from ludus.storage.files import open_new, open_own, own_folder
 What = Literal["train", "resume", "greedy"]
 MAX_MESSAGE = 400  # characters of a process's last line that are shown
 MAX_READ = 1 << 16
+#: The command line of ``ludus``. The current folder is not on its path: it may be untrusted.
+_RUN = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; sys.argv[0] = 'ludus'; "
+    "from ludus.cli.__main__ import main; sys.exit(main())"
+)
 INTERNAL = "internal error"  # starts the line under a traceback
 
 
@@ -112,7 +117,7 @@ def launch(command: ProcessCommand, lock: Path, log: Path) -> Process | None:
 
 def _start(words: Sequence[str], held: int, out: int, errors: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "ludus.cli", *words],
+        [sys.executable, "-c", _RUN, *words],
         stdin=subprocess.DEVNULL,
         stdout=out,
         stderr=errors,

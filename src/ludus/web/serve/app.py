@@ -27,7 +27,8 @@ from ludus.web.serve import games, players, runs
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
-from ludus.web.serve.players import sentence
+from ludus.web.serve.players import needs, sentence
+from ludus.web.serve.seats import LONGEST_S
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-STOP_S = 5.0  # for matches to be saved when the server stops
+STOP_S = LONGEST_S + 5.0  # for matches to be saved when the server stops: one may be in a search
 _PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
@@ -114,17 +115,31 @@ class Api:
         return _json({"replays": lines, "left_off": more})
 
     async def replay_page(self, request: Request) -> Response:
-        """``/replay/ID``: the page of a replay, which works offline too, with its own policy."""
+        """``/replay/ID?with=``: the page of a replay, which works offline too, with its own policy."""
         replay = self._library.replay(request.path_params["id"])
+        asked = request.query_params.getlist("with")
 
         def made() -> str:
-            return to_html(self._library.read(replay))
+            think = [players.thinker_of(name, self._library) for name in asked]
+            return to_html(self._library.read(replay), think=think)
 
         page = await anyio.to_thread.run_sync(made, limiter=self._heavy)
         found = _POLICY.search(page[:4096])
         policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
         policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
+
+    async def thoughts(self, request: Request) -> Response:
+        """``/api/replays/ID/thoughts?with=``: what a player thinks of the decisions of a recorded match."""
+        replay = self._library.replay(request.path_params["id"])
+        asked = request.query_params.get("with", "")
+
+        def thought() -> object:
+            from ludus.web.thoughts.replayed import thoughts_of
+
+            return thoughts_of(self._library.read(replay), players.thinker_of(asked, self._library))
+
+        return _json(await anyio.to_thread.run_sync(thought, limiter=self._heavy))
 
     async def matches(self, _: Request) -> Response:
         """``/api/matches``: the matches of this server, the newest last."""
@@ -167,6 +182,7 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
         "/api/runs/{id}": api.run,
         "/api/runs/{id}/curves": api.curves,
         "/api/replays": api.replays,
+        "/api/replays/{id}/thoughts": api.thoughts,
         "/replay/{id}": api.replay_page,
     }
     files = _files()
@@ -203,6 +219,8 @@ def _answering(endpoint: Endpoint) -> Endpoint:
             return _why(error, 429)
         except (MatchError, _BadRequest, ValueError, StorageError) as error:
             return _why(error, 400)
+        except ImportError as error:
+            return _json({"why": needs(error, "this")}, 400)
         except OSError as error:
             return _json({"why": error.strerror or type(error).__name__}, 500)
         except Exception as error:  # the server continues

@@ -28,6 +28,7 @@ from ludus.storage.rundir import RunDirectory
 MAX_REPLAY_BYTES = 64 << 20
 MAX_RUNS, MAX_REPLAYS = 2000, 5000
 MAX_LISTED = 500  # replays of one answer
+MAX_READ_BYTES = 512 << 20  # of replays that one answer reads for the first time
 MAX_NAME = 200
 PLAYED, PLAYS = "played", "plays"  #: folders of matches: in a run, and in the served folder
 SCAN_S = 1.0  # a scan is used again so long
@@ -122,6 +123,14 @@ class Library:
     def weights(self, run: Run, reference: str) -> str:
         """Return the name by which :func:`ludus.storage.resolve_weights` finds weights of a run.
 
+        Raises as :meth:`weights_path`.
+        """
+        self.weights_path(run, reference)
+        return _weights_name(run, reference)
+
+    def weights_path(self, run: Run, reference: str) -> Path:
+        """Return the file of weights of a run.
+
         Raises:
             UnknownId: ``reference`` has another form than ``best``, ``last``, VERSION, PLAYER or
                 PLAYER:VERSION, or its file is a link out of the run.
@@ -131,10 +140,9 @@ class Library:
 
         if not _WEIGHTS.fullmatch(reference):
             raise UnknownId(f"{visible(reference[:80])}: expected best, last, VERSION or PLAYER:VERSION")
-        name = f"{run.path}@{reference}"
-        path = resolve_weights(name)
+        path = resolve_weights(_weights_name(run, reference))
         self._inside(path)
-        return name
+        return path
 
     def _find_runs(self) -> dict[str, Run]:
         found: dict[str, Run] = {}
@@ -196,10 +204,19 @@ class Library:
             raise CorruptFile(f"{replay.name}: {error.strerror or error}") from None
 
     def listed(self, fits: Callable[[ReplayLine], bool] = lambda line: True) -> tuple[list[ReplayLine], int]:
-        """Return the newest replays that fit, and how many more there are. Only headers are read."""
+        """Return the newest replays that fit, and the number of older ones that were not looked at."""
         newest = sorted(self.replays().values(), key=lambda r: (-r.modified, r.id))
-        lines = [line for line in map(self._line, newest) if fits(line)]
-        return lines[:MAX_LISTED], max(0, len(lines) - MAX_LISTED)
+        lines: list[ReplayLine] = []
+        unread = MAX_READ_BYTES
+        for number, replay in enumerate(newest):
+            if len(lines) >= MAX_LISTED or unread <= 0:
+                return lines, len(newest) - number
+            if (replay.id, replay.size, replay.modified) not in self._infos:
+                unread -= replay.size
+            line = self._line(replay)
+            if fits(line):
+                lines.append(line)
+        return lines, 0
 
     def _line(self, replay: Replay) -> ReplayLine:
         key = (replay.id, replay.size, replay.modified)
@@ -288,6 +305,10 @@ class Library:
             return False
         self._scanned[table] = now
         return True
+
+
+def _weights_name(run: Run, reference: str) -> str:
+    return f"{run.path}@{reference}"
 
 
 def _digest(path: Path) -> str:

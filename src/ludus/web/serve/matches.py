@@ -81,7 +81,8 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
         if registry.is_python(game):
             raise MatchError(f"{shown(game)}: written in Python; pages play compiled games alone")
         found = registry.find(game)
-        return Rules(found.name, text, registry.spec(game, text))
+        spec = registry.spec(game, text)
+        return Rules(found.name, text, spec, spec.spec_hash)
     except MatchError:
         raise
     except UnknownGame:

@@ -98,13 +98,15 @@ class SeatName(msgspec.Struct, frozen=True):
 class Drawing(msgspec.Struct, frozen=True):
     """Presentation of the game: see :class:`ludus.games.views.View`.
 
-    ``keys``: pairs of a KeyboardEvent's ``key`` and a choice of head 0.
+    ``keys``: pairs of a KeyboardEvent's ``key`` and a choice of head 0. ``labels``: names of cards, or of
+    the choices in a table.
     """
 
     input: str
     keys: tuple[tuple[str, int], ...] = ()
     lines: str = "cells"
     coordinates: str = ""
+    labels: tuple[str, ...] = ()
 
 
 class Moment(_Message, frozen=True, tag="moment"):

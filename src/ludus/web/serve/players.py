@@ -7,6 +7,7 @@ command line may be anything that :func:`ludus.evaluation.players.resolve_player
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shown, visible
 from ludus.flow.spec import GameSpec
+from ludus.flow.weights import WeightsMeta
 from ludus.games import registry
 from ludus.games.names import is_bot_file, typed
 from ludus.games.searchable import searchable
@@ -34,9 +36,13 @@ from ludus.web.serve.seats import ActorSeat, BotSeat, Person, PlanSeat, SearchSe
 PERSON = "person"
 MAX_NAME = 300
 MAX_VISITS, MAX_TREES, MAX_ROLLOUTS = 100_000, 64, 10_000  # of a search that a page names
+MAX_THOUGHT_VISITS = 2_000  # of each decision of a match that a page asks thoughts of
 PLAN_S = 10.0  # of one decision of a plan that has no time limit of its own
 MOST_VERSIONS = 200  # of a run in a list
 _SEARCH = re.compile(r"[1-9][0-9]{0,8}")
+_THINKER = re.compile(
+    r"mcts:(?P<playouts>[1-9][0-9]{0,8})|(?P<weights>[^+]+@[^+@]+)(\+search:(?P<visits>[1-9][0-9]{0,8}))?"
+)
 _PLAN = re.compile(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,6})(,opponent=[A-Za-z0-9_]{1,64})?")
 
 
@@ -84,11 +90,12 @@ class Roster(msgspec.Struct, frozen=True):
 
 
 class Rules(NamedTuple):
-    """A game under its parameters."""
+    """A game under its parameters; ``hash``: of what a policy sees of it (:attr:`GameSpec.spec_hash`)."""
 
     game: str
     params: Mapping[str, str]
     spec: GameSpec
+    hash: str
 
     @property
     def skip(self) -> int:
@@ -164,6 +171,26 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
         return _actor(_reference(text, library), "network", rules, seed)
     known = [*bots, UNIFORM, f"{ROLLOUTS}:400", PERSON]
     raise PlayerError(f"{shown(text)}: no such player of {rules.spec.name}{did_you_mean(text, known)}")
+
+
+def thinker_of(text: str, library: Library) -> str:
+    """Return a player that a page asks for its thoughts, for :func:`ludus.web.thoughts.resolve.mind_of`.
+
+    Raises:
+        PlayerError: The name is neither weights of the table nor a search of few visits.
+    """
+    found = _THINKER.fullmatch(text) if len(text) <= MAX_NAME else None
+    if found is None or int(found["visits"] or found["playouts"] or 1) > MAX_THOUGHT_VISITS:
+        forms = f"RUN@VERSION, RUN@VERSION{SUFFIX}:N or {ROLLOUTS}:N, N up to {MAX_THOUGHT_VISITS}"
+        raise PlayerError(f"{shown(text)}: expected {forms}")
+    if found["playouts"]:
+        return text
+    try:
+        return _reference(found["weights"], library) + (
+            f"{SUFFIX}:{found['visits']}" if found["visits"] else ""
+        )
+    except (OSError, StorageError, ValueError) as error:
+        raise PlayerError(sentence(error)) from None
 
 
 def _reference(text: str, library: Library) -> str:
@@ -285,19 +312,27 @@ def _versions(run: Run) -> list[str]:
     return [*members_of(run.directory), *names[-MOST_VERSIONS:]]
 
 
+@functools.lru_cache(maxsize=1024)
+def _meta(path: str, modified: int, size: int) -> WeightsMeta:
+    """Return the header of a weights file; its time and size tell a new file from the one before."""
+    from ludus.policies.weights import load_meta
+
+    return load_meta(path)
+
+
 def _fitting(
     line: PlayerLine, run: Run, rules: Rules, library: Library, known: Mapping[str, Strength]
 ) -> PlayerLine:
     """Return the line with steps and strength of its weights, or with the reason why they do not fit."""
     from ludus.evaluation.weights import check_spec
-    from ludus.policies.weights import load_meta
-    from ludus.storage import resolve_weights
 
     reference = line.name.rpartition("@")[2]
     try:
-        path = resolve_weights(library.weights(run, reference))
-        meta = load_meta(path)
-        check_spec(meta, rules.spec, line.name)
+        path = library.weights_path(run, reference)
+        about = path.stat()
+        meta = _meta(str(path), about.st_mtime_ns, about.st_size)
+        if (meta.game, meta.spec_hash) != (rules.spec.name, rules.hash):
+            check_spec(meta, rules.spec, line.name)
     except (ValueError, OSError, StorageError) as error:
         return msgspec.structs.replace(line, reason=sentence(error))
     member = reference.partition(":")[0] if ":" in reference else ""

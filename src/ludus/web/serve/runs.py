@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import time
@@ -144,8 +145,17 @@ def strengths(directory: RunDirectory) -> dict[str, Strength]:
 
     The opponent is the one that most evaluations have.
     """
+    try:
+        about = directory.metrics.stat()
+    except OSError:
+        return {}
+    return _strengths(directory.metrics, about.st_mtime_ns, about.st_size)
+
+
+@functools.lru_cache(maxsize=512)
+def _strengths(metrics: Path, modified: int, size: int) -> dict[str, Strength]:
     found: list[tuple[str, dict[str, Strength]]] = []
-    for row in _rows(directory.metrics, _EVALUATION):
+    for row in _rows(metrics, _EVALUATION):
         version, player, results = row.get("version"), row.get("player"), row.get("results")
         if not isinstance(version, int) or not isinstance(results, list):
             continue
@@ -185,9 +195,13 @@ def curves_of(run: Run, series: Sequence[str], x: XAxis, points: int) -> Curves:
         names.update(_numbers([row]))
         if not any(name in row for name in wanted):
             continue
-        xs.append(at)
-        for name in wanted:
-            values[name].append(_number(row.get(name), float))
+        if not xs or xs[-1] != at:
+            xs.append(at)
+            for name in wanted:
+                values[name].append(None)
+        for name in wanted:  # an update and its evaluation stand at one point
+            if (value := _number(row.get(name), float)) is not None:
+                values[name][-1] = value
     try:
         offset = path.stat().st_size
     except OSError:

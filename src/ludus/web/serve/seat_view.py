@@ -195,11 +195,20 @@ def _cut_cards(view: SeatView, document: Document) -> Document:
     return {**document, "cards": [card if i in shown else None for i, card in enumerate(cards)]}
 
 
+def _cut_choices(view: SeatView, document: Document) -> Document:
+    """Cut a table: the others' choices until the match is over."""
+    if document["over"]:
+        return document
+    choices = enumerate(document["actions"])
+    return {**document, "actions": [choice if seat in view.seats else -1 for seat, choice in choices]}
+
+
 _CUTS: Mapping[str, _Cut] = {
     "": lambda _, document: document,
     "map": _cut_map,
     "arena": _cut_arena,
     "cards": _cut_cards,
+    "choices": _cut_choices,
 }
 
 

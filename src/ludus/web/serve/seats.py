@@ -32,18 +32,16 @@ class Choice(NamedTuple):
 class Seat(Protocol):
     """Player of one seat.
 
-    ``name``: as people and replays read it. ``state`` and ``restore`` are for moves that are taken back.
+    ``name``: as people and replays read it. ``skip``: ticks between two decisions; 1 where the game waits.
+    ``state`` and ``restore`` are for moves that are taken back.
     """
 
     name: str
     kind: SeatKind
+    skip: int
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Return the decision; None: nothing now, which a game with turns waits for."""
-        ...
-
-    def reset(self) -> None:
-        """Forget the match, before another one."""
         ...
 
     def state(self) -> Any:  # noqa: ANN401
@@ -70,7 +68,7 @@ class Person:
 
     def __init__(self, name: str = "person") -> None:
         """Wait for decisions."""
-        self.name = name
+        self.name, self.skip = name, 1
         self.echo = 0  # of the last decision that was played
         self.refused: list[tuple[Offer, str]] = []  # to be reported and emptied by the caller
         self._offers: deque[Offer] = deque(maxlen=QUEUE)
@@ -97,10 +95,6 @@ class Person:
             self.refused.append((offer, why))
         return None
 
-    def reset(self) -> None:
-        """Forget what was sent."""
-        self._offers.clear()
-
     def state(self) -> None:
         """Nothing is remembered."""
 
@@ -116,14 +110,11 @@ class BotSeat:
 
     def __init__(self, name: str, skip: int) -> None:
         """Play the bot ``name``."""
-        self.name, self._skip = name, max(1, skip)
+        self.name, self.skip = name, max(1, skip)
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Name the bot."""
-        return None if match.tick % self._skip else Choice(None, self.name)
-
-    def reset(self) -> None:
-        """Do nothing: the core has the bot's memory."""
+        return None if match.tick % self.skip else Choice(None, self.name)
 
     def state(self) -> None:
         """Nothing is remembered here."""
@@ -139,16 +130,13 @@ class UniformSeat:
 
     def __init__(self, name: str, skip: int, seed: int) -> None:
         """Draw with ``seed``."""
-        self.name, self._skip, self._rng = name, max(1, skip), np.random.default_rng(seed)
+        self.name, self.skip, self._rng = name, max(1, skip), np.random.default_rng(seed)
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Draw a decision."""
-        if match.tick % self._skip:
+        if match.tick % self.skip:
             return None
         return Choice(tuple(map(int, random_decision(match.spec, match.legal(seat), self._rng))))
-
-    def reset(self) -> None:
-        """Do nothing: later matches draw other numbers."""
 
     def state(self) -> Any:  # noqa: ANN401
         """Return the state of the generator."""
@@ -172,7 +160,7 @@ class ActorSeat:
         """Play ``actor``, which no other thread may use; ``weights``: name of its weights, or empty."""
         self.name, self.kind, self.weights = name, kind, weights
         self.actor = actor
-        self._skip = max(1, skip)
+        self.skip = max(1, skip)
         self._memory = self._start(0)
 
     def _start(self, step: int) -> _Memory:
@@ -181,7 +169,7 @@ class ActorSeat:
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Ask the actor, with the seat's observation."""
-        if match.tick % self._skip:
+        if match.tick % self.skip:
             return None
         row, fresh, step = self._memory
         obs = {name: array[None].copy() for name, array in match.observe(seat).items()}
@@ -190,10 +178,6 @@ class ActorSeat:
         decision = self.actor.act(ActInput(obs, mask, row, first, step, np.array([seat], np.int32)))
         self._memory = _Memory(decision.memory, False, step + 1)
         return Choice(tuple(map(int, decision.actions[0])))
-
-    def reset(self) -> None:
-        """Clear the memory; later matches draw other numbers."""
-        self._memory = self._start(self._memory.step)
 
     def state(self) -> _Memory:
         """Return a copy of the memory."""
@@ -212,7 +196,7 @@ class SearchSeat:
 
     def __init__(self, name: str, player: SearchPlayer) -> None:
         """Play ``player``, which has one slot."""
-        self.name, self._player = name, player
+        self.name, self.skip, self._player = name, 1, player
         self._decisions = 0
         self.found: SearchResult | None = None  # of the last decision
 
@@ -222,10 +206,6 @@ class SearchSeat:
         self._decisions += 1
         self.found = self._player.decide([0], [match.state], plies=[match.tick], seconds=seconds)[0]
         return Choice((self.found.move,))
-
-    def reset(self) -> None:
-        """Start with an empty tree."""
-        self._player.restart(self._decisions)
 
     def state(self) -> int:
         """Return the number of decisions, on which later draws depend."""
@@ -244,17 +224,14 @@ class PlanSeat:
 
     def __init__(self, name: str, planner: Planner, skip: int, seed: int) -> None:
         """Play ``planner``, whose decisions depend on ``seed`` and the tick."""
-        self.name, self._planner, self._skip, self._seed = name, planner, max(1, skip), seed
+        self.name, self._planner, self.skip, self._seed = name, planner, max(1, skip), seed
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Plan from the match's state."""
-        if match.tick % self._skip:
+        if match.tick % self.skip:
             return None
         seed = (self._seed * 1_000_003 + match.tick * 65_537 + seat) % 2**63
         return Choice((self._planner.plan(match.state, seat, seed).choice,))
-
-    def reset(self) -> None:
-        """Nothing is remembered."""
 
     def state(self) -> None:
         """Nothing is remembered."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 
 import uvicorn
+import wsproto  # noqa: F401 - uvicorn imports it when it serves: too late to report that it is missing
 
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import TOKEN
@@ -73,7 +74,11 @@ class PageServer:
         try:
             self._server.run(sockets=[self._socket])
         finally:
-            self._socket.close()
+            self.close()
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._socket.close()
 
     def wait_until_ready(self, seconds: float = 10.0) -> bool:
         """Return whether the server answers, after at most ``seconds``. For other threads."""

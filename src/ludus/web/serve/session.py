@@ -182,11 +182,14 @@ class Session(threading.Thread):
             return self._lost_at + GRACE_S
         if self._paused:
             return math.inf
-        for seat in self.table.waits_for():
-            self._clock.start(seat, now)
         if self.table.waits_for():
+            self._start_clocks(now)
             return self._clock.ends
         return self.schedule.due
+
+    def _start_clocks(self, now: float) -> None:
+        for seat in self.table.waits_for():
+            self._clock.start(seat, now)
 
     def _tick(self, started: float) -> None:
         table = self.table
@@ -212,6 +215,7 @@ class Session(threading.Thread):
         assert self._ended is not None
         saved = self._save(self.table)
         reason = f"{self._ended.reason}; {saved.problem}" if saved.problem else self._ended.reason
+        self.table.forget()
         self._end = messages.Over(self._ended.outcome, reason, saved.replay, saved.url)
         self._tell(self._end)
 
@@ -264,7 +268,8 @@ class Session(threading.Thread):
             self._viewers.remove(viewer)
         if not any(map(self._controls, self._viewers)) and self._lost_at is None:
             self._lost_at = time.monotonic()
-            self._stands(LOST)
+            if self._end is None:
+                self._stands(LOST)
 
     def _controls(self, viewer: Viewer) -> bool:
         """Whether a page may stop the clock: one that plays, or any where no person does."""
@@ -347,7 +352,7 @@ class Session(threading.Thread):
         self._tell(messages.Paused(why))
 
     def _runs_again(self) -> None:
-        if self._paused or self._lost_at is not None:
+        if self._paused or self._lost_at is not None or self._end is not None:
             return
         now = time.monotonic()
         self._clock.run(now)
@@ -366,8 +371,10 @@ class Session(threading.Thread):
                 self._send(viewer, self._end)
 
     def _moment(self, plays: bool) -> messages.Moment:
-        left = self._clock.left(time.monotonic())
-        return self.table.moment(plays, left, self._paused or self._lost_at is not None)
+        now, stands = time.monotonic(), self._paused or self._lost_at is not None
+        if not stands and self._ended is None:
+            self._start_clocks(now)
+        return self.table.moment(plays, self._clock.left(now), stands)
 
     def _show(self) -> None:
         """Send the present moment, and thoughts about the last decisions."""

@@ -11,6 +11,7 @@ from ludus.flow.spec import GameSpec
 from ludus.games.exports.match import unpack
 from ludus.games.match import Match
 from ludus.games.views import View
+from ludus.web.serve.seat_view import SeatView
 
 MOST_NUMBERS = 4096  # of an observation's tensor that is shown
 
@@ -46,14 +47,11 @@ class Cut:
 
     def __init__(self, seats: Sequence[int], hide: str) -> None:
         """See as ``seats``, by the cut ``hide`` of the game's view."""
-        from ludus.web.serve.seat_view import SeatView  # type: ignore[import-untyped, unused-ignore]
-
         self._view = SeatView(tuple(seats), hide)
 
     def see(self, match: Match) -> dict[str, Any]:
         """Return the document without what the seats do not see."""
-        document: dict[str, Any] = self._view.cut(match.view())
-        return document
+        return self._view.cut(match.view())
 
 
 class Observations:
@@ -78,12 +76,7 @@ def sight_of(spec: GameSpec, view: View, persons: Sequence[int]) -> Sight:
     """Return what the pages of a match may see. Only persons make a match hide something."""
     if not persons or spec.perfect_information:
         return Whole()
-    if view.hide:
-        try:
-            return Cut(persons, view.hide)
-        except ImportError:
-            pass
-    return Observations(spec, persons)
+    return Cut(persons, view.hide) if view.hide else Observations(spec, persons)
 
 
 def _shown(array: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401

@@ -47,16 +47,17 @@ class Page:
     def _put(self, text: str, moment: bool) -> None:
         if moment and len(self._waiting) >= MOST_WAITING:
             self._waiting = deque(entry for entry in self._waiting if not entry[1])
-        self._waiting.append((text, moment))
-        self.slow = len(self._waiting) > MOST_UNREAD
+        self.slow = self.slow or len(self._waiting) >= MOST_UNREAD
+        if not self.slow:
+            self._waiting.append((text, moment))
         self._news.set()
 
     async def next(self) -> str:
-        """Return the next message for the page."""
-        while not self._waiting:
+        """Return the next message for the page; "" once it has left too many unread."""
+        while not self._waiting and not self.slow:
             self._news.clear()
             await self._news.wait()
-        return self._waiting.popleft()[0]
+        return self._waiting.popleft()[0] if self._waiting else ""
 
 
 class Flood:
@@ -86,7 +87,7 @@ class Sockets:
         session = self._matches.get(socket.path_params["match"])
         key = socket.query_params.get("key", "")
         await socket.accept()
-        if session is None:
+        if session is None or not session.is_alive():
             await socket.close(CLOSE_UNKNOWN, "there is no such match; it may have ended long ago")
         elif key and not secrets.compare_digest(key.encode(), session.key.encode()):
             await socket.close(CLOSE_FORBIDDEN, "the key is of another match")
@@ -114,8 +115,8 @@ class Sockets:
 
 
 async def _write(socket: WebSocket, page: Page) -> None:
-    while not page.slow:
-        await socket.send_text(await page.next())
+    while text := await page.next():
+        await socket.send_text(text)
     await socket.close(CLOSE_FLOOD, "the page does not read its messages")
 
 

@@ -9,7 +9,7 @@ from ludus.flow.masks import head_spans, illegal_choice
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
-from ludus.web.moves import choice_name, move_name, names_moves
+from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
@@ -55,6 +55,8 @@ class Table:
         self.persons = tuple(seat for seat, player in enumerate(seats) if isinstance(player, Person))
         self.view = view_of(match.game) or View("document")
         self.real_time = not (match.spec.turn_based or _waits(match))
+        for seat in self.seats if not self.real_time else ():
+            seat.skip = 1
         pace = TICKS_PER_S["ticks" if self.real_time else "turns"]
         self.ticks_per_s = self.view.ticks_per_s or pace
         self.decided = self.thinks = False
@@ -183,6 +185,10 @@ class Table:
             return (), text
         return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
 
+    def forget(self) -> None:
+        """Forget what only a match that continues needs."""
+        self._before.clear()
+
     def replay(self) -> bytes:
         """Return the match as the bytes of a ``.ludus`` file."""
         return self.match.replay(self.names)
@@ -197,7 +203,9 @@ class Table:
             game=spec.name,
             title=spec.title,
             renderer=self._renderer,
-            view=messages.Drawing(view.input, view.keys, view.lines, view.coordinates),
+            view=messages.Drawing(
+                view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
+            ),
             heads=tuple(heads),
             seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
             you=self.persons if plays else (),

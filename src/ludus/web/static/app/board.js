@@ -143,10 +143,11 @@ class Painter {
   build() {
     const { game, canvas } = this;
     this.match = game.match;
-    for (const text of this.stage.querySelectorAll("pre.document")) text.remove();
+    for (const text of this.stage.querySelectorAll("pre.document, .table-view")) text.remove();
     canvas.hidden = false;
     this.palette = readPalette(game.match.seats.length);
     game.view = drawingOf(canvas, game.match, this.palette);
+    document.body.classList.toggle("stones", game.view.stones === true);
     this.cursor = this.hover = this.chosen = NO_CELL;
     this.unfitted = true;
     game.change({});

@@ -115,14 +115,14 @@ export class FlatView {
     shown.forEach(({ cell, value }, rank) => {
       const [x, y] = this.middleOf(cell);
       const r = 0.44 * Math.sqrt(value / top);
-      ctx.fillStyle = this.palette.thought;
+      ctx.fillStyle = this.thoughtColours[0];
       ctx.beginPath();
       ctx.arc(x, y, Math.max(0.05, r), 0, 2 * Math.PI);
       ctx.fill();
       this.drawn.overlay++;
       if (rank >= MOST_NUMBERS || r * this.pixels < 7) return;
       const text = this.overlay.kind === "policy" ? String(Math.round(100 * value)) : shortCount(value);
-      ctx.fillStyle = this.palette.thoughtInk;
+      ctx.fillStyle = this.thoughtColours[1];
       this.text(ctx, text, x, y, Math.min(0.42, (1.5 * r) / Math.max(1, 0.62 * text.length)), 600);
       this.drawn.numbers++;
     });
@@ -152,7 +152,7 @@ export class FlatView {
         this.drawPiece(ctx, x, y, who);
         ctx.globalAlpha = 1;
       }
-      ctx.strokeStyle = this.palette.thought;
+      ctx.strokeStyle = this.thoughtColours[0];
       ctx.lineWidth = name === "chosen" ? 0.09 : 0.05;
       ctx.setLineDash(name === "chosen" ? [] : [0.14, 0.1]);
       ctx.strokeRect(x - 0.47, y - 0.47, 0.94, 0.94);
@@ -166,6 +166,11 @@ export class FlatView {
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     ctx.fillText(text, x, y + 0.04 * size);
+  }
+
+  // Of an overlay's discs and marks, and of the numbers in the discs.
+  get thoughtColours() {
+    return [this.palette.thought, this.palette.thoughtInk];
   }
 
   // In cells: a third of a cell, within LABELS_PX.

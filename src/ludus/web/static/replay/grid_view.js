@@ -30,6 +30,10 @@ export class GridView extends FlatView {
     return this.crossings;
   }
 
+  get thoughtColours() {
+    return this.crossings ? [this.palette.woodThought, this.palette.woodThoughtInk] : super.thoughtColours;
+  }
+
   drawBoard(ctx, view, before) {
     const { cells } = this;
     this.ground(ctx);

@@ -30,6 +30,8 @@ export function readPalette(seats) {
     boardInk: get("--board-ink"),
     thought: get("--thought"),
     thoughtInk: get("--thought-ink"),
+    woodThought: get("--wood-thought"),
+    woodThoughtInk: get("--wood-thought-ink"),
     stone: [get("--stone0"), get("--stone1")],
     stoneLight: [get("--stone0-light"), get("--stone1-light")],
     stoneRim: [get("--stone0-rim"), get("--stone1-rim")],
