@@ -212,12 +212,12 @@ class _Draft:
 
 
 def _norm_behind(prefix: str) -> str:
-    """Return the norm that follows a layer: ``join.layers.0`` -> ``join.norms.0``."""
+    """Return the norm that follows a layer: ``join.layers.0`` -> ``join.norms.0``; "" for other modules."""
     for layers in (".layers.", ".convolutions."):
         torso, found, number = prefix.rpartition(layers)
         if found:
             return f"{torso}.norms.{number}"
-    return prefix
+    return ""
 
 
 def _of_critic(place: Place) -> Place:
