@@ -208,6 +208,24 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the axis of this number; None for -1."""
         return self.axes[number] if number >= 0 else None
 
+    def fresh(self, name: str) -> npt.NDArray[np.int64]:
+        """Return the new outputs of a tensor that are neither kept nor copies, ``int64[n]``.
+
+        These are the columns of ``normaliser.mean`` and the units of a batch norm that have no statistics.
+        Every output of a tensor without a source is one.
+
+        Raises:
+            SurgeryError: The new network has no such tensor.
+        """
+        tensor = next((t for t in self.tensors if t.name == name), None)
+        if tensor is None:
+            names = [t.name for t in self.tensors]
+            raise SurgeryError("tensor", name, "a tensor of the new network", valid=names, name=name)
+        axis = self.axis(tensor.axes[1 if tensor.reads == 0 else 0]) if tensor.axes else None
+        if axis is not None:
+            return axis.fresh()
+        return np.arange(tensor.new_shape[0] if tensor.new_shape and not tensor.source else 0)
+
     def parameters(self) -> dict[str, int]:
         """Return the number of entries of each new parameter."""
         return {t.name: math.prod(t.new_shape) for t in self.tensors if t.parameter}
