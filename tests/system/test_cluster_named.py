@@ -172,7 +172,7 @@ def arguments(pids: Mapping[int, int]) -> list[str]:
 
 
 def killed_at_a_checkpoint(controller: subprocess.Popen[bytes], run: Path) -> dict[int, int]:
-    """Kill a run that has learned and saved. Return the start times of the processes that it had, by process id."""
+    """Kill a run that has learned and saved. Return the start times of its processes by process id."""
     try:
         end = time.monotonic() + START_S
         while not run.exists() or max(RunDirectory(run).checkpoints.versions(), default=0) == 0:
