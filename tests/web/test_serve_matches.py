@@ -284,7 +284,7 @@ def test_a_watched_run_waits_for_the_next_page(
 ) -> None:
     monkeypatch.setattr(sessions, "GRACE_S", 0.1)
     run = make_run(tmp_path / "mine")
-    session = watch_run(client.server.matches, run.path, rate=0.5)
+    session = watch_run(client.server.matches, run.path, rate=2)
     page = client.socket(session.match).greet()
     page.get("moment")
     page.drop()
