@@ -2,11 +2,11 @@
 
     python benchmarks/throughput/thoughts.py [RUN@best] [--replay FILE] [--ticks 5000] [--rounds 5]
 
-Without weights: an untrained network of each kind of memory, with the sizes of the preset minirts. Without a
-replay: of 40 matches between the game's bots the one whose length is nearest to ``--ticks``. ``load_ms``
-reads the weights and builds the network. ``think_ms`` verifies the replay, plays it again and thinks over every
-decision of both seats (median of the rounds without the first one). ``bytes`` is the growth of the page for
-each decision.
+Without weights: an untrained network of each kind of memory, with the sizes of the preset minirts.
+Without a replay: of 40 matches between the game's bots the one whose length is nearest to ``--ticks``.
+``load_ms`` reads the weights and builds the network. ``think_ms`` verifies the replay, plays it again and
+thinks over every decision of both seats (median of the rounds without the first one). ``bytes`` is the
+growth of the page for each decision.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import pytest
 
 from ludus.algorithms.learner import Learner
 from ludus.flow import MatchResult, Orders, RolloutStats, Slab, joined
+from ludus.games import spec
 from ludus.pool import PoolError
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError, Interrupted
@@ -39,7 +40,7 @@ from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import start_one
+from ludus.cluster.starting import check_store, start_one
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -350,6 +351,20 @@ def test_slabs_larger_than_half_of_the_object_store_are_refused(monkeypatch: pyt
     monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 << 20)
     with pytest.raises(ConfigError, match=r"slabs take .* MB, expected at most half .* 2\.0 MB"):
         remote(preset_of("minirts", rollouts=1, more={"pool.slots": "64", "pool.rollout_length": "64"}))
+
+
+def test_slabs_of_rounds_ahead_count_among_those_of_the_object_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, preset = spec("tic_tac_toe"), preset_of("tic_tac_toe", rollouts=1)
+    inputs = [tensor.name for tensor in game.observation]
+    ahead = msgspec.structs.replace(preset, cluster=ClusterConfig(rollouts=1, ahead=9))
+    slab = Slab(game, preset.pool.rollout_length, 16)
+    size = sum(array.nbytes for array in slab.learned_fields(inputs).values())
+    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 * 10 * size)
+    check_store(game, 16, ahead, inputs)
+    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 * 10 * size - 1)
+    check_store(game, 16, preset, inputs)
+    with pytest.raises(ConfigError, match=r"^cluster\.rollouts = 1, cluster\.ahead = 9: their slabs take"):
+        check_store(game, 16, ahead, inputs)
 
 
 def test_more_processors_than_the_machine_has_are_refused_with_both_numbers() -> None:

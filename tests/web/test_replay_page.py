@@ -96,6 +96,13 @@ def test_modules_import_only_what_is_joined_above_them() -> None:
             assert imported in MODULES[:at], f"{name} imports {imported}"
 
 
+def test_no_two_modules_declare_one_name() -> None:
+    declared = r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)"
+    names = [name for module in MODULES for name in re.findall(declared, asset(module), re.M)]
+    assert len(names) > 100
+    assert [name for name in names if names.count(name) > 1] == []
+
+
 def test_every_import_names_an_export() -> None:
     exports = {
         name: set(re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", asset(name), re.M))

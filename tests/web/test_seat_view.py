@@ -47,14 +47,14 @@ TEAM = Twins(
     (("simple", "noop"), ("random", "simple"), ("noop", "random")), 1, 1, 200,
 )  # fmt: skip
 FLAG = Twins(
-    "capture_the_flag", {}, "map", 0, (0,), ("simple", ""), (("simple", "noop"), ("random", "noop")),
-    50, 5, 800,
+    "capture_the_flag", {}, "map", 0, (0,), ("simple", "", "random"),
+    (("random", "simple"), ("noop", "random")), 50, 5, 1000,
 )  # fmt: skip
 RULEBOOK = Twins(
     "rts", {}, "map", 1, (1,), ("rush", "", "mixed"), (("mixed", "noop"), ("rush", "riders")), 50, 10, 900
 )
 FAST = [
-    (MINIRTS._replace(looks_every=20), 200),
+    (MINIRTS._replace(looks_every=20, max_ticks=1000), 200),
     (MINIRTS._replace(viewer=1, own=(1,), params={"commands": "units"}), 6),
     (TEAM, 200),
     (TEAM._replace(params={"mode": "radio", "fog": 1}, viewer=2), 20),
@@ -169,8 +169,7 @@ def test_a_document_depends_on_what_the_seat_saw_and_on_nothing_else(how: Twins,
     counts = _compare(how, matches, _by_place)
     assert counts.compared > matches / 2
     assert counts.differ == 0
-    if how.game == "minirts" or how.params.get("mode") in ("team", "ffa"):  # the test can fail
-        assert counts.naive > 0
+    assert counts.naive > 0  # the test can fail
 
 
 @pytest.mark.slow
@@ -179,7 +178,7 @@ def test_documents_of_many_twins_are_equal(how: Twins, matches: int) -> None:
     counts = _compare(how, matches, _by_place)
     assert counts.compared > 3 * matches
     assert counts.differ == 0
-    assert counts.naive > counts.compared / 20 or how.game == "capture_the_flag"
+    assert counts.naive > counts.compared / 200
 
 
 @pytest.mark.parametrize(("game", "lines"), [("kuhn_poker", 4), ("leduc_poker", 40)])

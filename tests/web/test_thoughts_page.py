@@ -129,6 +129,8 @@ def test_keys_go_from_mark_to_mark_and_to_the_other_opinion(browser: Browser, tw
         if tick > 0:
             browser.press("e")
             assert browser.evaluate("ludus.tick") == tick
+    browser.press("e")
+    assert browser.evaluate("ludus.tick") == marks[-1]
     browser.press("w")
     assert browser.evaluate("ludus.tick") == marks[-2]
     browser.press("t")
@@ -140,6 +142,7 @@ def test_keys_go_from_mark_to_mark_and_to_the_other_opinion(browser: Browser, tw
     assert browser.evaluate("ludus.thoughts.opinion") == 0
     help_text = browser.evaluate("document.getElementById('keys').textContent")
     assert "thoughts of the other player" in help_text
+    assert "thoughts on the board" not in help_text
 
 
 def test_pages_without_thoughts_have_neither_panel_nor_keys(browser: Browser, page: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 from ludus.games import replays
+from ludus.web.recording import Recording
+from ludus.web.renderers import renderer_named
 from ludus.web.video import FPS, VideoError, to_video
 
 av = pytest.importorskip("av")
@@ -88,6 +92,20 @@ def test_an_arena_beyond_a_seats_sight_is_dark(tmp_path: Path) -> None:
 
     assert orange(-1) > 50
     assert orange(3) < orange(-1) / 4  # seat 1 is in the corner opposite to seat 3
+
+
+@pytest.mark.parametrize("later", [{}, {"cells": "text", "last": "x"}, {"cells": [None, 7, 1e300], "ko": -9}])
+def test_a_document_of_any_form_is_a_picture_of_a_board(later: dict[str, object]) -> None:
+    pillow = [importlib.import_module(f"PIL.{name}") for name in ("Image", "ImageDraw", "ImageFont")]
+    first = {"tick": 0, "width": 3, "height": 2, "cells": [0, 1, -1, -2, -3, 5], "last": 1}
+    views = [json.dumps(view) for view in (first, later)]
+    for renderer, lines in (("board", "crossings"), ("board", "cells"), ("noughts", "cells")):
+        recording = Recording("x", "X", renderer, ("a", "b"), views, lines=lines, coordinates="go")
+        frames = renderer_named(renderer).frames
+        assert frames is not None
+        shown = list(frames(recording, pillow, 161, -1))
+        assert len(shown) == 2
+        assert {f.shape[0] % 2 + f.shape[1] % 2 for f in shown} == {0}
 
 
 def test_slow_videos_repeat_frames(replay: bytes, tmp_path: Path) -> None:

@@ -21,15 +21,16 @@ LINE_EVERY_S = 10.0  # elsewhere
 
 
 class Progress:
-    """Progress line on stderr: how many of ``total`` matches are over.
+    """Progress line on stderr: how many of ``total`` matches, or other things, are over.
 
     On a terminal it redraws one line, elsewhere it prints a line every ten seconds. As a context manager it
     handles SIGINT, SIGTERM and SIGHUP: the first sets :attr:`stopped`, a second Ctrl-C raises
     ``KeyboardInterrupt``.
     """
 
-    def __init__(self, total: int) -> None:
-        """Start the clock for ``total`` matches."""
+    def __init__(self, total: int, unit: str = "matches") -> None:
+        """Start the clock for ``total`` matches, or what ``unit`` names in the plural."""
+        self._unit = unit
         self.total, self.over, self.stopped = total, 0, False
         self.started = self.shown = time.monotonic()
         self._live = console.redraws()
@@ -51,7 +52,11 @@ class Progress:
 
     def add(self, ended: Sequence[MatchResult]) -> None:
         """Count finished matches; without any, only update the time."""
-        self.over += len(ended)
+        self.count(len(ended))
+
+    def count(self, more: int) -> None:
+        """Count ``more`` that are over; with 0, only update the time."""
+        self.over += more
         now = time.monotonic()
         if now - self.shown < (REDRAW_S if self._live else LINE_EVERY_S):
             return
@@ -64,7 +69,7 @@ class Progress:
     def line(self, now: float) -> str:
         """Return ``120 of 400 matches, 0:12 min, about 0:28 min left``."""
         minutes = (now - self.started) / 60.0
-        text = f"{self.over:,} of {self.total:,} matches, {duration(minutes)}"
+        text = f"{self.over:,} of {self.total:,} {self._unit}, {duration(minutes)}"
         if not self.over:
             return text
         return f"{text}, about {duration(minutes * (self.total - self.over) / self.over)} left"

@@ -140,11 +140,12 @@ def check_store(spec: GameSpec, rows: int, preset: Preset, inputs: Sequence[str]
         ConfigError: They do not.
     """
     slab = Slab(spec, preset.pool.rollout_length, rows, lambda shape, kind: np.empty(shape, kind))
-    size = sum(a.nbytes for a in slab.learned_fields(inputs).values()) * preset.cluster.rollouts
-    size *= 1 + preset.cluster.ahead
+    rollouts, ahead = preset.cluster.rollouts, preset.cluster.ahead
+    size = sum(a.nbytes for a in slab.learned_fields(inputs).values()) * rollouts * (1 + ahead)
     store = store_bytes()
     if 2 * size > store:
         raise ConfigError(
-            f"cluster.rollouts = {preset.cluster.rollouts}: their slabs take {size / MEGABYTE:,.1f} MB, "
+            f"cluster.rollouts = {rollouts}{f', cluster.ahead = {ahead}' if ahead else ''}: "
+            f"their slabs take {size / MEGABYTE:,.1f} MB, "
             f"expected at most half of this machine's object store, {store / MEGABYTE:,.1f} MB"
         )

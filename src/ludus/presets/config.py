@@ -157,13 +157,13 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines that play, by Ray; the process that was started learns.
 
-        ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
-        ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
+    ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
+    ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
     ``local`` starts one on this machine, for this run alone.
-        ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
-        so that rollouts play while members learn; 0 = none.
-        Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
-        the rollouts.
+    ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
+    so that rollouts play while members learn; 0 = none.
+    Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
+    the rollouts.
     """
 
     rollouts: Rollouts = 0

@@ -52,7 +52,8 @@ class SlabSink(Protocol):
 class Sampler(Protocol):
     """Plays matches into slabs. One thread calls it; all but :meth:`play` and :meth:`take` between two slabs.
 
-    :meth:`snapshot` and :meth:`in_play` wait for no slab: call them when none is asked for.
+    While slabs are asked for (:meth:`ask`), players, orders and weights may change for those that are asked
+    for later. Matches are stored and restored only when none is.
 
     Frozen players are named; :meth:`put` brings their weights. Live players are other learners' policies:
     :meth:`take` brings their weights, by the lane that plays them.
@@ -180,7 +181,10 @@ class Sampler(Protocol):
         ...
 
     def in_play(self) -> dict[int, int]:
-        """Return the number of matches in play by the tag of their order, 0 without one."""
+        """Return the number of matches in play by the tag of their order, 0 without one.
+
+        They are those after the last slab of :meth:`play`, whatever slabs are asked for.
+        """
         ...
 
     def snapshot(self) -> dict[str, Array]:

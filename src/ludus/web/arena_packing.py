@@ -13,7 +13,7 @@ from ludus.web.recording import ViewError
 _WOOD = 2
 _POWER_UPS = {6: "bomb", 7: "range", 8: "kick"}
 _FLAMES_TICKS = 3  # how long the flames of a bomb burn
-_MOST_SIDE = 64
+MOST_SIDE = 64
 
 
 class AgentView(msgspec.Struct):
@@ -76,8 +76,8 @@ class ArenaPacking:
             view = from_json(document, ArenaView)
         except msgspec.ValidationError as error:
             raise ViewError(f"a view document is not one of an arena: {error}") from None
-        if not 1 <= view.size <= _MOST_SIDE or len(view.board) != view.size:
-            raise ViewError(f"an arena: size {view.size}, {len(view.board)} rows, expected 1 to {_MOST_SIDE}")
+        if not 1 <= view.size <= MOST_SIDE or len(view.board) != view.size:
+            raise ViewError(f"an arena: size {view.size}, {len(view.board)} rows, expected 1 to {MOST_SIDE}")
         self._views.append(from_json(document))
         before, self._before = self._before, view
         if before is not None and view.tick > before.tick:

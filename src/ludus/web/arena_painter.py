@@ -47,6 +47,10 @@ class _Moment(msgspec.Struct):
     bombs: list[_Bomb] = []
     flames: list[_Flame] = []
 
+    def item(self, row: int, column: int) -> int:
+        inside = row < len(self.board) and column < len(self.board[row])
+        return self.board[row][column] if inside else 0
+
 
 class ArenaPainter(Pictures):
     """Agents, bombs, flames and walls. Cells beyond the sight of the chosen seat are dark and empty."""
@@ -69,8 +73,7 @@ class ArenaPainter(Pictures):
 
         for row in range(self.rows):
             for column in range(self.columns):
-                item = moment.board[row][column] if column < len(moment.board[row]) else 0
-                self._cell(pen, row, column, item if sees(row, column) else None)
+                self._cell(pen, row, column, moment.item(row, column) if sees(row, column) else None)
         for flame in moment.flames:
             if sees(flame.row, flame.column):
                 self.disc(pen, flame.column + 0.5, flame.row + 0.5, 0.44, _FLAME)

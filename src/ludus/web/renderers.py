@@ -16,7 +16,7 @@ import msgspec
 from ludus.flow.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
-from ludus.web.arena_packing import ArenaPacking
+from ludus.web.arena_packing import MOST_SIDE, ArenaPacking
 from ludus.web.recording import Recording, ViewError
 from ludus.web.rts.packing import MapPacking
 
@@ -137,7 +137,7 @@ RENDERERS: Mapping[str, Renderer] = {
     ),
     "arena": Renderer(
         ArenaPacking,
-        lambda s: 1 <= s.size == len(s.board),
+        lambda s: 1 <= s.size == len(s.board) <= MOST_SIDE,
         _painted("ludus.web.arena_painter", "ArenaPainter"),
     ),
     "cards": Renderer(DocumentPacking, lambda s: isinstance(s.cards, list)),

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 
 import msgspec
@@ -52,7 +52,13 @@ _IMPORT = re.compile(r"^import\s[^;]*?;[ \t]*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
 
 
-def to_html(replay: bytes, every_ticks: int = 0, game: str = "", think: Sequence[str] = ()) -> str:
+def to_html(
+    replay: bytes,
+    every_ticks: int = 0,
+    game: str = "",
+    think: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> str:
     """Return the page of a ``.ludus`` file.
 
     Args:
@@ -61,6 +67,7 @@ def to_html(replay: bytes, every_ticks: int = 0, game: str = "", think: Sequence
         game: Reference of a compiled game that is neither built in nor installed, as a person names it.
         think: Players whose thoughts the page shows, at most two, as
             :func:`ludus.web.thoughts.replayed.thoughts_of` reads them.
+        progress: Called while searches think: decisions that are over, and of how many.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -72,10 +79,10 @@ def to_html(replay: bytes, every_ticks: int = 0, game: str = "", think: Sequence
         raise ThinkError(f"{len(think)} players to think, expected at most {MOST_OPINIONS}")
     recording = recording_of(replay, every_ticks, game)
     if think:
-        from ludus.web.thoughts.replayed import thoughts_of  # numpy, torch: only where a player thinks
+        from ludus.web.thoughts.replayed import opinions_of  # numpy, torch: only where a player thinks
 
         texts = {(d.tick, d.seat): d.text for d in recording.decisions}
-        found = tuple(thoughts_of(replay, player, game=game, texts=texts) for player in think)
+        found = opinions_of(replay, think, game=game, texts=texts, progress=progress)
         recording = msgspec.structs.replace(recording, thoughts=found)
     return render(recording)
 

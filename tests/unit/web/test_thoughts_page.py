@@ -36,11 +36,13 @@ def opinion(*thoughts: Thought, heads: tuple[HeadNames, ...] = (HeadNames("move"
 
 def test_drops_are_between_thoughts_of_one_seat_and_the_largest_comes_first() -> None:
     values = [(0, 0, 0.5), (0, 1, -0.5), (1, 0, 0.4), (1, 1, -0.9), (2, 0, 0.45), (3, 0, -0.2), (3, 1, 0.0)]
-    assert drops([thought(t, v, seat=s) for t, s, v in values]) == [4, 1, 0]
-    assert drops([thought(0, 1.0), thought(1, None), thought(2, 0.5)]) == [0]
+    found = drops([thought(t, v, seat=s) for t, s, v in values])
+    assert [index for index, _ in found] == [4, 1, 0]
+    assert [change for _, change in found] == pytest.approx([-0.65, -0.4, -0.1])
+    assert drops([thought(0, 1.0), thought(1, None), thought(2, 0.5)]) == [(0, -0.5)]
     assert drops([thought(0, 1.0), thought(1, 1.0), thought(2, 0.9999)]) == []
     falling = [thought(t, -float(t * t)) for t in range(40)]
-    assert drops(falling) == list(range(38, 38 - MOST_MARKS, -1))
+    assert [index for index, _ in drops(falling)] == list(range(38, 38 - MOST_MARKS, -1))
 
 
 def test_rare_decisions_have_an_alternative_and_are_not_the_usual_ones() -> None:
@@ -153,6 +155,14 @@ def test_the_moves_of_bots_are_known_by_their_names() -> None:
     assert [t.value for t in unknown.thoughts] == [t.value for t in known.thoughts]
 
 
+def test_progress_counts_the_decisions_of_all_players() -> None:
+    replay = recorded("connect_four")
+    count = replays.info(replay).decisions
+    told: list[tuple[int, int]] = []
+    to_html(replay, think=("mcts:5", "mcts:6"), progress=lambda done, total: told.append((done, total)))
+    assert told == [(n, 2 * count) for n in range(1, 2 * count + 1)]
+
+
 @pytest.mark.parametrize(
     ("think", "reason"),
     [
@@ -161,7 +171,7 @@ def test_the_moves_of_bots_are_known_by_their_names() -> None:
         (("simple",), "a bot, not a player"),
         (("run@best",), "run"),
         (("mcts:0",), "visits"),
-        (("mcts:5", "mcts:6", "mcts:7"), "3 players to think, expected at most 2"),
+        (("mcts:5", "mcts:6", "mcts:7"), "--think: 3 players, expected at most 2"),
     ],
 )
 def test_a_player_without_thoughts_ends_the_command_with_its_reason(

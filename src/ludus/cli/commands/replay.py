@@ -168,7 +168,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     out: Annotated[str, option("output file (default: the replay's name with .html)", "FILE")] = ""
     think: Annotated[
         tuple[str, ...],
-        option("show what weights or a search think of each decision; repeatable once", "PLAYER"),
+        option("show the thoughts of weights or a search about each decision; repeatable once", "PLAYER"),
     ] = ()
     game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False
@@ -176,16 +176,29 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     def run(self) -> int:
         """Write the page, print its path and return the exit code."""
         from ludus.cli.params import typed
+        from ludus.cli.progress import Progress
+        from ludus.web.recording import MOST_OPINIONS
         from ludus.web.replay_page import to_html
 
         data = read_replay(self.file)
         out = Path(self.out) if self.out else Path(self.file).with_suffix(".html")
         if out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
+        if len(self.think) > MOST_OPINIONS:
+            raise UserError(f"--think: {len(self.think)} players, expected at most {MOST_OPINIONS}")
+        progress = Progress(0, "decisions")
+
+        def count(done: int, total: int) -> None:
+            progress.total = total
+            progress.count(done - progress.over)
+
         try:
-            page = to_html(data, game=typed(self.game), think=self.think)
+            page = to_html(data, game=typed(self.game), think=self.think, progress=count)
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
+        finally:
+            if progress.over:
+                progress.clear()
         write_whole(out, page.encode())
         if self.json:
             console.document({"file": str(out), "bytes": len(page.encode())})

@@ -1,4 +1,4 @@
-"""Thoughts: what a player makes of the positions of a match, recorded or live.
+"""Thoughts of a player about the positions of a match, recorded or live.
 
 ``ludus.web.thoughts.replayed.thoughts_of(replay, text)`` gives those of a whole match, and
 ``ludus.web.thoughts.live.Onlooker`` one decision of a match in play. A page shows them

@@ -33,6 +33,7 @@ def page_data(opinion: Opinion) -> dict[str, object]:
         for k, columns in enumerate(heads):
             columns.add(thought.heads[k], thought.action[k] if thought.action else -1)
     ticks = [t.tick for t in thoughts]
+    fallen = drops(thoughts)
     return {
         "name": visible(opinion.name),
         "kind": opinion.kind,
@@ -45,13 +46,17 @@ def page_data(opinion: Opinion) -> dict[str, object]:
         "chances": [-1 if t.chance is None else _whole(t.chance, CHANCE_UNIT) for t in thoughts],
         "heads": [columns.data() for columns in heads],
         "lines": [list(t.line) for t in thoughts] if any(t.line for t in thoughts) else [],
-        "drops": drops(thoughts),
+        "drops": [index for index, _ in fallen],
+        "falls": [_whole(change, UNIT) for _, change in fallen],
         "rare": rare(thoughts),
     }
 
 
-def drops(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[int]:
-    """Return indices of the thoughts after which a seat's value falls most, the largest drop first."""
+def drops(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[tuple[int, float]]:
+    """Return the thoughts after which a seat's value falls most until its next one, the largest drop first.
+
+    Each is an index with the change of the value, below 0.
+    """
     before: dict[int, int] = {}
     found: list[tuple[float, int]] = []
     for index, thought in enumerate(thoughts):
@@ -62,7 +67,7 @@ def drops(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[int]:
         if last is not None and was is not None and was - thought.value > 0.5 / UNIT:
             found.append((thought.value - was, last))
         before[thought.seat] = index
-    return [index for _, index in sorted(found)[:most]]
+    return [(index, change) for change, index in sorted(found)[:most]]
 
 
 def rare(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[int]:

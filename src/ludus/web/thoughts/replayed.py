@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays
@@ -18,14 +18,22 @@ MOST_THOUGHTS = 20_000  # of a match
 _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
 
 
+#: Receives how many decisions were thought over, and of how many; the latter may grow.
+ThoughtProgress = Callable[[int, int], None]
 #: Names of decisions, by tick and seat.
 Texts = Mapping[tuple[int, int], str]
 
 
 def thoughts_of(
-    replay: bytes, player: str, *, seed: int = 1, game: str = "", texts: Texts | None = None
+    replay: bytes,
+    player: str,
+    *,
+    seed: int = 1,
+    game: str = "",
+    texts: Texts | None = None,
+    progress: ThoughtProgress | None = None,
 ) -> Opinion:
-    """Return what ``player`` thinks of the decisions of a recorded match.
+    """Return the thoughts of ``player`` about the decisions of a recorded match.
 
     Args:
         replay: The bytes of a ``.ludus`` file.
@@ -34,6 +42,7 @@ def thoughts_of(
         game: Reference of a compiled game that is neither built in nor installed, from a person.
         texts: Names of the decisions. A replay does not hold the choice of a bot: its name gives it, where
             the game has one head.
+        progress: Called while a search thinks.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -52,11 +61,36 @@ def thoughts_of(
         raise ThinkError(f"the replay does not follow its rules: {check.difference}")
     match = Match(info.game, info.params, seed=info.seed, match=info.match)
     mind = mind_of(player, match.spec, match.params, seed=seed)
-    return opinion(match, info, replays.decisions(replay), mind, texts or {})
+    return opinion(match, info, replays.decisions(replay), mind, texts or {}, progress)
+
+
+def opinions_of(
+    replay: bytes,
+    players: Sequence[str],
+    *,
+    game: str = "",
+    texts: Texts | None = None,
+    progress: ThoughtProgress | None = None,
+) -> tuple[Opinion, ...]:
+    """Return the thoughts of each player, as :func:`thoughts_of`; ``progress`` counts those of all."""
+    found = []
+    for number, player in enumerate(players):
+
+        def one(done: int, total: int, before: int = number) -> None:
+            if progress is not None:
+                progress(before * total + done, len(players) * total)
+
+        found.append(thoughts_of(replay, player, game=game, texts=texts, progress=one))
+    return tuple(found)
 
 
 def opinion(
-    match: Match, info: ReplayInfo, decisions: list[ReplayDecision], mind: Mind, texts: Texts
+    match: Match,
+    info: ReplayInfo,
+    decisions: list[ReplayDecision],
+    mind: Mind,
+    texts: Texts,
+    progress: ThoughtProgress | None = None,
 ) -> Opinion:
     """Return the opinion of ``mind`` about the match of ``decisions``, which ``match`` is the start of.
 
@@ -67,7 +101,7 @@ def opinion(
     names = head_names(match.spec, match.view())
     thoughts: list[Thought] = []
     waiting: list[Moment] = []
-    cut, held = False, 0
+    cut, held, chunk = False, 0, 1 if mind.kind == "search" else _CHUNK
     try:
         for moment in _moments(match, info, decisions, mind, _choices(match.spec, names, texts)):
             if len(thoughts) + len(waiting) == MOST_THOUGHTS:
@@ -75,12 +109,11 @@ def opinion(
                 break
             waiting.append(moment)
             held += sum(a.nbytes for a in moment.obs.values()) + len(moment.state)
-            # Never between two seats of a tick: their memory is of one step.
-            if len(waiting) >= _CHUNK or held > _CHUNK_BYTES:
-                last = waiting[-1].tick
-                ready = [m for m in waiting if m.tick < last] or waiting
-                thoughts += mind.think(ready)
-                waiting, held = waiting[len(ready) :], 0
+            if len(waiting) >= chunk or held > _CHUNK_BYTES:
+                thoughts += mind.think(waiting)
+                waiting, held = [], 0
+                if progress is not None:
+                    progress(len(thoughts), max(len(thoughts), len(decisions)))
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None

@@ -2,7 +2,7 @@
 
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 
-// keys, action, their names in the help and its text, and what the match must have for it: units, fog or thoughts.
+// keys, action, their names in the help and its text, and what the match must have for it: units, fog, thoughts, opinions, overlay.
 export const KEYS = [
   [[" ", "k"], "toggle", "Space, K", "play or pause"],
   [["ArrowRight"], "nextDecision", "→", "next decision"],
@@ -25,8 +25,8 @@ export const KEYS = [
   [["p"], "selectPrevious", "P", "select the previous unit", "units"],
   [["e"], "nextMark", "E", "next large drop of the value or unexpected decision", "thoughts"],
   [["w"], "previousMark", "W", "previous one", "thoughts"],
-  [["t"], "nextOpinion", "T", "thoughts of the other player", "thoughts"],
-  [["v"], "togglePolicy", "V", "thoughts on the board on or off", "thoughts"],
+  [["t"], "nextOpinion", "T", "thoughts of the other player", "opinions"],
+  [["v"], "togglePolicy", "V", "thoughts on the board on or off", "overlay"],
   [["Escape"], "unselect", "Esc", "select nothing", "units"],
   [["?", "h"], "help", "?, H", "this help"],
 ];
@@ -50,7 +50,7 @@ export function bindKeys(actions, isHelpOpen) {
   });
 }
 
-// has: which of units, fog and thoughts the match has.
+// has: which of these the match has.
 export function fillHelp(list, has) {
   for (const [, , keys, meaning, needs] of KEYS) {
     if (needs && !has.includes(needs)) continue;

@@ -45,7 +45,11 @@ class Page {
     };
     const eventTicks = match.events.map((e) => e.tick);
     const jump = Math.max(1, Math.round((match.lastTick - match.firstTick) / 20));
-    const marks = () => this.thoughts?.marks(state) ?? [];
+    const mark = (way) => () => {
+      const ticks = this.thoughts?.marks(state) ?? [];
+      const next = way > 0 ? ticks.find((t) => t > state.tick) : ticks.findLast((t) => t < Math.floor(state.tick));
+      if (next !== undefined) this.seek(next);
+    };
     const flip = (name) => () => this.set({ [name]: !state[name] });
     return {
       toggle: () => this.play(!state.playing),
@@ -67,8 +71,8 @@ class Page {
       toggleLetters: flip("letters"),
       selectNext: () => this.selectStep(1),
       selectPrevious: () => this.selectStep(-1),
-      nextMark: () => marks().length && step(marks(), 1),
-      previousMark: () => marks().length && step(marks(), -1),
+      nextMark: mark(1),
+      previousMark: mark(-1),
       nextOpinion: () => match.thoughts.length && this.set({ opinion: (state.opinion + 1) % match.thoughts.length }),
       togglePolicy: flip("policy"),
       unselect: () => this.set({ selected: -1 }),
@@ -110,7 +114,8 @@ class Page {
 
   bind() {
     const help = byId("help");
-    const has = { units: this.match.tracks, fog: this.fogSeats, thoughts: this.thoughts };
+    const { thoughts } = this;
+    const has = { units: this.match.tracks, fog: this.fogSeats, thoughts, opinions: thoughts?.several, overlay: thoughts?.onBoard };
     fillHelp(byId("keys"), Object.keys(has).filter((name) => has[name]));
     byId("about").textContent = `${this.view.about ?? ""} Drag on the timeline, or click a plot, a decision or an event, to go there.`.trim();
     bindButtons(this.actions);

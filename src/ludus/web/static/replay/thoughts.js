@@ -47,12 +47,6 @@ class Opinion {
     return indices.length === 0 || ticks[0] > tick ? -1 : indices[frameAt(ticks, tick)];
   }
 
-  // By how much the seat's value changes from thought i to its next one.
-  change(i) {
-    const next = this.bySeat.get(this.seats[i]).indices.find((j) => j > i && this.value(j) !== null);
-    return next === undefined ? 0 : this.value(next) - this.value(i);
-  }
-
   label(k, choice) {
     return this.columns[k].labels.get(choice) ?? String(choice);
   }
@@ -165,8 +159,8 @@ class ValuePlot extends CachedCanvas {
     for (const [value, baseline] of [[this.high, "top"], [this.low, "bottom"]]) {
       ctx.textBaseline = baseline;
       const y = baseline === "top" ? 4 : height - 3;
-      ctx.strokeText(signedText(value), 6, y);
-      ctx.fillText(signedText(value), 6, y);
+      ctx.strokeText(gainText(value), 6, y);
+      ctx.fillText(gainText(value), 6, y);
     }
   }
 
@@ -213,9 +207,9 @@ export class Thoughts {
     this.opinions.forEach((opinion, i) => {
       const input = element("input", { type: "radio", name: "opinion", value: String(i), id: `opinion${i}` });
       input.addEventListener("change", () => change({ opinion: i }));
-      this.switch.append(input, element("label", { for: `opinion${i}`, title: opinion.name }, shortName(opinion.name)));
+      this.switch.append(input, element("label", { for: `opinion${i}`, title: opinion.name }, element("span", { class: "sight" }, shortName(opinion.name))));
     });
-    this.switch.hidden = this.opinions.length < 2;
+    this.switch.hidden = !this.several;
     const policy = element("input", { type: "checkbox", id: "policy" });
     policy.addEventListener("change", () => change({ policy: policy.checked }));
     const layer = element("label", { class: "on-board" }, policy, " on the board");
@@ -233,6 +227,10 @@ export class Thoughts {
       legend.append(element("span", {}, seatChip(seat), seat % 2 ? " dashed" : " solid"));
     }
     box.append(this.switch, this.about, element("figure", {}, this.caption, this.canvas), legend, layer, this.now, ...lists);
+  }
+
+  get several() {
+    return this.opinions.length > 1;
   }
 
   // Ticks of the listed decisions of the chosen opinion, rising.
@@ -301,7 +299,7 @@ export class Thoughts {
 
   mark(opinion, i, name) {
     const seat = opinion.seats[i];
-    const amount = name === "drops" ? signedText(opinion.change(i)) : shareText(opinion.chance(i));
+    const amount = name === "drops" ? gainText(opinion.falls[opinion.drops.indexOf(i)] / THOUSANDTHS) : shareText(opinion.chance(i));
     return this.panels.row(opinion.ticks[i], false, false, [
       element("span", { class: "choice" }, seatChip(seat), element("span", { class: "sr-only" }, `seat ${seat}: `),
         element("span", { class: "what" }, this.made(opinion, i))),
@@ -320,7 +318,7 @@ export class Thoughts {
     const block = element("section", { class: "thought", "aria-label": `Thought about seat ${seat}, tick ${opinion.ticks[i]}` },
       element("h3", {}, seatChip(seat), element("span", { class: "what" }, `${opinion.ticks[i].toLocaleString("en")}: ${this.made(opinion, i)}`),
         chance === null ? "" : element("span", { class: "amount", title: "How often this player decides so" }, shareText(chance)),
-        value === null ? "" : element("b", { class: "amount", title: "Value" }, signedText(value))));
+        value === null ? "" : element("b", { class: "amount", title: "Value" }, gainText(value))));
     const switches = [];
     opinion.columns.forEach((head, k) => {
       const number = opinion.number(i, k);
@@ -363,7 +361,7 @@ export class Thoughts {
       const share = kind === "search" ? c.visits / Math.max(1, visits) : kind === "q" ? (c.q - worst) / (best - worst || 1) : c.p;
       const fill = element("span", { class: "bar-fill" });
       fill.style.width = `${100 * Math.max(0, Math.min(1, share))}%`;
-      const texts = [c.visits === null ? "" : c.visits.toLocaleString("en"), c.p === null ? "" : shareText(c.p), c.q === null ? "" : signedText(c.q)];
+      const texts = [c.visits === null ? "" : c.visits.toLocaleString("en"), c.p === null ? "" : shareText(c.p), c.q === null ? "" : gainText(c.q)];
       list.append(element("li", { class: c.made ? "made" : null },
         element("span", { class: "bar-label", title: c.label }, words(c.label), c.made ? element("span", { class: "sr-only" }, " (played)") : ""),
         element("span", { class: "bar" }, fill), element("span", { class: "bar-text" }, texts.filter((t) => t).join(" · "))));
@@ -384,7 +382,7 @@ function plainText(value) {
   return Number(text) !== 0 && value < 0 ? `−${text}` : text;
 }
 
-function signedText(value) {
+function gainText(value) {
   const text = plainText(value);
   return value > 0 && Number(text) !== 0 ? `+${text}` : text;
 }
