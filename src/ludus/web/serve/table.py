@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ludus.flow.masks import head_spans, illegal_choice
+from ludus.flow.shown import visible
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
@@ -22,6 +23,7 @@ MOST_TAKEN_BACK = 1024  # decisions of a person that can be taken back
 MOST_MASK = 1 << 16  # bytes of a mask that travels to a page
 MOST_LAST = 64  # decisions that one moment names
 MOST_LABELS = 4096
+MOST_NAME = 200  # characters of a player's name on a page
 
 
 class IllegalDecision(ValueError):
@@ -207,7 +209,7 @@ class Table:
                 view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
             ),
             heads=tuple(heads),
-            seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
+            seats=tuple(messages.SeatName(visible(s.name)[:MOST_NAME], s.kind) for s in self.seats),
             you=self.persons if plays else (),
             turn_based=not self.real_time,
             ticks_per_s=self.ticks_per_s,
