@@ -4,7 +4,7 @@ import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButto
 import { LiveGame } from "./game.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { HeldKeys } from "./keys.js";
-import { buttonsOf, isOneChoice } from "./moves.js";
+import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
 import { LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
@@ -187,9 +187,11 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
     <div class="moves-row">
       ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
-      ${isOneChoice(hello)
-        ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-        : game.units ? html`<${UnitButtons} game=${game} />` : html`<${ChoiceLists} game=${game} />`}
+      ${game.units
+        ? html`<${UnitButtons} game=${game} />`
+        : needsLists(hello, game.view)
+          ? html`<${ChoiceLists} game=${game} />`
+          : html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`}
       ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
         onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
     </div>
