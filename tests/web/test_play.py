@@ -272,12 +272,23 @@ def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None
     page.wait(OVER)
 
 
-def test_two_players_are_watched_and_the_page_sends_no_move(page: LivePage) -> None:
-    page.play("connect_four", ["four@1", "tactical"], rate=FASTEST)
+def test_two_players_are_watched_with_their_thoughts(page: LivePage) -> None:
+    page.play("connect_four", ["four@1", "mcts:30"], rate=5.0)
     assert page.evaluate("document.getElementById('resign')") is None
+    page.wait("document.querySelectorAll('#thoughts .thought').length === 2")
+    assert page.evaluate("document.querySelectorAll('#thoughts .bars li').length") > 4
+    page.wait("ludus.drawn.overlay > 0")
+    page.click("#hints")
+    page.wait("document.querySelectorAll('#thoughts .thought').length === 0")
     page.wait(OVER)
     assert page.text("#result b").endswith("won") or page.text("#result b") == "A draw"
     assert page.evaluate("ludus.act(0)") is False
+    assert page.evaluate("ludus.drawn.overlay") == 0
+    page.go(
+        page.evaluate("[...document.querySelectorAll('#result a')].at(-1).getAttribute('href')"),
+        "document.body.classList.contains('ready')",
+    )
+    assert page.evaluate("ludus.match.thoughts.length") == 1
 
 
 def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> None:

@@ -438,6 +438,7 @@ def test_players_without_thoughts_are_named_with_the_reason(tmp_path: Path) -> N
         (str(bot), ThinkError, "a bot, not a player"),
         ("simple", ThinkError, "a bot, not a player"),
         ("mcts:x", ThinkError, "mcts:x"),
+        ("plan:8x100", ThinkError, "a plan keeps no opinion"),
     ):
         with pytest.raises(error, match=message):
             thoughts_of(replay, text)

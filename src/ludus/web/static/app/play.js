@@ -103,12 +103,19 @@ function Status({ game }) {
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }
 
+// Players whose thoughts the replay can show: networks, with a search or without.
+function thinkers({ seats }) {
+  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && seat.name.includes("@"));
+  return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
+}
+
 function Result({ game }) {
   const { over } = game;
   if (!over) return null;
   return html`<div class="result" id="result">
     <b>${game.result(over)}</b> <span>${over.reason}</span>
     ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
+    ${over.url && thinkers(game.hello).map((name) => html`<a class="button" href=${`${over.url}?with=${encodeURIComponent(name)}`}>Thoughts of ${name}</a>`)}
     ${game.hello.you.length > 0 && html`<a class="button" href=${`/play?game=${encodeURIComponent(game.hello.game)}`}>New match</a>`}
   </div>`;
 }
