@@ -281,6 +281,22 @@ def test_a_watched_run_plays_match_after_match_with_newer_weights(
         page.get("hello")
 
 
+def test_thoughts_are_shown_after_the_match_and_never_while_a_person_plays(
+    client: Client, tmp_path: Path
+) -> None:
+    make_run(tmp_path / "mine")
+    page = client.play("tic_tac_toe", "person", "mine@7").greet()
+    page.send({"type": "hints", "on": True})
+    assert page.get("refused")["why"] == "hints are off while a person plays"
+    finish(page)
+    page.send({"type": "hints", "on": True})
+    thought = page.get("thought")
+    assert thought["seat"] == 1
+    assert sum(p for _, p in thought["heads"][0]) == pytest.approx(1, abs=0.01)
+    page.send({"type": "resign"})
+    assert page.get("refused")["why"] == "the match is over"
+
+
 def test_a_watched_run_waits_for_the_next_page(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
