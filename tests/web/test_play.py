@@ -306,7 +306,7 @@ def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None
 
 
 def test_two_players_are_watched_with_their_thoughts(page: LivePage) -> None:
-    page.play("connect_four", ["four@1", "mcts:30"], rate=5.0)
+    page.play("connect_four", ["four@1", "mcts:30"], rate=8.0)
     assert page.evaluate("document.getElementById('resign')") is None
     page.wait("document.querySelectorAll('#thoughts .thought').length === 2")
     assert page.evaluate("document.querySelectorAll('#thoughts .bars li').length") > 4

@@ -12,6 +12,7 @@ const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real ti
 const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
 const LETTER = /^[a-z0-9]$/i;
+const SERVED = /^[A-Za-z0-9][\w.-]*@[\w:+.-]+$/; // RUN@VERSION, where RUN is an id of the server's
 const BOARDS = ["cells", "columns"];
 
 // What is shown at once whenever it changes: all but the moments of a game in real time.
@@ -109,9 +110,9 @@ function Status({ game }) {
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }
 
-// Players whose thoughts the replay can show: networks, with a search or without.
+// Players whose thoughts the replay can show: networks of the served folder, with a search or without.
 function thinkers({ seats }) {
-  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && seat.name.includes("@"));
+  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && SERVED.test(seat.name));
   return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
 }
 
