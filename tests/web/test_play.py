@@ -13,7 +13,7 @@ import torch
 
 from ludus.games import replays
 from tests.web.browser import Browser
-from tests.web.live import LivePage, make_run
+from tests.web.live import PLAYING, LivePage, make_run
 from tests.web.serving import Client, served
 
 OVER = "ludus.over !== null"
@@ -247,6 +247,37 @@ def test_moves_are_taken_back_typed_and_refused_with_a_reason(page: LivePage) ->
     info = check_replay(page, "connect_four")
     assert info.ticks == 2
     assert page.text("#result b") in ("You lost", "Cut off")
+
+
+def test_fingers_confirm_their_moves_and_a_clock_runs(page: LivePage) -> None:
+    page.play("connect_four", ["person", "tactical"], clock_s=60, width=390, height=844)
+    assert not page.evaluate("document.getElementById('confirm').checked")  # by a mouse
+    page.browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+    page.evaluate("window.before = true; location.reload()")
+    page.wait(f"!window.before && document.body !== null && {PLAYING}")
+    assert page.evaluate("document.getElementById('confirm').checked")
+    page.wait("/^(0:[45]\\d|1:00)$/.test(document.querySelector('.seat-clock')?.textContent ?? '')")
+    page.click_cell(2, 3)
+    page.wait("document.getElementById('move').value === '3'")
+    assert page.evaluate("ludus.tick") == 0
+    page.click_cell(2, 3)
+    page.wait("ludus.tick === 2")
+
+
+def test_a_key_starts_a_typed_move_and_passes_by_no_accident(page: LivePage) -> None:
+    page.play("go", ["person", "tactical"], {"size": 9})
+    page.wait(MY_TURN)
+    for key in ("1", "Escape"):
+        page.browser.press(key)
+    assert page.evaluate("document.getElementById('move').value") == "1"
+    page.browser.press("Enter")
+    page.wait("document.getElementById('notice').textContent.startsWith('There is no move 1')")
+    assert page.evaluate("ludus.tick") == 0
+    page.evaluate("document.getElementById('move').select()")
+    for key in ("p", "a", "s", "s", "Enter"):
+        page.browser.press(key)
+    page.wait("ludus.tick === 2")
+    assert page.evaluate("ludus.game.log[0].text") == "pass"
 
 
 def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None:
