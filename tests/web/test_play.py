@@ -19,6 +19,7 @@ from tests.web.serving import Client, served
 OVER = "ludus.over !== null"
 MY_TURN = "(ludus.over !== null || ludus.game.myTurn)"
 FASTEST = 20.0
+HOSTILE = "<img src=x onerror=hacked=1>"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     make_run(folder / "go-run", "go", (1, 2, 3), size=9)
     make_run(folder / "four", "connect_four", (1,))
     make_run(folder / "rts", "minirts", (1,))
+    make_run(folder / HOSTILE, "tic_tac_toe", (1,))
     with served(folder) as made:
         yield made
 
@@ -304,7 +306,7 @@ def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None
 
 
 def test_two_players_are_watched_with_their_thoughts(page: LivePage) -> None:
-    page.play("connect_four", ["four@1", "mcts:30"], rate=5.0)
+    page.play("connect_four", ["four@1", "mcts:30"], rate=8.0)
     assert page.evaluate("document.getElementById('resign')") is None
     page.wait("document.querySelectorAll('#thoughts .thought').length === 2")
     assert page.evaluate("document.querySelectorAll('#thoughts .bars li').length") > 4
@@ -345,8 +347,29 @@ def test_a_run_shows_its_curves_and_versions(page: LivePage) -> None:
     page.go("/run/go-run", "document.querySelectorAll('#curves canvas').length > 0")
     assert "loss/value" in page.text("#curves figcaption")
     assert "go-run@3" in page.text("#versions")
-    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 3")
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
     page.wait("document.querySelectorAll('#replays tbody tr').length > 0")
+
+
+def test_names_are_shown_as_text_and_run_nothing(page: LivePage) -> None:
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
+    assert HOSTILE in page.text("#runs")
+    run = page.evaluate(
+        "[...document.querySelectorAll('#runs a')].find((a) => a.textContent.includes('img'))"
+        ".getAttribute('href')"
+    )
+    page.go(run, "document.querySelectorAll('#curves canvas').length > 0")
+    assert page.text("h1") == HOSTILE
+    player = run.removeprefix("/run/") + "@best"
+    page.go(f"/play?game=tic_tac_toe&against={player}", "!!document.querySelector('#start:not(:disabled)')")
+    page.wait("document.querySelector('#seat-1').selectedOptions[0].textContent.includes('img')")
+    page.play("tic_tac_toe", ["person", player])
+    page.wait(MY_TURN)
+    page.evaluate("ludus.game.type('b2')")
+    page.wait("ludus.tick === 2")
+    assert HOSTILE in page.text("#seats")
+    assert HOSTILE in page.text("#status")
+    assert page.evaluate("document.querySelector('img') === null && !window.hacked")
 
 
 @pytest.mark.parametrize("path", ["/", "/play?game=go", "/run/go-run"])

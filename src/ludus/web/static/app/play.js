@@ -4,7 +4,7 @@ import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButto
 import { LiveGame } from "./game.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { HeldKeys } from "./keys.js";
-import { buttonsOf, isOneChoice } from "./moves.js";
+import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
 import { LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
@@ -12,6 +12,7 @@ const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real ti
 const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
 const LETTER = /^[a-z0-9]$/i;
+const SERVED = /^[A-Za-z0-9][\w.-]*@[\w:+.-]+$/; // RUN@VERSION, where RUN is an id of the server's
 const BOARDS = ["cells", "columns"];
 
 // What is shown at once whenever it changes: all but the moments of a game in real time.
@@ -109,9 +110,9 @@ function Status({ game }) {
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }
 
-// Players whose thoughts the replay can show: networks, with a search or without.
+// Players whose thoughts the replay can show: networks of the served folder, with a search or without.
 function thinkers({ seats }) {
-  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && seat.name.includes("@"));
+  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && SERVED.test(seat.name));
   return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
 }
 
@@ -187,9 +188,11 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
     <div class="moves-row">
       ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
-      ${isOneChoice(hello)
-        ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-        : game.units ? html`<${UnitButtons} game=${game} />` : html`<${ChoiceLists} game=${game} />`}
+      ${game.units
+        ? html`<${UnitButtons} game=${game} />`
+        : needsLists(hello, game.view)
+          ? html`<${ChoiceLists} game=${game} />`
+          : html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`}
       ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
         onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
     </div>
