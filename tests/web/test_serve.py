@@ -548,6 +548,8 @@ def test_ids_of_a_sweep_and_of_odd_names_are_unique(tmp_path: Path) -> None:
     assert len(runs) == 4
     assert {run.path.name for run in runs.values()} == {"a", "sweep.a", "a b", "ü"}
     assert all(run.replace(".", "").isalnum() for run in runs)
+    assert list(Library(tmp_path / "sweep").runs()) == ["a"]
+    assert list(Library(tmp_path / "sweep" / "runs" / "a").runs()) == ["a"]
     with pytest.raises(UnknownId):
         Library(tmp_path).run("../x")
 

@@ -19,7 +19,7 @@ from ludus.web.serve.clock import MoveClock, Schedule
 from ludus.web.serve.library import Library
 from ludus.web.serve.matches import Matches, rules_of
 from ludus.web.serve.players import seat_of
-from ludus.web.serve.seats import ActorSeat
+from ludus.web.serve.seats import QUEUE, ActorSeat, Choice, Offer, Person
 from ludus.web.serve.table import Table
 from ludus.web.serve.watching import watch_run
 from tests.web.serving import Client, Refused, Socket, legal, served
@@ -232,14 +232,23 @@ def test_pausing_lets_everything_stand_and_a_rate_changes_the_speed(client: Clie
     assert page.last["tick"] - tick > 400  # 1,000 a second, on a busy machine
 
 
-def test_the_newest_legal_decision_wins(client: Client) -> None:
-    page = client.play("pommerman", "person", "noop", "noop", "noop", rate=0.5).greet()
-    page.get("moment")
-    for echo, action in ((1, 1), (2, 2), (3, 0)):
-        page.act(action, echo=echo)
-    while page.get("moment")["echo"] == 0:
-        pass
-    assert page.last["echo"] == 3
+def test_the_newest_legal_decision_wins_and_others_are_forgotten() -> None:
+    match = Match(BOARD, {})
+    for _ in range(6):
+        match.play(3)
+    (seat,) = match.to_act
+    person, sender = Person(), object()
+    for echo, column in enumerate((0, 1, 2, 3), 1):
+        person.offer(Offer(sender, echo, (column,)))
+    assert person.decide(match, seat) == Choice((2,))
+    assert person.echo == 3
+    assert [(offer.echo, why) for offer, why in person.refused] == [(4, "column d is not legal now")]
+    assert person.decide(match, seat) is None
+    for echo in range(2 * QUEUE):
+        person.offer(Offer(sender, echo, (3,)))
+    person.refused.clear()
+    assert person.decide(match, seat) is None
+    assert len(person.refused) == QUEUE
 
 
 def test_a_spectator_may_neither_play_nor_stop_the_clock(client: Client) -> None:
