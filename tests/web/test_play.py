@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from ludus.games import replays
-from ludus.games.match import Match
 from tests.web.browser import Browser
 from tests.web.live import LivePage, make_run
 from tests.web.serving import Client, served
@@ -20,7 +19,6 @@ from tests.web.serving import Client, served
 OVER = "ludus.over !== null"
 MY_TURN = "(ludus.over !== null || ludus.game.myTurn)"
 FASTEST = 20.0
-pytestmark = pytest.mark.skipif(not hasattr(Match, "replay"), reason="this core records no matches")
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +137,52 @@ def test_minirts_is_played_by_keys_against_a_network(page: LivePage) -> None:
     assert info.players[1] == "rts@1"
     assert info.ticks >= 2500
     assert page.evaluate("ludus.drawn.units") > 0
+
+
+def test_units_are_selected_and_ordered_by_the_mouse(page: LivePage) -> None:
+    page.play("minirts", ["person", "noop"], {"commands": "units"}, seed=1, rate=2.0)
+    page.wait("ludus.tick > 5")
+
+    def point(what: str) -> tuple[float, float]:
+        x, y = page.evaluate(
+            "(() => { const b = document.getElementById('map').getBoundingClientRect();"
+            f" const unit = {what}; const [x, y] = ludus.game.view.pointOf(unit.x, unit.y);"
+            " return [b.x + x, b.y + y]; })()"
+        )
+        return x, y
+
+    def own(kind: str) -> str:
+        return f"ludus.game.units.units.find((unit) => unit.seat === 0 && unit.type === '{kind}')"
+
+    def commanded(what: str) -> str:
+        return f"ludus.game.units.chosen.every((unit) => unit.command === '{what}')"
+
+    page.browser.click(*point(own("worker")))
+    page.wait("document.getElementById('status').textContent === 'worker selected'")
+    page.browser.click(*point("{x: 11, y: 11}"), button="right")  # further than one decision leads
+    page.wait(commanded("move"))
+    page.wait(f"Math.hypot({own('worker')}.x - 11, {own('worker')}.y - 11) < 2")
+    assert page.evaluate("ludus.game.echo") >= 2
+    page.browser.click(*point(own("resource")), button="right")
+    page.wait(commanded("gather"))
+    page.browser.mouse("mousePressed", *point("{x: -0.4, y: -0.4}"))
+    page.browser.mouse("mouseMoved", *point("{x: 12, y: 12}"))
+    page.browser.mouse("mouseReleased", *point("{x: 12, y: 12}"))
+    page.wait("ludus.game.units.selected.size === 3")  # two workers and an attacker, no building
+    page.browser.press("1")
+    page.wait(commanded("attack"))
+    page.browser.press("n")
+    page.wait("ludus.game.units.selected.size === 1")
+    workers = "ludus.game.units.units.filter((unit) => unit.seat === 0 && unit.type === 'worker').length"
+    before = page.evaluate(workers)
+    page.browser.click(*point(own("base")))
+    page.wait("document.getElementById('status').textContent === 'base selected'")
+    page.click("[data-order='gather']")
+    page.wait("document.getElementById('notice').textContent === 'What is selected cannot gather'")
+    page.click("[data-order='build_worker']")
+    page.wait(f"{workers} > {before}")
+    page.evaluate("ludus.game.send('resign')")
+    check_replay(page, "minirts")
 
 
 def test_a_match_is_set_up_and_played_by_keyboard_alone(page: LivePage) -> None:

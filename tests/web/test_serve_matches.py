@@ -279,6 +279,21 @@ def test_a_watched_run_plays_match_after_match_with_newer_weights(
         page.get("hello")
 
 
+def test_a_watched_run_waits_for_the_next_page(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "GRACE_S", 0.1)
+    run = make_run(tmp_path / "mine")
+    session = watch_run(client.server.matches, run.path, rate=0.5)
+    page = client.socket(session.match).greet()
+    page.get("moment")
+    page.drop()
+    time.sleep(0.5)
+    again = client.socket(session.match).greet()
+    assert again.hello["first"]["tick"] >= 1
+    assert again.get("moment")["tick"] > again.hello["first"]["tick"]
+
+
 def test_a_run_without_weights_cannot_be_watched(tmp_path: Path) -> None:
     run = make_run(tmp_path / "mine", versions=())
     with pytest.raises(ValueError, match="no checkpoint yet"):

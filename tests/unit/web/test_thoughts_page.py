@@ -171,7 +171,7 @@ def test_progress_counts_the_decisions_of_all_players() -> None:
         (("simple",), "a bot, not a player"),
         (("run@best",), "run"),
         (("mcts:0",), "visits"),
-        (("mcts:5", "mcts:6", "mcts:7"), "3 players to think, expected at most 2"),
+        (("mcts:5", "mcts:6", "mcts:7"), "--think: 3 players, expected at most 2"),
     ],
 )
 def test_a_player_without_thoughts_ends_the_command_with_its_reason(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import sys
@@ -9,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -59,7 +59,7 @@ class Api:
     def __init__(self, library: Library, matches: Matches) -> None:
         """Answer about ``library`` and ``matches``."""
         self._library, self._matches = library, matches
-        self._heavy = anyio.CapacityLimiter(2)  # pages and thoughts of replays that are made at a time
+        self._heavy = asyncio.Semaphore(2)  # pages and thoughts of replays that are made at a time
 
     async def games(self, _: Request) -> Response:
         """``/api/games``."""
@@ -123,7 +123,8 @@ class Api:
             think = [players.thinker_of(name, self._library) for name in asked]
             return to_html(self._library.read(replay), think=think)
 
-        page = await anyio.to_thread.run_sync(made, limiter=self._heavy)
+        async with self._heavy:
+            page = await run_in_threadpool(made)
         found = _POLICY.search(page[:4096])
         policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
         policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
@@ -139,7 +140,8 @@ class Api:
 
             return thoughts_of(self._library.read(replay), players.thinker_of(asked, self._library))
 
-        return _json(await anyio.to_thread.run_sync(thought, limiter=self._heavy))
+        async with self._heavy:
+            return _json(await run_in_threadpool(thought))
 
     async def matches(self, _: Request) -> Response:
         """``/api/matches``: the matches of this server, the newest last."""

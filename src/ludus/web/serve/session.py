@@ -179,7 +179,7 @@ class Session(threading.Thread):
     def _next(self, now: float) -> float:
         """Return when the thread has something to do by itself."""
         if self._lost_at is not None:
-            return self._lost_at + GRACE_S
+            return math.inf if self._repeats else self._lost_at + GRACE_S
         if self._paused:
             return math.inf
         if self.table.waits_for():
@@ -227,7 +227,8 @@ class Session(threading.Thread):
                 return
 
     def _forgotten(self, now: float) -> bool:
-        return self._lost_at is not None and now - self._lost_at >= GRACE_S
+        """Whether no page has come back for too long; a match that repeats waits for the next page."""
+        return self._lost_at is not None and not self._repeats and now - self._lost_at >= GRACE_S
 
     def _set_pace(self) -> None:
         table = self.table

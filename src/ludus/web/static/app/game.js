@@ -1,10 +1,12 @@
 // A match as the page knows it: the newest messages of the server, and the decisions that it sends.
 import { Connection } from "./connection.js";
 import { LiveMatch } from "./live_match.js";
+import { ordersUnits, UnitOrders } from "./units.js";
 import { choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
 
 const LOG_LENGTH = 400;
 const LATENCIES = 2000;
+const NOTICE_MS = 3000; // that a reason stands in a game that does not wait
 
 export class LiveGame {
   constructor(id, key) {
@@ -17,10 +19,13 @@ export class LiveGame {
     this.failed = "";
     this.link = { state: "opening", why: "" };
     this.notice = ""; // why the last decision had no effect
+    this.noticeAt = 0;
     this.said = ""; // the newest line of the live region
     this.log = [];
     this.thoughts = new Map();
-    this.echo = 0;
+    this.units = null; // orders to units, where the game has them
+    this.echo = 0; // of the last decision that was sent
+    this.refusedEcho = 0;
     this.drawnEcho = 0;
     this.sentAt = new Map();
     this.latencies = [];
@@ -54,7 +59,10 @@ export class LiveGame {
       hello: () => this.meet(message),
       moment: () => this.see(message),
       thought: () => this.thoughts.set(message.seat, message),
-      refused: () => this.refuse(message.why),
+      refused: () => {
+        this.refusedEcho = Math.max(this.refusedEcho, message.echo);
+        this.refuse(message.why);
+      },
       paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
       resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false } }),
       over: () => this.end(message),
@@ -70,6 +78,7 @@ export class LiveGame {
     // An echo is higher than every one that this page, or the one before it, has sent.
     this.echo = Math.max(this.echo, hello.first.echo);
     this.hello = hello;
+    if (!again) this.units = ordersUnits(hello) && hello.you.length ? new UnitOrders(this) : null;
     this.see(hello.first);
   }
 
@@ -80,8 +89,10 @@ export class LiveGame {
     if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick < moment.tick);
     for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text });
     if (this.log.length > LOG_LENGTH) this.log.splice(0, this.log.length - LOG_LENGTH);
-    if (moment.to_act.includes(this.seat) && before?.tick !== moment.tick) this.notice = "";
+    const old = this.hello.turn_based ? before?.tick !== moment.tick : performance.now() - this.noticeAt > NOTICE_MS;
+    if (moment.to_act.includes(this.seat) && old) this.notice = "";
     this.sayMoves(moment, before);
+    this.units?.see();
   }
 
   // Where the game has turns, every move is said; in real time they are too many.
@@ -116,7 +127,7 @@ export class LiveGame {
   }
 
   refuse(why) {
-    this.change({ notice: why, said: why });
+    this.change({ notice: why, noticeAt: performance.now(), said: why });
     return false;
   }
 

@@ -1,8 +1,8 @@
 // The page of a match: the board, the controls under it, the players and moves beside it.
 import { Board } from "./board.js";
-import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm } from "./controls.js";
+import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
 import { LiveGame } from "./game.js";
-import { Failure, html, useEffect, useMemo, useReducer, useRef, useState } from "./html.js";
+import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { HeldKeys } from "./keys.js";
 import { buttonsOf, isOneChoice } from "./moves.js";
 import { LastMoves, Players, Thoughts } from "./players.js";
@@ -57,6 +57,10 @@ function useKeys(game, held) {
       if (choice !== undefined && (game.hello.view.input === "keys" || event.target.id === "map")) {
         if (!event.repeat) held.press(choice);
         event.preventDefault();
+      } else if (game.units && event.key.toLowerCase() === "n") {
+        game.units.selectNext();
+      } else if (game.units && DIGITS.test(event.key)) {
+        unitButtons(game)[Number(event.key) - 1]?.give();
       } else if (DIGITS.test(event.key) && !event.repeat) {
         const button = buttonsOf(game.hello, game.view)[Number(event.key) - 1];
         if (button !== undefined) game.act([button]);
@@ -171,7 +175,7 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
       ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
       ${isOneChoice(hello)
         ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-        : html`<${ChoiceLists} game=${game} />`}
+        : game.units ? html`<${UnitButtons} game=${game} />` : html`<${ChoiceLists} game=${game} />`}
       ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
         onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
     </div>
@@ -185,7 +189,7 @@ function Match({ game }) {
   const held = useMemo(() => new HeldKeys(hello?.view.keys ?? [], (choice) => game.act([choice])), [game, hello?.match]);
   useKeys(game, held);
   const tick = game.moment?.tick;
-  useEffect(() => setChosen(-1), [tick]);
+  useLayoutEffect(() => setChosen(-1), [tick]);
   const choose = (choice) => {
     if (confirm && chosen !== choice && game.myTurn) {
       setChosen(choice);
