@@ -67,11 +67,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Hints:
-    """What configurations and specs cannot tell.
+    """Facts that configurations and specs do not hold.
 
     Args:
-        like: New word of labels -> an old one. New columns and choices with that word start as copies of those
-            with the old one.
+        like: New word of labels -> an old one. New columns and choices with the new word start as copies of
+            those with the old one.
         rename: Old word of labels -> new word.
         approximate: Allow conversions that change outputs, such as a removed column.
     """
@@ -190,7 +190,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: number of the axis of all choices of all heads, in the spec's order
     choices: Index = -1
     memory: MemoryPlan | None = None
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 63)] = 0
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)] = 0
     version: Literal[1] = 1
 
     @property
@@ -261,7 +261,9 @@ def _check_axis(path: str, axis: AxisPlan) -> None:
         at = 0
         for start, end in sorted(spans):
             if start < at or end > size:
-                raise SurgeryError(f"plan.{path}", f"{what} places {start} to {end}", f"distinct places below {size}")
+                raise SurgeryError(
+                    f"plan.{path}", f"{what} places {start} to {end}", f"distinct places below {size}"
+                )
             at = end
     if outside:
         raise SurgeryError(f"plan.{path}", f"a copy of place {outside[0]}", f"old places below {axis.old}")
