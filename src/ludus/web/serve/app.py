@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
 from ludus.web.serve.players import needs, sentence
-from ludus.web.serve.seats import LONGEST_S
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-STOP_S = LONGEST_S + 5.0  # for matches to be saved when the server stops: one may be in a search
 _PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
@@ -166,11 +164,6 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
     """Return the server's application, guarded. ``port``: where it will be served."""
     api, sockets = Api(library, matches), Sockets(matches)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await run_in_threadpool(matches.stop, STOP_S)
-
     async def socket(connection: WebSocket) -> None:
         try:
             await sockets.serve(connection)
@@ -200,7 +193,6 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
                 WebSocketRoute("/ws/matches/{match}", socket),
             ],
             exception_handlers={HTTPException: _refused},
-            lifespan=lifespan,
         ),
         port,
         token,

@@ -305,12 +305,14 @@ class Session(threading.Thread):
                 self._resign()
             case messages.Hints(on):
                 self.table.thinks = on
+                for thought in self.table.last_thoughts() if on else ():
+                    self._send(viewer, thought)
 
     def _refusal(self, viewer: Viewer, message: FromPage) -> str:
         """Return why a message has no effect now, or an empty text."""
         table = self.table
         if self._end is not None or self._ended is not None:
-            return "the match is over"
+            return "" if isinstance(message, messages.Hints) else "the match is over"
         if isinstance(message, messages.Act):
             return self._late(viewer, message)
         if not self._controls(viewer):

@@ -65,6 +65,7 @@ class Painter {
     if (game.view.aspect) fitCanvas(canvas);
     this.unfitted = false;
     game.view.marks = this.marks();
+    game.view.overlay = game.overlay;
     game.view.draw(game.match.options);
     if (game.units) this.drawSelection();
     game.drawn();

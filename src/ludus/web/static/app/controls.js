@@ -60,7 +60,9 @@ export function UnitButtons({ game }) {
     ${unitButtons(game).map(({ label, name, give }, i) => html`<button type="button" data-order=${name}
       aria-disabled=${game.playing && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
   </div>
-  <p class="hint">Click or draw a box to select (<kbd>N</kbd>: the next unit); the right button attacks, gathers or moves.</p>`;
+  <p class="hint">${matchMedia("(pointer: coarse)").matches
+    ? "Tap a unit or draw a box to select; then tap an enemy, a resource or the ground."
+    : html`Click or draw a box to select (<kbd>N</kbd>: the next unit); the right button attacks, gathers or moves.`}</p>`;
 }
 
 // A list for each head of a decision, for games whose decisions have several parts.
