@@ -1,0 +1,3 @@
+"""The old network beside the new one on recorded moments."""
+
+from __future__ import annotations
