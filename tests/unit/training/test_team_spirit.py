@@ -9,7 +9,9 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.pool import Pool
+from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset, TeamConfig
+from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import read_jsonl
@@ -17,7 +19,7 @@ from ludus.training.actor_learner import sampler
 from ludus.training.runs import resume_run, start_run
 
 from .runs import reproducible_rows, small_preset
-from .test_runs import InterruptAt, Interrupted, last_weights, same_weights
+from .test_runs import InterruptAt, last_weights, same_weights
 
 SQUADS: dict[str, object] = {
     "game__name": "pommerman",
@@ -77,12 +79,13 @@ def test_a_moving_spirit_resumes_bit_equal(tmp_path: Path, lag: str) -> None:
 
 def test_a_spirit_changes_what_is_learned_and_spirit_0_changes_nothing(tmp_path: Path) -> None:
     weights = []
-    for name, team in {
+    teams: dict[str, dict[str, object]] = {
         "none": {},
         "zero": {"team__spirit": 0.0, "team__spirit_final": 0.0},
         "half": {"team__spirit": 0.5},
         "moving": MOVING,
-    }.items():
+    }
+    for name, team in teams.items():
         start_run(squads(**team), tmp_path / name)
         weights.append(last_weights(tmp_path / name))
     none, zero, half, moving = weights
@@ -98,10 +101,9 @@ def test_every_sampler_is_given_the_spirit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, object]
 ) -> None:
     given: list[tuple[Pool, float]] = []
-    make = sampler.make_pool
 
     def noting(*args: object, **kwargs: object) -> Pool:
-        pool = make(*args, **kwargs)  # type: ignore[arg-type]
+        pool = make_pool(*args, **kwargs)  # type: ignore[arg-type]
         original = pool.set_spirit
 
         def noted(spirit: float) -> None:
