@@ -12,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "game/game.hpp"
 
@@ -21,10 +20,9 @@ namespace ludus {
 class TeamRewards {
  public:
   TeamRewards(const GameSpec& spec, bool zero_sum)
-      : seats_(spec.teams.size()), zero_sum_(zero_sum) {
+      : seats_(std::min<std::size_t>(spec.teams.size(), kMaxSeats)), zero_sum_(zero_sum) {
     for (std::size_t s = 0; s < seats_; ++s) {
-      const auto first = std::ranges::find(spec.teams, spec.teams[s]);
-      team_[s] = static_cast<std::size_t>(first - spec.teams.begin());
+      team_[s] = first_of(spec, s);
       size_[team_[s]] += 1.0;
     }
   }
@@ -56,15 +54,20 @@ class TeamRewards {
       return "spirit=" + std::to_string(spirit) + ", expected 0..1";
     }
     if (spirit == 0.0 && !zero_sum) return {};
-    std::vector<int> teams = spec.teams;
-    std::ranges::sort(teams);
-    const auto count = static_cast<std::size_t>(std::ranges::unique(teams).begin() - teams.begin());
+    std::size_t count = 0;  // of teams
+    for (std::size_t s = 0; s < spec.teams.size(); ++s) count += first_of(spec, s) == s ? 1 : 0;
     if (count == spec.teams.size()) return "rewards are shared by teams, and the game has none";
     if (zero_sum && count == 1) return "zero_sum: the game has one team, expected at least two";
     return {};
   }
 
  private:
+  // The first seat of the team of seat s.
+  static std::size_t first_of(const GameSpec& spec, std::size_t s) {
+    const auto first = std::find(spec.teams.begin(), spec.teams.end(), spec.teams[s]);
+    return static_cast<std::size_t>(first - spec.teams.begin());
+  }
+
   std::size_t seats_ = 0;
   bool zero_sum_ = false;
   std::array<std::size_t, kMaxSeats> team_{};  // [seat] first seat of its team

@@ -33,7 +33,7 @@ GameSpec teams_of(std::vector<int> teams) {
   return s;
 }
 
-// What each seat is paid, by the rule as it is written down.
+// Payments of the seats, by the rule as it is written down.
 std::vector<double> shared(const std::vector<double>& earned, const std::vector<int>& teams,
                            double spirit, bool zero_sum) {
   const std::size_t n = earned.size();

@@ -37,7 +37,7 @@ def check_team_rewards(spec: GameSpec, spirit: float, zero_sum: bool) -> None:
 
 
 class TeamRewards:
-    """What rows are paid for what the seats of their matches earn."""
+    """Payments of rows for the rewards of the seats of their matches."""
 
     def __init__(self, spec: GameSpec, zero_sum: bool) -> None:
         """Share among the teams of ``spec``."""

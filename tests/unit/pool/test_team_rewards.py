@@ -111,7 +111,7 @@ def test_rows_of_a_compiled_game_are_paid_by_the_rule(spirit: float, zero_sum: b
 
 @pytest.mark.parametrize(("spirit", "zero_sum"), RULES)
 def test_seats_of_bots_count(spirit: float, zero_sum: bool) -> None:
-    """What bots earn is known from a pool in which rows show their decisions."""
+    """The rewards of bots are known from a pool in which rows show their decisions."""
     game = spec("pommerman", POMMERMAN)
     learner = SeatPlan((Controller(policy=0),))
     shown = lineup_of(game, learner, SeatPlan((Controller(bot="simple", policy=1),)))

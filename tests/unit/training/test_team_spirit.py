@@ -10,15 +10,18 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
-from ludus.presets.config import Preset, TeamConfig
+from ludus.presets.config import ClusterConfig, Preset, TeamConfig
 from ludus.presets.errors import Interrupted
-from ludus.presets.file import PresetError, load_preset
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import read_jsonl
 from ludus.training.actor_learner import sampler
+from ludus.training.machines import LOCAL
 from ludus.training.runs import resume_run, start_run
 
-from .runs import reproducible_rows, small_preset
+from .asking import AskedMachines
+from .league.test_league_runs import LEAGUE
+from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights
 
 SQUADS: dict[str, object] = {
@@ -38,6 +41,7 @@ SQUADS: dict[str, object] = {
     "run__threads": 1,
 }
 MOVING: dict[str, object] = {"team__spirit": 0.3, "team__spirit_final": 1.0, "team__zero_sum": "true"}
+START: dict[str, object] = {"team__spirit": 0.3, "team__zero_sum": "true"}  #: as MOVING at first
 
 
 def squads(**more: object) -> Preset:
@@ -119,6 +123,24 @@ def test_every_sampler_is_given_the_spirit(
     assert spirits == sorted(spirits)
     assert spirits[0] < 0.5 < spirits[-1] <= 1.0
     assert len({id(pool) for pool, _ in given}) == int(str(more.get("run__pools", 1)))
+
+
+def test_every_member_of_a_league_shares_by_the_spirit_of_the_run(tmp_path: Path) -> None:
+    """Also where rounds are asked for ahead, by samplers that play when they are asked."""
+    changes = {name.replace("__", "."): str(value) for name, value in {**SQUADS, **MOVING}.items()}
+    text = LEAGUE.format(game="pommerman", steps=1200, lag="sync")
+    league = parse_preset(text.encode(), "league", overrides=changes).preset
+    weights = []
+    for name, machines in {"here": LOCAL, "there": AskedMachines()}.items():
+        ahead = msgspec.structs.replace(league, cluster=ClusterConfig(ahead=1))
+        recorder = Recorder()
+        start_run(ahead, tmp_path / name, sinks=[recorder], machines=machines)
+        weights.append(reproducible_rows(tmp_path / name / "metrics.jsonl"))
+        for player in ("main", "exploiter"):
+            spirits = [u.numbers["team/spirit"] for u in recorder.updates if u.player == player]
+            assert spirits == sorted(spirits)
+            assert spirits[0] < 0.6 < 0.9 < spirits[-1]
+    assert weights[0] == weights[1]
 
 
 @pytest.mark.parametrize(
