@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import hypothesis.strategies as st
@@ -10,11 +12,15 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
+from torch import nn
 
-from ludus.flow import GameSpec
+from ludus.codecs.layout import TensorLayout
+from ludus.flow import GameSpec, HeadSpec
+from ludus.policies import encoders
 from ludus.policies.config import EncoderConfig
+from ludus.policies.encoders import register_encoder
 from ludus.surgery.apply import apply
-from ludus.surgery.plan import Hints
+from ludus.surgery.plan import Hints, SurgeryError
 from ludus.surgery.verify import Verification
 from tests.unit.surgery.cases import SMALL, WIDE, Case, arrays, config, game
 
@@ -77,7 +83,8 @@ def changes(draw: st.DrawFn) -> Change:
         new["value_heads"] = old["value_heads"] + draw(st.integers(0, 2))
     if memory == "none" and output == "logits" and sees == "own" and draw(st.booleans()):
         new["memory"] = "recall"
-    if critic == "shared" and memory in ("none", "recall") and output == "logits" and draw(st.booleans()):
+    alone = memory in ("none", "recall") and (output == "logits" or old["duelling"])
+    if critic == "shared" and alone and draw(st.booleans()):
         new["critic"] = "own"
     seats = 2 if sees == "all" else 1
     before = game(points=points, seats=seats)
@@ -250,6 +257,58 @@ def test_a_network_without_changes_keeps_every_bit() -> None:
             n: x.tobytes() for n, x in arrays(case.old).items()
         }
         assert case.plan.operators == ()
+
+
+@pytest.mark.parametrize("deviation", ["state", "free"])
+def test_continuous_heads_keep_their_outputs(deviation: str) -> None:
+    push = HeadSpec("push", 2, kind="continuous", low=-1.0, high=1.0)
+    free = HeadSpec("free", 2, kind="continuous")
+    old, new = game(), game(numbers="hZijk", choices="uvVwx")
+    before = replace(old, heads=(push, *old.heads, free))
+    after = replace(new, heads=(push, *new.heads, free))
+    case = Case((config(deviation=deviation), before), (config(**all_wider(deviation=deviation)), after))
+    measured(case)
+
+
+def test_a_users_encoder_is_carried_over_with_a_wider_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in ("_registered", "_found"):
+        monkeypatch.setattr(encoders._ENCODERS, table, {})
+    register_encoder("flat", Flat)
+    own = {"encoder": "flat", "memory": "gru"}
+    measured(Case((config(**own), game()), (config(**all_wider(**own)), game())))
+    with pytest.raises(
+        SurgeryError, match=r"policy\.encoder = flat: expected the observations of the old game"
+    ):
+        Case((config(**own), game()), (config(**own), game(numbers="hZijk")))
+
+
+class Flat(nn.Module):
+    """All observations flat, one layer."""
+
+    def __init__(self, layouts: Mapping[str, TensorLayout]) -> None:
+        super().__init__()
+        self.size = 12
+        self.linear = nn.Linear(sum(math.prod(x.shape) for x in layouts.values()), self.size)
+
+    def forward(self, seen: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return torch.tanh(self.linear(torch.cat([x.flatten(1) for x in seen.values()], dim=1)))
+
+
+def test_values_in_the_games_units_stay_when_heads_are_added() -> None:
+    case = Case((config(), game()), (config(value_heads=3), game()))
+    obs = [{n: x.flatten(0, 1) for n, x in o.items()} for o in case.obs]
+    with torch.no_grad():
+        one, two = case.old.flat(obs[0])[1], case.new.flat(obs[1])[1]
+        assert torch.allclose(case.old.denormalise(one), case.new.denormalise(two)[:, 0], atol=1e-4)
+    state = arrays(case.new)
+    assert state["values.mean"].tolist() == [
+        float(arrays(case.old)["values.mean"]),
+        *arrays(case.fresh)["values.mean"][1:],
+    ]
+    assert case.plan.fresh("values.mean").tolist() == [1, 2]
+    assert case.plan.fresh("normaliser.mean").tolist() == []
+    with pytest.raises(SurgeryError, match=r"did you mean values\.mean"):
+        case.plan.fresh("value.mean")
 
 
 def test_new_units_under_layer_norm_differ_from_the_old_ones_and_from_each_other() -> None:
