@@ -36,6 +36,9 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "presets list": Entry("presets:PresetsList", "list the shipped presets"),
         "presets show": Entry("presets:PresetsShow", "print the file of a preset"),
     },
+    "clusters": {
+        "cluster render": Entry("cluster:ClusterRender", "write the file of a run for KubeRay or SLURM"),
+    },
     "matches": {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),
         "rate": Entry("rate:Rate", "rate players in a round robin: Elo and Nash averaging"),
