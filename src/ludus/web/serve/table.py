@@ -15,7 +15,7 @@ from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
 from ludus.web.serve.messages import Thought
-from ludus.web.serve.seats import Choice, Offer, Person, Seat
+from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat
 from ludus.web.serve.sight import Sight, sight_of
 from ludus.web.serve.thinking import Thinking
 
@@ -189,6 +189,12 @@ class Table:
         if len(sides) != 2:
             return (), text
         return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
+
+    def hurry(self) -> None:
+        """Let no search keep the match from its end. For any thread."""
+        for seat in self.seats:
+            if isinstance(seat, SearchSeat):
+                seat.hurry()
 
     def forget(self) -> None:
         """Forget what only a match that continues needs."""
