@@ -229,6 +229,7 @@ class Table:
             match="",
             key="",
             first=first,
+            params=messages.linked(self.match.params),
         )
 
     def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.Moment:
