@@ -52,6 +52,12 @@ def test_a_link_to_weights_has_the_parameters_of_their_game(page: LivePage) -> N
     page.evaluate("document.querySelector('#start').click()")
     page.wait("window.ludus?.game.view?.columns === 5")
     assert "small@1" in page.text("aside")
+    page.evaluate("ludus.game.send('resign')")
+    page.wait("document.querySelector('#new-match') !== null")
+    page.go(page.evaluate("document.querySelector('#new-match').getAttribute('href')"), START)
+    page.wait("document.querySelector('#param-size').value === '5'")
+    page.wait("document.querySelector('#strength-1') !== null")
+    assert "small@1" in page.text("fieldset output")
 
 
 @pytest.mark.parametrize("params", ["[", '{"size":"99999"}', '{"<b>":{"a":[]}}'])

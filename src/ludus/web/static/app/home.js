@@ -39,10 +39,10 @@ function Listing({ title, path, name, empty, columns, children }) {
 
 const id = encodeURIComponent;
 
-// The set-up page with a run's game, its parameters and an opponent chosen.
+// The set-up page with a game, its parameters and an opponent chosen, as a run or a match has them.
 export function playLink(run, player) {
   const params = Object.keys(run.params).length ? `&params=${id(JSON.stringify(run.params))}` : "";
-  return `/play?game=${id(run.game)}&against=${id(player)}${params}`;
+  return `/play?game=${id(run.game)}${player && `&against=${id(player)}`}${params}`;
 }
 
 export function resultText({ outcome, over, players }) {
