@@ -193,6 +193,8 @@ class TorchGroup(Group):
         import torch.distributed as dist
 
         super().__init__(size, rank)
+        if not dist.is_available():
+            raise GroupError("this build of torch has no torch.distributed")
         self._dist, self._device = dist, torch.device(device)
         backend = "nccl" if self._device.type == "cuda" else "gloo"
         with self._failing():

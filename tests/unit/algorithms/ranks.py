@@ -91,9 +91,11 @@ CASES = {
     "policy gradient, mean, empty rank": Case(
         "policy_gradient", settings={"minibatches": 1, "baseline": "mean"}, empty=(0, 1)
     ),
-    "trpo": Case("trpo", {"critic": "own", "activation": "tanh"}, {"fisher_share": 1.0}),
+    "trpo": Case(
+        "trpo", {"critic": "own", "activation": "tanh"}, {"conjugate_steps": 4, "fisher_share": 1.0}
+    ),
     "trpo, batch norms, empty rank": Case(
-        "trpo", {"critic": "own", "activation": "tanh", "norm": "batch"}, {}, empty=(1,)
+        "trpo", {"critic": "own", "activation": "tanh", "norm": "batch"}, {"conjugate_steps": 4}, empty=(1,)
     ),
     "dqn": Case(
         "dqn",

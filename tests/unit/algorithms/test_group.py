@@ -16,8 +16,12 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.group import ALONE, GroupError, ThreadGroup
-from ludus.algorithms.learner import COMPARED_EVERY
+from ludus.algorithms.learner import COMPARED_EVERY, LearnerContext
+from ludus.games import spec as game_spec
+from ludus.policies.config import ResnetConfig
 from tests.unit.algorithms.ranks import (
     CASES,
     RANKS,
@@ -29,6 +33,7 @@ from tests.unit.algorithms.ranks import (
     rank_process,
     sums_of,
 )
+from tests.unit.synthetic import tower
 
 WAIT_S = 120.0  # for an answer, on a busy machine
 #: one minibatch, float32, no draws: one learner of the joined slab makes the same steps
@@ -202,6 +207,13 @@ def test_all_ranks_refuse_rewards_that_one_cannot_learn_from() -> None:
     first, second = in_threads(ThreadGroup.of(RANKS), refused)
     assert first == second
     assert first.startswith("algorithm.reward_scale = 1: rewards reach nan")
+
+
+def test_alphazero_has_one_learner() -> None:
+    network = tower(ResnetConfig(blocks=1, filters=8, value_hidden=8), game_spec("tic_tac_toe"))
+    context = LearnerContext(1, group=ThreadGroup.of(RANKS)[0])
+    with pytest.raises(ValueError, match=r'2 learners: expected 1 with algorithm.name = "alphazero"$'):
+        AlphaZeroLearner(AlphaZeroConfig(), network, context)
 
 
 def test_a_rank_that_leaves_or_is_late_ends_the_group() -> None:
