@@ -97,4 +97,4 @@ def test_a_match_without_winner_is_called_so(page: LivePage) -> None:
         ".then((m) => m.resultText({over: true, players: ['a', 'b'], outcome: %s}))"
     )
     found = [page.evaluate(text % outcome) for outcome in ("[0, 0]", "[-1, -1]", "[1, -1]", "[]")]
-    assert found == ["a draw", "no one", "a", "cut off"]
+    assert found == ["a draw", "no one won", "won by a", "cut off"]

@@ -126,11 +126,16 @@ def measure(plan: Plan, pair: Pair) -> Verification:
         SurgeryError: The networks are not those of the plan.
     """
     one, two = network_of(pair.old), network_of(pair.new)
-    slab, policy = record(msgspec.structs.replace(pair.preset, policy=one.config), pair.old)
+    if {t.name for t in two.inputs} <= {t.name for t in one.inputs}:
+        slab, policy = record(msgspec.structs.replace(pair.preset, policy=one.config), pair.old)
+        memory = slab.memory.get(policy)
+    else:  # a pool writes the tensors that its network reads
+        slab, policy = record(pair.preset, pair.new)
+        start = one.initial_memory(slab.rows)
+        memory = None if start is None else start.numpy()
     first = torch.from_numpy(slab.is_first[:STEPS] != 0)
     obs = {n: torch.from_numpy(a[:STEPS]) for n, a in slab.obs.items()}
     mask = torch.from_numpy(slab.mask[:STEPS]).flatten(0, 1)
-    memory = slab.memory.get(policy)
     others: list[Others | None] = [None, None]
     index = np.arange(STEPS * slab.rows)
     if one.centralised or two.centralised:
