@@ -132,23 +132,22 @@ def measure(plan: Plan, pair: Pair) -> Verification:
     """
     one, two = network_of(pair.old), network_of(pair.new)
     view: OldView | None = None
-    if plan.old_spec == plan.new_spec:
+    same = plan.old_spec == plan.new_spec
+    if same and {t.name for t in two.inputs} <= {t.name for t in one.inputs}:
         slab, policy = record(msgspec.structs.replace(pair.preset, policy=one.config), pair.old)
-    else:
+        memory = slab.memory.get(policy)
+    else:  # a pool writes the tensors that its network reads
         slab, policy = record(pair.preset, pair.new)
-        target = pair.conversion.target
-        view = old_view(
-            side_of(pair.old.meta, "old weights"), Side(target.config, target.spec), pair.conversion.hints
-        )
+        rows = slab.memory.get(policy)
+        memory = None if rows is None else old_memory(plan, rows)
+        hints, target = pair.conversion.hints, pair.conversion.target
+        view = old_view(side_of(pair.old.meta, "old weights"), Side(target.config, target.spec), hints)
         one = _with_spec(one, view)
     obs = {n: torch.from_numpy(a[:STEPS]) for n, a in slab.obs.items()}
     mask = torch.from_numpy(slab.mask[:STEPS]).flatten(0, 1)
     masks = (mask, mask) if view is None else view.masks(mask)
     others = _others(slab, two, policy)
     seen = view.others(others) if view is not None and others is not None else None
-    memory = slab.memory.get(policy)
-    if memory is not None and view is not None:
-        memory = old_memory(plan, memory)
     moments = Moments(
         old=obs if view is None else view.observations(obs),
         new=obs,
