@@ -102,7 +102,7 @@ def test_a_wrong_or_missing_token_is_refused_in_one_line(
     command = ludus("train", "tic_tac_toe", "--quiet", "--cluster.rollouts", "1", "--run-dir", str(run))
     command += ["--cluster.address", head.address]
     done = subprocess.run(
-        command, env=head.environment(tmp_path, token), capture_output=True, text=True, timeout=60
+        command, env=head.environment(tmp_path, token), capture_output=True, text=True, timeout=120
     )
     (line,) = done.stderr.strip().splitlines()
     assert f'cluster.address = "{head.address}": Ray did not let this process in; RAY_AUTH_TOKEN' in line
@@ -172,7 +172,7 @@ def arguments(pids: Mapping[int, int]) -> list[str]:
 
 
 def killed_at_a_checkpoint(controller: subprocess.Popen[bytes], run: Path) -> dict[int, int]:
-    """Kill a run that has learned and saved. Return the start times of the processes that it had, by process id."""
+    """Kill a run that has learned and saved. Return the start times of its processes by process id."""
     try:
         end = time.monotonic() + START_S
         while not run.exists() or max(RunDirectory(run).checkpoints.versions(), default=0) == 0:

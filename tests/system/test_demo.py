@@ -43,3 +43,4 @@ def test_the_demo_plays_its_matches_once_and_leaves_a_replay(tmp_path: Path) -> 
     assert set(printed) <= {"6", "4"}, done.stdout
     assert (run / "replay.html").stat().st_size > 10_000
     assert f"open runs/{run.name}/replay.html" in done.stdout
+    assert f"ludus play runs/{run.name}@best" in done.stdout

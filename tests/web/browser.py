@@ -196,14 +196,14 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def mouse(self, kind: str, x: float, y: float) -> None:
-        """``kind``: mousePressed, mouseMoved or mouseReleased."""
-        held = 0 if kind == "mouseReleased" else 1
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=held, clickCount=1)
+    def mouse(self, kind: str, x: float, y: float, button: str = "left") -> None:
+        """``kind``: mousePressed, mouseMoved or mouseReleased. ``button``: left or right."""
+        held = 0 if kind == "mouseReleased" else 2 if button == "right" else 1
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
 
-    def click(self, x: float, y: float) -> None:
-        self.mouse("mousePressed", x, y)
-        self.mouse("mouseReleased", x, y)
+    def click(self, x: float, y: float, button: str = "left") -> None:
+        self.mouse("mousePressed", x, y, button)
+        self.mouse("mouseReleased", x, y, button)
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

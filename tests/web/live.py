@@ -56,6 +56,7 @@ class LivePage:
 
     def __init__(self, browser: Browser, client: Client) -> None:
         self.browser, self.client, self.server = browser, client, client.server
+        self.match = self.key = ""  # of the match that was started last
 
     def check(self) -> None:
         """No console error, and no request to another host, since the page was opened."""
@@ -76,15 +77,14 @@ class LivePage:
         width: int = 1280,
         height: int = 900,
         **settings: object,
-    ) -> str:
-        """Start a match, open its page, and return the match's id."""
+    ) -> None:
+        """Start a match and open its page."""
         answer = self.client.post({"game": game, "seats": seats, "params": params, **settings})
         assert answer.status == 201, answer.body
         made = answer.json
-        match, key = made["id"], made["key"]
-        path = f"/play/{match}?key={key}" if "person" in seats else f"/watch/{match}"
+        self.match, self.key = made["id"], made["key"]
+        path = f"/play/{self.match}?key={self.key}" if "person" in seats else f"/watch/{self.match}"
         self.go(path, PLAYING, width, height)
-        return str(match)
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - any value of the page
         return self.browser.evaluate(expression)

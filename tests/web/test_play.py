@@ -12,15 +12,14 @@ import pytest
 import torch
 
 from ludus.games import replays
-from ludus.games.match import Match
 from tests.web.browser import Browser
-from tests.web.live import LivePage, make_run
+from tests.web.live import PLAYING, LivePage, make_run
 from tests.web.serving import Client, served
 
 OVER = "ludus.over !== null"
 MY_TURN = "(ludus.over !== null || ludus.game.myTurn)"
 FASTEST = 20.0
-pytestmark = pytest.mark.skipif(not hasattr(Match, "replay"), reason="this core records no matches")
+HOSTILE = "<img src=x onerror=hacked=1>"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     make_run(folder / "go-run", "go", (1, 2, 3), size=9)
     make_run(folder / "four", "connect_four", (1,))
     make_run(folder / "rts", "minirts", (1,))
+    make_run(folder / HOSTILE, "tic_tac_toe", (1,))
     with served(folder) as made:
         yield made
 
@@ -141,6 +141,52 @@ def test_minirts_is_played_by_keys_against_a_network(page: LivePage) -> None:
     assert page.evaluate("ludus.drawn.units") > 0
 
 
+def test_units_are_selected_and_ordered_by_the_mouse(page: LivePage) -> None:
+    page.play("minirts", ["person", "noop"], {"commands": "units"}, seed=1, rate=2.0)
+    page.wait("ludus.tick > 5")
+
+    def point(what: str) -> tuple[float, float]:
+        x, y = page.evaluate(
+            "(() => { const b = document.getElementById('map').getBoundingClientRect();"
+            f" const unit = {what}; const [x, y] = ludus.game.view.pointOf(unit.x, unit.y);"
+            " return [b.x + x, b.y + y]; })()"
+        )
+        return x, y
+
+    def own(kind: str) -> str:
+        return f"ludus.game.units.units.find((unit) => unit.seat === 0 && unit.type === '{kind}')"
+
+    def commanded(what: str) -> str:
+        return f"ludus.game.units.chosen.every((unit) => unit.command === '{what}')"
+
+    page.browser.click(*point(own("worker")))
+    page.wait("document.getElementById('status').textContent === 'worker selected'")
+    page.browser.click(*point("{x: 11, y: 11}"), button="right")  # further than one decision leads
+    page.wait(commanded("move"))
+    page.wait(f"Math.hypot({own('worker')}.x - 11, {own('worker')}.y - 11) < 2")
+    assert page.evaluate("ludus.game.echo") >= 2
+    page.browser.click(*point(own("resource")), button="right")
+    page.wait(commanded("gather"))
+    page.browser.mouse("mousePressed", *point("{x: -0.4, y: -0.4}"))
+    page.browser.mouse("mouseMoved", *point("{x: 12, y: 12}"))
+    page.browser.mouse("mouseReleased", *point("{x: 12, y: 12}"))
+    page.wait("ludus.game.units.selected.size === 3")  # two workers and an attacker, no building
+    page.browser.press("1")
+    page.wait(commanded("attack"))
+    page.browser.press("n")
+    page.wait("ludus.game.units.selected.size === 1")
+    workers = "ludus.game.units.units.filter((unit) => unit.seat === 0 && unit.type === 'worker').length"
+    before = page.evaluate(workers)
+    page.browser.click(*point(own("base")))
+    page.wait("document.getElementById('status').textContent === 'base selected'")
+    page.click("[data-order='gather']")
+    page.wait("document.getElementById('notice').textContent === 'What is selected cannot gather'")
+    page.click("[data-order='build_worker']")
+    page.wait(f"{workers} > {before}")
+    page.evaluate("ludus.game.send('resign')")
+    check_replay(page, "minirts")
+
+
 def test_a_match_is_set_up_and_played_by_keyboard_alone(page: LivePage) -> None:
     page.go("/play?game=tic_tac_toe&against=perfect", "!!document.querySelector('#start:not(:disabled)')")
     page.evaluate("localStorage.setItem('ludus.confirm', 'true')")  # as it is where fingers are used
@@ -205,6 +251,37 @@ def test_moves_are_taken_back_typed_and_refused_with_a_reason(page: LivePage) ->
     assert page.text("#result b") in ("You lost", "Cut off")
 
 
+def test_fingers_confirm_their_moves_and_a_clock_runs(page: LivePage) -> None:
+    page.play("connect_four", ["person", "tactical"], clock_s=60, width=390, height=844)
+    assert not page.evaluate("document.getElementById('confirm').checked")  # by a mouse
+    page.browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+    page.evaluate("window.before = true; location.reload()")
+    page.wait(f"!window.before && document.body !== null && {PLAYING}")
+    assert page.evaluate("document.getElementById('confirm').checked")
+    page.wait("/^(0:[45]\\d|1:00)$/.test(document.querySelector('.seat-clock')?.textContent ?? '')")
+    page.click_cell(2, 3)
+    page.wait("document.getElementById('move').value === '3'")
+    assert page.evaluate("ludus.tick") == 0
+    page.click_cell(2, 3)
+    page.wait("ludus.tick === 2")
+
+
+def test_a_key_starts_a_typed_move_and_passes_by_no_accident(page: LivePage) -> None:
+    page.play("go", ["person", "tactical"], {"size": 9})
+    page.wait(MY_TURN)
+    for key in ("1", "Escape"):
+        page.browser.press(key)
+    assert page.evaluate("document.getElementById('move').value") == "1"
+    page.browser.press("Enter")
+    page.wait("document.getElementById('notice').textContent.startsWith('There is no move 1')")
+    assert page.evaluate("ludus.tick") == 0
+    page.evaluate("document.getElementById('move').select()")
+    for key in ("p", "a", "s", "s", "Enter"):
+        page.browser.press(key)
+    page.wait("ludus.tick === 2")
+    assert page.evaluate("ludus.game.log[0].text") == "pass"
+
+
 def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None:
     page.play("minirts", ["person", "noop"], rate=2.0)
     page.wait("ludus.tick > 10")
@@ -228,12 +305,23 @@ def test_a_lost_connection_is_said_and_the_match_resumes(page: LivePage) -> None
     page.wait(OVER)
 
 
-def test_two_players_are_watched_and_the_page_sends_no_move(page: LivePage) -> None:
-    page.play("connect_four", ["four@1", "tactical"], rate=FASTEST)
+def test_two_players_are_watched_with_their_thoughts(page: LivePage) -> None:
+    page.play("connect_four", ["four@1", "mcts:30"], rate=8.0)
     assert page.evaluate("document.getElementById('resign')") is None
+    page.wait("document.querySelectorAll('#thoughts .thought').length === 2")
+    assert page.evaluate("document.querySelectorAll('#thoughts .bars li').length") > 4
+    page.wait("ludus.drawn.overlay > 0")
+    page.click("#hints")
+    page.wait("document.querySelectorAll('#thoughts .thought').length === 0")
     page.wait(OVER)
     assert page.text("#result b").endswith("won") or page.text("#result b") == "A draw"
     assert page.evaluate("ludus.act(0)") is False
+    assert page.evaluate("ludus.drawn.overlay") == 0
+    page.go(
+        page.evaluate("[...document.querySelectorAll('#result a')].at(-1).getAttribute('href')"),
+        "document.body.classList.contains('ready')",
+    )
+    assert page.evaluate("ludus.match.thoughts.length") == 1
 
 
 def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> None:
@@ -259,8 +347,29 @@ def test_a_run_shows_its_curves_and_versions(page: LivePage) -> None:
     page.go("/run/go-run", "document.querySelectorAll('#curves canvas').length > 0")
     assert "loss/value" in page.text("#curves figcaption")
     assert "go-run@3" in page.text("#versions")
-    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 3")
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
     page.wait("document.querySelectorAll('#replays tbody tr').length > 0")
+
+
+def test_names_are_shown_as_text_and_run_nothing(page: LivePage) -> None:
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
+    assert HOSTILE in page.text("#runs")
+    run = page.evaluate(
+        "[...document.querySelectorAll('#runs a')].find((a) => a.textContent.includes('img'))"
+        ".getAttribute('href')"
+    )
+    page.go(run, "document.querySelectorAll('#curves canvas').length > 0")
+    assert page.text("h1") == HOSTILE
+    player = run.removeprefix("/run/") + "@best"
+    page.go(f"/play?game=tic_tac_toe&against={player}", "!!document.querySelector('#start:not(:disabled)')")
+    page.wait("document.querySelector('#seat-1').selectedOptions[0].textContent.includes('img')")
+    page.play("tic_tac_toe", ["person", player])
+    page.wait(MY_TURN)
+    page.evaluate("ludus.game.type('b2')")
+    page.wait("ludus.tick === 2")
+    assert HOSTILE in page.text("#seats")
+    assert HOSTILE in page.text("#status")
+    assert page.evaluate("document.querySelector('img') === null && !window.hacked")
 
 
 @pytest.mark.parametrize("path", ["/", "/play?game=go", "/run/go-run"])

@@ -465,6 +465,20 @@ def test_a_run_that_is_removed_while_it_is_shown_is_one_sentence(client: Client,
     assert "removed" in refused.why
 
 
+def test_a_run_of_a_hostile_name_plays_and_is_text_on_every_page(client: Client, folder: Path) -> None:
+    (run,) = (r for r in client.ask("/api/runs").json["runs"] if r["name"] == HOSTILE)
+    page = client.play("tic_tac_toe", f"{run['id']}@7", "person").greet()
+    assert page.hello["seats"][0] == {"name": f"{HOSTILE}@7", "kind": "network"}
+    while page.last["to_act"] != [1]:
+        page.get("moment")
+    page.send({"type": "resign"})
+    over = page.get("over")
+    assert [file.parent.parent.name for file in folder.glob("*/played/*.ludus")] == [HOSTILE]
+    shown = client.ask(over["url"])
+    assert HOSTILE.encode() not in shown.body
+    assert client.ask("/api/replays").headers["content-type"] == "application/json"
+
+
 def test_half_a_request_and_no_http_at_all_leave_the_server_serving(client: Client) -> None:
     for data in (b"GET / HTTP/1.1\r\nHost:", b"\x16\x03\x01" + os.urandom(300), b"GET " + b"a" * 100_000):
         with socket.create_connection((ADDRESS, client.port), 5) as raw:
@@ -534,6 +548,8 @@ def test_ids_of_a_sweep_and_of_odd_names_are_unique(tmp_path: Path) -> None:
     assert len(runs) == 4
     assert {run.path.name for run in runs.values()} == {"a", "sweep.a", "a b", "ü"}
     assert all(run.replace(".", "").isalnum() for run in runs)
+    assert list(Library(tmp_path / "sweep").runs()) == ["a"]
+    assert list(Library(tmp_path / "sweep" / "runs" / "a").runs()) == ["a"]
     with pytest.raises(UnknownId):
         Library(tmp_path).run("../x")
 

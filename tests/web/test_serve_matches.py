@@ -13,12 +13,14 @@ import pytest
 
 from ludus.games import replays
 from ludus.games.match import Match
+from ludus.web.serve import messages
 from ludus.web.serve import session as sessions
 from ludus.web.serve.clock import MoveClock, Schedule
 from ludus.web.serve.library import Library
 from ludus.web.serve.matches import Matches, rules_of
 from ludus.web.serve.players import seat_of
-from ludus.web.serve.seats import ActorSeat
+from ludus.web.serve.seats import QUEUE, ActorSeat, Choice, Offer, Person
+from ludus.web.serve.table import Table
 from ludus.web.serve.watching import watch_run
 from tests.web.serving import Client, Refused, Socket, legal, served
 from tests.web.small_runs import make_run, save
@@ -230,14 +232,23 @@ def test_pausing_lets_everything_stand_and_a_rate_changes_the_speed(client: Clie
     assert page.last["tick"] - tick > 400  # 1,000 a second, on a busy machine
 
 
-def test_the_newest_legal_decision_wins(client: Client) -> None:
-    page = client.play("pommerman", "person", "noop", "noop", "noop", rate=0.5).greet()
-    page.get("moment")
-    for echo, action in ((1, 1), (2, 2), (3, 0)):
-        page.act(action, echo=echo)
-    while page.get("moment")["echo"] == 0:
-        pass
-    assert page.last["echo"] == 3
+def test_the_newest_legal_decision_wins_and_others_are_forgotten() -> None:
+    match = Match(BOARD, {})
+    for _ in range(6):
+        match.play(3)
+    (seat,) = match.to_act
+    person, sender = Person(), object()
+    for echo, column in enumerate((0, 1, 2, 3), 1):
+        person.offer(Offer(sender, echo, (column,)))
+    assert person.decide(match, seat) == Choice((2,))
+    assert person.echo == 3
+    assert [(offer.echo, why) for offer, why in person.refused] == [(4, "column d is not legal now")]
+    assert person.decide(match, seat) is None
+    for echo in range(2 * QUEUE):
+        person.offer(Offer(sender, echo, (3,)))
+    person.refused.clear()
+    assert person.decide(match, seat) is None
+    assert len(person.refused) == QUEUE
 
 
 def test_a_spectator_may_neither_play_nor_stop_the_clock(client: Client) -> None:
@@ -277,6 +288,37 @@ def test_a_watched_run_plays_match_after_match_with_newer_weights(
     page.get("over")
     with pytest.raises(AssertionError, match="the run mine has been removed"):
         page.get("hello")
+
+
+def test_thoughts_are_shown_after_the_match_and_never_while_a_person_plays(
+    client: Client, tmp_path: Path
+) -> None:
+    make_run(tmp_path / "mine")
+    page = client.play("tic_tac_toe", "person", "mine@7").greet()
+    page.send({"type": "hints", "on": True})
+    assert page.get("refused")["why"] == "hints are off while a person plays"
+    finish(page)
+    page.send({"type": "hints", "on": True})
+    thought = page.get("thought")
+    assert thought["seat"] == 1
+    assert sum(p for _, p in thought["heads"][0]) == pytest.approx(1, abs=0.01)
+    page.send({"type": "resign"})
+    assert page.get("refused")["why"] == "the match is over"
+
+
+def test_a_watched_run_waits_for_the_next_page(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "GRACE_S", 0.1)
+    run = make_run(tmp_path / "mine")
+    session = watch_run(client.server.matches, run.path, rate=2)
+    page = client.socket(session.match).greet()
+    page.get("moment")
+    page.drop()
+    time.sleep(0.5)
+    again = client.socket(session.match).greet()
+    assert again.hello["first"]["tick"] >= 1
+    assert again.get("moment")["tick"] > again.hello["first"]["tick"]
 
 
 def test_a_run_without_weights_cannot_be_watched(tmp_path: Path) -> None:
@@ -335,3 +377,31 @@ def test_a_socket_of_an_unknown_match_or_with_a_wrong_key_is_closed(client: Clie
     assert client.socket(page.hello["match"], "x" * 22).wait_closed()[0] == 4403
     with pytest.raises(Refused):
         client.socket(page.hello["match"], "x").get("hello")
+
+
+@pytest.mark.parametrize(
+    ("game", "others", "params"),
+    [("minirts", ("noop", "random"), {}), ("pommerman", ("noop", "simple"), {"mode": "team", "fog": 1})],
+)
+def test_a_page_is_sent_nothing_that_its_seat_does_not_observe(
+    game: str, others: tuple[str, str], params: dict[str, Any]
+) -> None:
+    rules = rules_of(game, params)
+    compared = 0
+    for seed in range(1, 5):
+        twins = []
+        for other in others:
+            seats = [seat_of(n, rules, seed) for n in ("person", *[other] * (rules.spec.seats - 1))]
+            twins.append(Table(Match(game, params, seed=seed, record=True), seats, 10_000))
+        while not any(table.over for table in twins) and twins[0].match.tick < 1_000:
+            one, two = ({"mask": t.match.legal(0), **t.match.observe(0)} for t in twins)
+            if any(not np.array_equal(one[name], two[name]) for name in one):
+                break
+            first, second = (messages.write(table.moment(True, {}, False)) for table in twins)
+            assert first == second
+            onlookers = (messages.write(table.moment(False, {}, False)) for table in twins)
+            assert len(set(onlookers)) == 1
+            compared += twins[0].match.hash != twins[1].match.hash
+            for table in twins:
+                table.play()
+    assert compared > 20  # moments of matches that differ out of sight

@@ -38,7 +38,7 @@ _KNOWN = (
 _EXTRAS = {
     **dict.fromkeys(("torch", "safetensors", "tensorboard"), "train"),
     "rich": "cli",
-    **dict.fromkeys(("starlette", "uvicorn", "wsproto", "anyio"), "web"),
+    **dict.fromkeys(("starlette", "uvicorn", "wsproto"), "web"),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ludus.cluster.own_process import command_of
 
-ANSWER_S = 20.0  # until a cluster that does not answer is given up
+ANSWER_S = 30.0  # until a cluster that does not answer is given up
 REFUSED, SILENT = 3, 4  # exit codes
 
 Answer = Literal["yes", "refused", "silent"]

@@ -211,16 +211,12 @@ def test_weights_of_a_teacher_are_bounded_and_errors_name_the_controllers_file(
     assert (file.name, file.behind) == ("teacher.bin.safetensors", behind)
     host = Host("10.0.0.7")
     try:
-        with pytest.raises(
-            ConfigError, match=rf'^algorithm.teacher = "{path}.*: {path}: not a readable'
-        ):
+        with pytest.raises(ConfigError, match=rf'^algorithm.teacher = "{path}.*: {path}: not a readable'):
             host.call("", "build", SamplerOrder(0), sent)
     finally:
         host.leave()
     monkeypatch.setattr("ludus.cluster.sent_preset.MAX_WEIGHTS", 5)
-    with pytest.raises(
-        ConfigError, match=rf"^cluster.rollouts = 1: algorithm.teacher: .*{path}: more"
-    ):
+    with pytest.raises(ConfigError, match=rf"^cluster.rollouts = 1: algorithm.teacher: .*{path}: more"):
         sent_preset(of_teacher(f"{path}{behind}"))
 
 

@@ -439,6 +439,17 @@ def test_descriptors_are_closed() -> None:
 # ---- checkpoints, arguments --------------------------------------------------------------------------
 
 
+def test_a_snapshot_fits_the_same_game_in_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "copied.py").write_bytes(GAMES.read_bytes())
+    with walk() as pool:
+        play(pool, pool.slab(12))
+        data = pool.snapshot()
+    options = PoolOptions(slots=4, groups=2, threads=2, seed=5, on_error="truncate")
+    with ProcessPool(typed(str(tmp_path / "copied.py")), {}, ONE, options) as moved:
+        moved.restore(data)
+        assert moved.snapshot() == data
+
+
 def test_a_restored_pool_continues_with_the_next_matches() -> None:
     with walk() as pool:
         play(pool, pool.slab(7))

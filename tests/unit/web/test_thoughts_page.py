@@ -155,6 +155,15 @@ def test_the_moves_of_bots_are_known_by_their_names() -> None:
     assert [t.value for t in unknown.thoughts] == [t.value for t in known.thoughts]
 
 
+def test_a_name_of_an_illegal_choice_is_no_decision() -> None:
+    replay = replays.record("connect_four", {}, bots=["tactical"], seed=1)  # fills the fourth column
+    texts = {(d.tick, d.seat): "4" for d in replays.decisions(replay)}
+    thoughts = thoughts_of(replay, "mcts:5", texts=texts).thoughts
+    full = [t for t in thoughts if 3 not in t.heads[0].choices]
+    assert full
+    assert all(t.action == ((3,) if t not in full else ()) for t in thoughts)
+
+
 def test_progress_counts_the_decisions_of_all_players() -> None:
     replay = recorded("connect_four")
     count = replays.info(replay).decisions
@@ -171,7 +180,7 @@ def test_progress_counts_the_decisions_of_all_players() -> None:
         (("simple",), "a bot, not a player"),
         (("run@best",), "run"),
         (("mcts:0",), "visits"),
-        (("mcts:5", "mcts:6", "mcts:7"), "3 players to think, expected at most 2"),
+        (("mcts:5", "mcts:6", "mcts:7"), "--think: 3 players, expected at most 2"),
     ],
 )
 def test_a_player_without_thoughts_ends_the_command_with_its_reason(

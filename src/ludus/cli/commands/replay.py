@@ -177,12 +177,15 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
         """Write the page, print its path and return the exit code."""
         from ludus.cli.params import typed
         from ludus.cli.progress import Progress
+        from ludus.web.recording import MOST_OPINIONS
         from ludus.web.replay_page import to_html
 
         data = read_replay(self.file)
         out = Path(self.out) if self.out else Path(self.file).with_suffix(".html")
         if out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
+        if len(self.think) > MOST_OPINIONS:
+            raise UserError(f"--think: {len(self.think)} players, expected at most {MOST_OPINIONS}")
         progress = Progress(0, "decisions")
 
         def count(done: int, total: int) -> None:

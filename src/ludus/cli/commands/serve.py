@@ -168,7 +168,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         try:
             session = watch_run(server.matches, run.path, self.against, self.rate)
         except MatchError as error:
-            raise UserError(f"{self.source}: {error}") from None
+            raise UserError(str(error)) from None
         names = " against ".join(dict.fromkeys(seat.name for seat in session.table.seats))
         return self._serve(server, f"/watch/{session.match}", names)
 

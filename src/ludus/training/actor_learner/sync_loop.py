@@ -141,17 +141,6 @@ class Rounds:
         """Return the number of matches in play after the last round, by the tag of their order."""
         return self._in_play if self.arrived else self.components.sampler.in_play()
 
-    def set_arrived(self, state: TrainerState) -> None:
-        """Wait for all slabs that were asked for, and write them into ``state``."""
-        self.fetch()
-        state.in_play = self._in_play if self.arrived else {}
-        state.arrived = [
-            ArrivedSlab(
-                a.summary, [msgspec.structs.replace(r, replay=b"") for r in a.stats.results], a.in_play
-            )
-            for a in self.arrived
-        ]
-
     def _ask(self) -> bool:
         sampler = self.components.sampler
         labels = dict(sampler.labels)
@@ -226,9 +215,16 @@ class Rounds:
         return make_checkpoint(self.components, state, self.store(state))
 
     def store(self, state: TrainerState) -> list[Slab]:
-        """Write the slabs of a checkpoint into ``state``, and return those whose arrays belong to it."""
+        """Wait for slabs that were asked for, write all into ``state``, and return those with arrays."""
+        self.fetch()
         state.set_waiting([w.summary for w in self.waiting])
-        self.set_arrived(state)
+        state.in_play = self._in_play if self.arrived else {}
+        state.arrived = [
+            ArrivedSlab(
+                a.summary, [msgspec.structs.replace(r, replay=b"") for r in a.stats.results], a.in_play
+            )
+            for a in self.arrived
+        ]
         return self._full()
 
     def _full(self) -> list[Slab]:

@@ -146,6 +146,7 @@ class Trainer:
         """Report it, and remove the matches in flight from the counters."""
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
+        state.new_matches = ""
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     def _lost(self, error: PlayerLost) -> None:

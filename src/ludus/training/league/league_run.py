@@ -158,7 +158,7 @@ class LeagueTrainer:
         for member in self.members.values():
             member.state.counts.drop_waiting()
             member.state.played = False
-        self.state.scheduled = []
+        self.state.scheduled, self.state.new_matches = [], ""
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------

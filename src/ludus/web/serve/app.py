@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -28,7 +28,6 @@ from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
 from ludus.web.serve.players import needs, sentence
-from ludus.web.serve.seats import LONGEST_S
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-STOP_S = LONGEST_S + 5.0  # for matches to be saved when the server stops: one may be in a search
 _PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
@@ -59,7 +57,7 @@ class Api:
     def __init__(self, library: Library, matches: Matches) -> None:
         """Answer about ``library`` and ``matches``."""
         self._library, self._matches = library, matches
-        self._heavy = anyio.CapacityLimiter(2)  # pages and thoughts of replays that are made at a time
+        self._heavy = asyncio.Semaphore(2)  # pages and thoughts of replays that are made at a time
 
     async def games(self, _: Request) -> Response:
         """``/api/games``."""
@@ -123,7 +121,8 @@ class Api:
             think = [players.thinker_of(name, self._library) for name in asked]
             return to_html(self._library.read(replay), think=think)
 
-        page = await anyio.to_thread.run_sync(made, limiter=self._heavy)
+        async with self._heavy:
+            page = await run_in_threadpool(made)
         found = _POLICY.search(page[:4096])
         policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
         policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
@@ -139,7 +138,8 @@ class Api:
 
             return thoughts_of(self._library.read(replay), players.thinker_of(asked, self._library))
 
-        return _json(await anyio.to_thread.run_sync(thought, limiter=self._heavy))
+        async with self._heavy:
+            return _json(await run_in_threadpool(thought))
 
     async def matches(self, _: Request) -> Response:
         """``/api/matches``: the matches of this server, the newest last."""
@@ -163,11 +163,6 @@ class Api:
 def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIApp:
     """Return the server's application, guarded. ``port``: where it will be served."""
     api, sockets = Api(library, matches), Sockets(matches)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await run_in_threadpool(matches.stop, STOP_S)
 
     async def socket(connection: WebSocket) -> None:
         try:
@@ -198,7 +193,6 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
                 WebSocketRoute("/ws/matches/{match}", socket),
             ],
             exception_handlers={HTTPException: _refused},
-            lifespan=lifespan,
         ),
         port,
         token,

@@ -156,14 +156,15 @@ class Library:
         if _has_file(self.root, "run.json"):
             add(self.root)
             return found
-        for folder in _folders(self.root):
+        sweep = _has_file(self.root, "sweep.json")
+        for folder in _folders(self.root / "runs" if sweep else self.root):
             if _has_file(folder, "run.json"):
                 add(folder)
             elif _has_file(folder, "sweep.json"):
-                sweep = folder.name if _PLAIN.fullmatch(folder.name) else _digest(folder)
+                named = folder.name if _PLAIN.fullmatch(folder.name) else _digest(folder)
                 for path in _folders(folder / "runs"):
                     if _has_file(path, "run.json"):
-                        add(path, sweep)
+                        add(path, named)
         return found
 
     # Replays.

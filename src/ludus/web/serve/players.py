@@ -335,7 +335,8 @@ def _fitting(
             check_spec(meta, rules.spec, line.name)
     except (ValueError, OSError, StorageError) as error:
         return msgspec.structs.replace(line, reason=sentence(error))
-    member = reference.partition(":")[0] if ":" in reference else ""
+    member = reference.partition(":")[0]
+    member = "" if member in ("best", "last") or member.isdecimal() else member
     found = known.get(f"{member}:{meta.version}" if member else str(meta.version))
     line = msgspec.structs.replace(line, step=meta.steps)
     if found is None:

@@ -125,7 +125,7 @@ def _in_sight(thing: Mapping[str, Any], grids: Sequence[Sequence[str]]) -> bool:
 
 def _place(point: Sequence[float], side: int) -> dict[str, float]:
     """Return a point of a map as exactly as observations have it: paths differ by less, out of sight."""
-    x, y = (round(round((v + 0.5) / side * _STEPS) / _STEPS * side - 0.5, 3) for v in point)
+    x, y = (round(int((v + 0.5) / side * _STEPS + 0.5) / _STEPS * side - 0.5, 3) for v in point)
     return {"x": x, "y": y}
 
 
@@ -139,7 +139,7 @@ def _unit_seen(unit: Mapping[str, Any], seats: Sequence[int], ids: Mapping[int, 
         out["to"] = list(_place(unit["to"], side).values())
     waits = unit.get("cooldown", {})
     out["cooldown"] = {
-        name: round(round(waits[name] * _STEPS) / _STEPS, 3) for name in _COOLDOWNS if name in waits
+        name: round(int(waits[name] * _STEPS + 0.5) / _STEPS, 3) for name in _COOLDOWNS if name in waits
     }
     # An order may name a unit that is out of sight.
     return out | {name: ids[unit[name]] for name in _UNITS_OF_ORDERS if unit.get(name) in ids}

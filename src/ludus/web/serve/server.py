@@ -19,10 +19,12 @@ from ludus.web.serve.guard import TOKEN
 from ludus.web.serve.library import Library
 from ludus.web.serve.matches import Matches
 from ludus.web.serve.messages import MAX_BYTES
+from ludus.web.serve.seats import LONGEST_S
 
 ADDRESS = "127.0.0.1"
 FIRST_PORT, PORTS = 8642, 20  #: where a server without a given port is looked for
 GRACE_S = 2  # for open sockets when the server stops
+STOP_S = LONGEST_S + 5.0  # for matches to be saved then: one may be in a search
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -55,7 +57,7 @@ class PageServer:
             ws="wsproto",
             ws_max_size=MAX_BYTES,
             loop="asyncio",
-            lifespan="on",
+            lifespan="off",
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -75,6 +77,7 @@ class PageServer:
             self._server.run(sockets=[self._socket])
         finally:
             self.close()
+            self.matches.stop(STOP_S)
 
     def close(self) -> None:
         """Give the port back."""

@@ -179,7 +179,7 @@ class Session(threading.Thread):
     def _next(self, now: float) -> float:
         """Return when the thread has something to do by itself."""
         if self._lost_at is not None:
-            return self._lost_at + GRACE_S
+            return math.inf if self._repeats else self._lost_at + GRACE_S
         if self._paused:
             return math.inf
         if self.table.waits_for():
@@ -227,7 +227,8 @@ class Session(threading.Thread):
                 return
 
     def _forgotten(self, now: float) -> bool:
-        return self._lost_at is not None and now - self._lost_at >= GRACE_S
+        """Whether no page has come back for too long; a match that repeats waits for the next page."""
+        return self._lost_at is not None and not self._repeats and now - self._lost_at >= GRACE_S
 
     def _set_pace(self) -> None:
         table = self.table
@@ -304,12 +305,14 @@ class Session(threading.Thread):
                 self._resign()
             case messages.Hints(on):
                 self.table.thinks = on
+                for thought in self.table.last_thoughts() if on else ():
+                    self._send(viewer, thought)
 
     def _refusal(self, viewer: Viewer, message: FromPage) -> str:
         """Return why a message has no effect now, or an empty text."""
         table = self.table
         if self._end is not None or self._ended is not None:
-            return "the match is over"
+            return "" if isinstance(message, messages.Hints) else "the match is over"
         if isinstance(message, messages.Act):
             return self._late(viewer, message)
         if not self._controls(viewer):

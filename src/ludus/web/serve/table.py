@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ludus.flow.masks import head_spans, illegal_choice
+from ludus.flow.shown import visible
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
@@ -22,6 +23,7 @@ MOST_TAKEN_BACK = 1024  # decisions of a person that can be taken back
 MOST_MASK = 1 << 16  # bytes of a mask that travels to a page
 MOST_LAST = 64  # decisions that one moment names
 MOST_LABELS = 4096
+MOST_NAME = 200  # characters of a player's name on a page
 
 
 class IllegalDecision(ValueError):
@@ -61,7 +63,8 @@ class Table:
         self.ticks_per_s = self.view.ticks_per_s or pace
         self.decided = self.thinks = False
         self.sight: Sight = sight_of(match.spec, self.view, self.persons)
-        self._thinking = None if self.persons else Thinking(match, self.view, self.seats)
+        self._thinking = Thinking(match, self.view, self.seats)
+        self._latest: dict[int, Thought] = {}  # of each seat
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
         self._thoughts: list[Thought] = []
@@ -165,6 +168,8 @@ class Table:
         for seat, memory in zip(self.seats, before.memories, strict=True):
             seat.restore(memory)
         self._last = []
+        self._latest.clear()
+        self._thinking.take_back()
         self._changes += 1
 
     def resigned(self) -> tuple[tuple[float, ...], str]:
@@ -207,7 +212,7 @@ class Table:
                 view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
             ),
             heads=tuple(heads),
-            seats=tuple(messages.SeatName(s.name, s.kind) for s in self.seats),
+            seats=tuple(messages.SeatName(visible(s.name)[:MOST_NAME], s.kind) for s in self.seats),
             you=self.persons if plays else (),
             turn_based=not self.real_time,
             ticks_per_s=self.ticks_per_s,
@@ -246,6 +251,10 @@ class Table:
         """Whether a page may not know which other seats decide."""
         return self.sight.hides and self.real_time
 
+    def last_thoughts(self) -> list[Thought]:
+        """Return what each player thought of its last decision. Not for a page while a person plays."""
+        return list(self._latest.values())
+
     def _document(self) -> dict[str, Any] | None:
         if self._seen[0] != self._changes:
             self._seen = (self._changes, self.sight.see(self.match))
@@ -270,9 +279,10 @@ class Table:
 
     def _think(self, seat: int, choice: Choice) -> None:
         """Let the player of a seat think about its decision; a memory is to see every one of them."""
-        if self._thinking is not None:
-            thought = self._thinking.thought(self.match, seat, choice.action or ())
-            if thought is not None and self.thinks:
+        thought = self._thinking.thought(self.match, seat, choice.action or ())
+        if thought is not None:
+            self._latest[seat] = thought
+            if self.thinks and not self.persons:
                 self._thoughts.append(thought)
 
     def _act(self, seat: int, choice: Choice) -> None:

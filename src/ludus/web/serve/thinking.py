@@ -1,4 +1,4 @@
-"""Thoughts of the players of a match that no person plays, as pages show them."""
+"""Thoughts of the players of a match, as pages show them: never while a person plays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class Thinking:
     """Asks networks and searches what they think of their own decisions. One match, in the order of play."""
 
     def __init__(self, match: Match, view: View, seats: Sequence[Seat]) -> None:
-        """Look on at ``seats``; weights are loaded when they are asked first."""
+        """Look on at ``seats``, and load the weights that play there."""
         self._spec, self._params, self._view, self._seats = match.spec, match.params, view, seats
         self._networks = [s for s, p in enumerate(seats) if isinstance(p, ActorSeat) and p.weights]
-        self._onlookers: dict[str, Onlooker | None] = {}
+        named = [player.weights for player in seats if isinstance(player, ActorSeat) and player.weights]
+        self._onlookers = {weights: self._onlooker(weights) for weights in dict.fromkeys(named)}
 
     def thought(self, match: Match, seat: int, action: tuple[int, ...]) -> Thought | None:
         """Return what the player of ``seat`` thinks of its decision; None for a bot."""
@@ -33,24 +34,31 @@ class Thinking:
             return self._searched(match, seat, player)
         if not isinstance(player, ActorSeat) or not player.weights:
             return None
-        onlooker = self._onlooker(player.weights)
+        onlooker = self._onlookers.get(player.weights)
         if onlooker is None:
             return None
-        found = onlooker.think(match, seat, action)
+        try:
+            found = onlooker.think(match, seat, action)
+        except ValueError:
+            self._onlookers[player.weights] = None  # the match continues without
+            return None
         document = match.view()
         heads = tuple(self._pairs(k, head, action, document) for k, head in enumerate(found.heads))
         return Thought(seat, match.tick, found.value, heads)
 
-    def _onlooker(self, weights: str) -> Onlooker | None:
-        if weights not in self._onlookers:
-            from ludus.web.thoughts.resolve import mind_of
+    def take_back(self) -> None:
+        """Ask players with a memory no more: they remember a decision that was taken back."""
+        for player in self._seats:
+            if isinstance(player, ActorSeat) and player.actor.memory_shape is not None:
+                self._onlookers[player.weights] = None
 
-            try:
-                made: Onlooker | None = Onlooker(mind_of(weights, self._spec, self._params), self._networks)
-            except (ValueError, OSError, StorageError):
-                made = None  # the run is gone, or its weights are others now: the match continues without
-            self._onlookers[weights] = made
-        return self._onlookers[weights]
+    def _onlooker(self, weights: str) -> Onlooker | None:
+        from ludus.web.thoughts.resolve import mind_of
+
+        try:
+            return Onlooker(mind_of(weights, self._spec, self._params), self._networks)
+        except (ValueError, OSError, StorageError):
+            return None  # the run is gone, or its weights are others now: the match continues without
 
     def _searched(self, match: Match, seat: int, player: SearchSeat) -> Thought | None:
         found = player.found

@@ -72,7 +72,7 @@ def opinions_of(
     texts: Texts | None = None,
     progress: ThoughtProgress | None = None,
 ) -> tuple[Opinion, ...]:
-    """Return the thoughts of each of ``players``, as :func:`thoughts_of`; ``progress`` counts those of all."""
+    """Return the thoughts of each player, as :func:`thoughts_of`; ``progress`` counts those of all."""
     found = []
     for number, player in enumerate(players):
 

@@ -12,6 +12,7 @@ from ludus.flow.spec import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.games.searchable import searchable
 from ludus.mcts.evaluator import Evaluator
+from ludus.mcts.planner import is_plan
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import SUFFIX, is_search, parse_search
 from ludus.presets.errors import ConfigError
@@ -45,6 +46,8 @@ def mind_of(
     """
     if is_search(text):
         return _searched(text, spec, params, seed, tree)
+    if is_plan(text):
+        raise ThinkError(f"{shown(text)}: a plan keeps no opinion of a position; {_EXPECTED}")
     refuse_run(text)
     if is_bot_file(text) or not is_reference(text):
         raise ThinkError(f"{shown(text)}: a bot, not a player that gives its thoughts; {_EXPECTED}")

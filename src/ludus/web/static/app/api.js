@@ -29,7 +29,8 @@ export function post(path, body) {
   return answerOf(fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-// What a path answers: {data, error}, both null while it loads. Asked again every `everyMs` if that is not 0.
+// What a path answers: {data, error}, both null while it loads. Asked again every `everyMs` if that is not 0, while
+// someone can see the page.
 export function useGet(path, params = {}, everyMs = 0) {
   const query = JSON.stringify(params);
   const [state, setState] = useState({ data: null, error: null });
@@ -38,6 +39,10 @@ export function useGet(path, params = {}, everyMs = 0) {
     let gone = false;
     let timer = 0;
     const ask = async () => {
+      if (document.hidden && everyMs) {
+        timer = setTimeout(ask, everyMs);
+        return;
+      }
       try {
         const data = await get(path, JSON.parse(query));
         if (!gone) setState({ data, error: null });

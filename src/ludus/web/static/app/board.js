@@ -7,10 +7,19 @@ import { cellCount, mayPlay } from "./moves.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const NO_CELL = -1;
+const SMALLEST_BOX = 8; // pixels that a pointer moves before it is no click
+const KEY_CELLS = 4; // that an arrow key sends units
 const NO_MARKS = { hover: NO_CELL, chosen: NO_CELL, legal: null, seat: NO_CELL };
 
 const SMALLEST = 240;
 const MARGIN = 32;
+
+const LABELS = {
+  cells: "The board. Arrow keys move the cursor, Enter plays.",
+  columns: "The board. Arrow keys choose the column, Enter plays.",
+  keys: "The match. It is played by the keys below it.",
+  orders: "The map. N selects the next unit, arrow keys send it, digits give orders.",
+};
 
 // Room for a canvas: what is left of the window beside the lines above and the controls below it.
 function fit(canvas, stage, aspect) {
@@ -56,8 +65,80 @@ class Painter {
     if (game.view.aspect) fitCanvas(canvas);
     this.unfitted = false;
     game.view.marks = this.marks();
+    game.view.overlay = game.overlay;
     game.view.draw(game.match.options);
+    if (game.units) this.drawSelection();
     game.drawn();
+  }
+
+  // Rings around selected units, and the box that selects.
+  drawSelection() {
+    const { game, canvas, box } = this;
+    const ctx = canvas.getContext("2d");
+    const scale = window.devicePixelRatio || 1;
+    ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    ctx.strokeStyle = this.palette.ink;
+    ctx.lineWidth = 2;
+    ctx.setLineDash([5, 3]);
+    const cell = game.view.pointOf(1, 0)[0] - game.view.pointOf(0, 0)[0];
+    for (const unit of game.units.chosen) {
+      ctx.beginPath();
+      ctx.arc(...game.view.pointOf(unit.x, unit.y), 0.62 * cell, 0, 2 * Math.PI);
+      ctx.stroke();
+    }
+    if (box) ctx.strokeRect(box.x, box.y, box.toX - box.x, box.toY - box.y);
+    ctx.setLineDash([]);
+  }
+
+  // Where the pointer is: in pixels of the canvas, on the map, and the unit under it.
+  placeOf(event) {
+    const { view, units } = this.game;
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const [left, top] = view.pointOf(0, 0);
+    const cell = view.pointOf(1, 0)[0] - left;
+    const id = view.pick(x, y)?.track.id;
+    return { x, y, mapX: (x - left) / cell, mapY: (y - top) / cell, unit: units.units.find((unit) => unit.id === id) ?? null };
+  }
+
+  startBox(event) {
+    if (!this.game.units || event.button !== 0) return;
+    const { x, y } = this.placeOf(event);
+    this.box = { x, y, toX: x, toY: y };
+    this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  stretchBox(event) {
+    if (!this.box) return;
+    const { x, y } = this.placeOf(event);
+    Object.assign(this.box, { toX: x, toY: y });
+    this.ask();
+  }
+
+  // A box selects what is in it; a click selects a unit; a tap beside own units orders what is selected.
+  endBox(event) {
+    const { box, game } = this;
+    if (!box) return;
+    this.box = null;
+    this.ask();
+    const { unit, mapX, mapY } = this.placeOf(event);
+    if (Math.hypot(box.toX - box.x, box.toY - box.y) >= SMALLEST_BOX) {
+      const inside = (x, y) => x >= Math.min(box.x, box.toX) && x <= Math.max(box.x, box.toX) && y >= Math.min(box.y, box.toY) && y <= Math.max(box.y, box.toY);
+      const found = game.units.units.filter((other) => inside(...game.view.pointOf(other.x, other.y)));
+      const walking = found.filter((other) => other.seat === game.units.seat && !game.units.stands(other));
+      game.units.select(walking.length ? walking : found, event.shiftKey);
+    } else if (event.pointerType === "touch" && game.units.selected.size && unit?.seat !== game.seat) {
+      game.units.point(unit, mapX, mapY);
+    } else {
+      game.units.select(unit ? [unit] : [], event.shiftKey);
+    }
+  }
+
+  order(event) {
+    if (!this.game.units) return;
+    event.preventDefault();
+    const { unit, mapX, mapY } = this.placeOf(event);
+    this.game.units.point(unit, mapX, mapY);
   }
 
   build() {
@@ -109,6 +190,11 @@ class Painter {
   step(key) {
     const way = STEPS[key];
     const { game, columns } = this;
+    if (way && game.units) {
+      const [first] = game.units.chosen;
+      if (first) game.units.give("move", { x: first.x + KEY_CELLS * way[0], y: first.y + KEY_CELLS * way[1] });
+      return true;
+    }
     const cells = game.hello.view.input === "columns" ? columns : cellCount(game.hello, game.view);
     if (!way || !cells) return false;
     const rows = Math.max(1, Math.floor(cells / columns));
@@ -179,10 +265,16 @@ export function Board({ game, chosen, onChoose, onKey }) {
     }
     event.preventDefault();
   };
+  const input = game.units ? "orders" : game.hello?.view.input;
   return html`<div class="board" ref=${stage}>
     <canvas id="map" ref=${canvas} tabindex="0" role="application" aria-roledescription="board"
-      aria-label="The board. Arrow keys move the cursor, Enter plays."
-      onPointerMove=${(event) => event.pointerType === "mouse" && hover(mine().cellAt(event))}
+      aria-label=${LABELS[input] ?? "The match"}
+      onPointerDown=${(event) => mine().startBox(event)} onPointerUp=${(event) => mine().endBox(event)}
+      onContextMenu=${(event) => mine().order(event)}
+      onPointerMove=${(event) => {
+        mine().stretchBox(event);
+        if (event.pointerType === "mouse") hover(mine().cellAt(event));
+      }}
       onPointerLeave=${() => hover(NO_CELL)}
       onClick=${(event) => {
         const cell = mine().cellAt(event);

@@ -1,5 +1,5 @@
 // Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
-import { html, useEffect, useState } from "./html.js";
+import { html, useLayoutEffect, useState } from "./html.js";
 import { buttonsOf, labelOf, mayPlay, spoken } from "./moves.js";
 
 const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
@@ -38,6 +38,33 @@ export function ButtonPad({ game, held }) {
   </div>`;
 }
 
+// Orders to selected units that need no place on the map. Their places never change.
+export function unitButtons(game) {
+  const builds = game.units.orders.filter((name) => name.startsWith("build"));
+  return [
+    { label: "attack the base", name: "attack", give: () => game.units.give("attack", { target: null }) },
+    { label: "gather", name: "gather", give: () => game.units.give("gather", { target: nearestResource(game) }) },
+    ...builds.map((name) => ({ label: spoken(name), name, give: () => game.units.give(name) })),
+  ];
+}
+
+function nearestResource(game) {
+  const [first] = game.units.chosen;
+  const resources = game.units.units.filter((unit) => game.moment.view.roles?.[unit.type] === "resource");
+  const distance = (unit) => (first ? Math.hypot(unit.x - first.x, unit.y - first.y) : 0);
+  return resources.sort((a, b) => distance(a) - distance(b))[0];
+}
+
+export function UnitButtons({ game }) {
+  return html`<div class="choices many" role="group" aria-label="Orders">
+    ${unitButtons(game).map(({ label, name, give }, i) => html`<button type="button" data-order=${name}
+      aria-disabled=${game.playing && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
+  </div>
+  <p class="hint">${matchMedia("(pointer: coarse)").matches
+    ? "Tap a unit or draw a box to select; then tap an enemy, a resource or the ground."
+    : html`Click or draw a box to select (<kbd>N</kbd>: the next unit); the right button attacks, gathers or moves.`}</p>`;
+}
+
 // A list for each head of a decision, for games whose decisions have several parts.
 export function ChoiceLists({ game }) {
   const { hello, moment, seat } = game;
@@ -63,10 +90,10 @@ export function ChoiceLists({ game }) {
 // A field for a move (d4, 3, pass). It shows the chosen cell, and its button plays what it shows.
 export function MoveForm({ game, chosen, onSend }) {
   const [text, setText] = useState("");
-  useEffect(() => setText(chosen >= 0 ? game.name(chosen) : ""), [chosen]);
+  useLayoutEffect(() => setText(chosen >= 0 ? game.name(chosen) : ""), [chosen]);
   const send = (event) => {
     event.preventDefault();
-    onSend(text);
+    onSend(event.currentTarget.elements.move.value); // what the field shows, also before the next rendering
     if (!game.notice) setText("");
   };
   return html`<form class="move-form" onSubmit=${send}>

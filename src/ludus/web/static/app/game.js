@@ -1,10 +1,12 @@
 // A match as the page knows it: the newest messages of the server, and the decisions that it sends.
 import { Connection } from "./connection.js";
 import { LiveMatch } from "./live_match.js";
-import { choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
+import { ordersUnits, UnitOrders } from "./units.js";
+import { cellCount, choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
 
 const LOG_LENGTH = 400;
 const LATENCIES = 2000;
+const NOTICE_MS = 3000; // that a reason stands in a game that does not wait
 
 export class LiveGame {
   constructor(id, key) {
@@ -17,10 +19,15 @@ export class LiveGame {
     this.failed = "";
     this.link = { state: "opening", why: "" };
     this.notice = ""; // why the last decision had no effect
+    this.noticeAt = 0;
     this.said = ""; // the newest line of the live region
     this.log = [];
-    this.thoughts = new Map();
-    this.echo = 0;
+    this.thoughts = new Map(); // the newest of each seat
+    this.newest = null; // of them
+    this.hints = true;
+    this.units = null; // orders to units, where the game has them
+    this.echo = 0; // of the last decision that was sent
+    this.refusedEcho = 0;
     this.drawnEcho = 0;
     this.sentAt = new Map();
     this.latencies = [];
@@ -53,8 +60,14 @@ export class LiveGame {
     const handle = {
       hello: () => this.meet(message),
       moment: () => this.see(message),
-      thought: () => this.thoughts.set(message.seat, message),
-      refused: () => this.refuse(message.why),
+      thought: () => {
+        this.thoughts.set(message.seat, message);
+        this.newest = message;
+      },
+      refused: () => {
+        this.refusedEcho = Math.max(this.refusedEcho, message.echo);
+        this.refuse(message.why);
+      },
       paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
       resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false } }),
       over: () => this.end(message),
@@ -66,11 +79,103 @@ export class LiveGame {
 
   meet(hello) {
     const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
-    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map() });
+    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null });
     // An echo is higher than every one that this page, or the one before it, has sent.
     this.echo = Math.max(this.echo, hello.first.echo);
     this.hello = hello;
+    if (!again) this.units = ordersUnits(hello) && hello.you.length ? new UnitOrders(this) : null;
     this.see(hello.first);
+    if (this.maySeeThoughts && this.hints) this.send("hints", { on: true });
+  }
+
+  get maySeeThoughts() {
+    return this.hello.you.length === 0 && this.hello.seats.every((seat) => seat.kind !== "person");
+  }
+
+  showThoughts(on) {
+    this.change({ hints: on });
+    if (!this.over) this.send("hints", { on });
+  }
+
+  // The newest thought for the board: a number for each choice. null where there is none.
+  get overlay() {
+    const { hello, newest, view } = this;
+    if (!newest || !this.hints || !cellCount(hello, view)) return null;
+    if (this.overlaid?.of === newest) return this.overlaid;
+    const visited = newest.visits.length > 0;
+    const values = new Float64Array(hello.heads[0].size);
+    for (const [name, value] of visited ? newest.visits : newest.heads[0] ?? []) {
+      const { choice } = choiceOf(hello, view, name);
+      if (choice !== undefined) values[choice] = value;
+    }
+    this.overlaid = { values, kind: visited ? "visits" : "policy", of: newest };
+    return this.overlaid;
+  }
+
+  get playing() {
+    return this.hello !== null && this.hello.you.length > 0 && !this.over && !this.failed;
+  }
+
+  get seat() {
+    return this.hello && this.moment ? seatToMove(this.hello, this.moment) : -1;
+  }
+
+  get myTurn() {
+    return this.playing && this.moment.to_act.includes(this.seat);
+  }
+
+  receive(message) {
+    const handle = {
+      hello: () => this.meet(message),
+      moment: () => this.see(message),
+      thought: () => {
+        this.thoughts.set(message.seat, message);
+        this.newest = message;
+      },
+      refused: () => {
+        this.refusedEcho = Math.max(this.refusedEcho, message.echo);
+        this.refuse(message.why);
+      },
+      paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
+      resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false } }),
+      over: () => this.end(message),
+      failed: () => this.change({ failed: message.why, said: message.why }),
+    }[message.type];
+    handle?.();
+    this.change({});
+  }
+
+  meet(hello) {
+    const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
+    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null });
+    // An echo is higher than every one that this page, or the one before it, has sent.
+    this.echo = Math.max(this.echo, hello.first.echo);
+    this.hello = hello;
+    if (!again) this.units = ordersUnits(hello) && hello.you.length ? new UnitOrders(this) : null;
+    this.see(hello.first);
+    if (this.maySeeThoughts && this.hints) this.send("hints", { on: true });
+  }
+
+  get maySeeThoughts() {
+    return this.hello.you.length === 0 && this.hello.seats.every((seat) => seat.kind !== "person");
+  }
+
+  showThoughts(on) {
+    this.change({ hints: on });
+    if (!this.over) this.send("hints", { on });
+  }
+
+  // The newest thought for the board: a number for each choice. null where there is none.
+  get overlay() {
+    const { hello, newest } = this;
+    if (!newest || !this.hints || !isOneChoice(hello)) return null;
+    const visited = newest.visits.length > 0;
+    const values = new Float64Array(hello.heads[0].size);
+    for (const [name, value] of visited ? newest.visits : newest.heads[0] ?? []) {
+      const { choice } = choiceOf(hello, this.view, name);
+      if (choice !== undefined) values[choice] = value;
+    }
+    return { values, kind: visited ? "visits" : "policy" };
   }
 
   see(moment) {
@@ -80,8 +185,10 @@ export class LiveGame {
     if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick < moment.tick);
     for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text });
     if (this.log.length > LOG_LENGTH) this.log.splice(0, this.log.length - LOG_LENGTH);
-    if (moment.to_act.includes(this.seat) && before?.tick !== moment.tick) this.notice = "";
+    const old = this.hello.turn_based ? before?.tick !== moment.tick : performance.now() - this.noticeAt > NOTICE_MS;
+    if (moment.to_act.includes(this.seat) && old) this.notice = "";
     this.sayMoves(moment, before);
+    this.units?.see();
   }
 
   // Where the game has turns, every move is said; in real time they are too many.
@@ -116,7 +223,7 @@ export class LiveGame {
   }
 
   refuse(why) {
-    this.change({ notice: why, said: why });
+    this.change({ notice: why, noticeAt: performance.now(), said: why });
     return false;
   }
 

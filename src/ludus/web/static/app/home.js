@@ -3,7 +3,7 @@ import { useGet } from "./api.js";
 import { Failure, html, useState } from "./html.js";
 import { keep } from "./match_keys.js";
 
-const EVERY_MS = 3000;
+const EVERY_MS = 5000;
 const SHOWN = 50;
 
 export function Header({ title, children }) {

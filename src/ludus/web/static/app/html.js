@@ -1,9 +1,9 @@
 // Preact with htm's templates: html`<b>${text}</b>`. Texts become text nodes, never markup.
-import { Fragment, h, render } from "../vendor/preact.mjs";
+import { h, render } from "../vendor/preact.mjs";
 import htm from "../vendor/htm.mjs";
 
-export { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "../vendor/hooks.mjs";
-export { Fragment, render };
+export { useEffect, useErrorBoundary, useLayoutEffect, useMemo, useReducer, useRef, useState } from "../vendor/hooks.mjs";
+export { render };
 export const html = htm.bind(h);
 
 const SEAT_SHAPES = ["circle", "square", "hexagon", "diamond"];

@@ -76,6 +76,8 @@ export class LiveMatch {
     this.seats = hello.seats.map((seat) => seat.name);
     this.view = hello.view;
     this.you = hello.you;
+    this.hidden = hello.hidden;
+    this.persons = hello.seats.flatMap((seat, i) => (seat.kind === "person" ? [i] : []));
     this.views = [];
     this.ticks = [];
     this.events = [];
@@ -104,14 +106,18 @@ export class LiveMatch {
     return true;
   }
 
-  // Options of a drawing: the newest document, in the fog of the seat whose view it is, where it is that of one seat.
-  get options() {
-    let fog = -1;
+  // The seat whose view the page shows, -1 where it shows everything.
+  get viewer() {
     if (this.tracks) {
       const seen = this.tracks.fog.flatMap((bits, seat) => (bits ? [seat] : []));
-      if (seen.length === 1) [fog] = seen;
-      else if (seen.includes(this.you[0])) [fog] = this.you;
+      if (seen.length === 1) return seen[0];
+      return seen.includes(this.you[0]) ? this.you[0] : -1;
     }
-    return { tick: this.ticks.at(-1), fog, orders: true, bars: true, letters: true, selected: -1 };
+    return this.hidden ? this.you[0] ?? this.persons[0] ?? -1 : -1;
+  }
+
+  // Options of a drawing: the newest document, in the fog of its viewer.
+  get options() {
+    return { tick: this.ticks.at(-1), fog: this.viewer, orders: true, bars: true, letters: true, selected: -1 };
   }
 }

@@ -1,6 +1,6 @@
 // The pages by their addresses.
 import { HomePage } from "./home.js";
-import { Failure, html, render } from "./html.js";
+import { Failure, html, render, useErrorBoundary } from "./html.js";
 import { keep, keyOf } from "./match_keys.js";
 import { PlayPage } from "./play.js";
 import { RunPage } from "./run.js";
@@ -13,10 +13,24 @@ function matchKey(id, query) {
   return given ?? keyOf(id);
 }
 
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no id of the server's has such a form: it answers that there is none
+  }
+}
+
+// A page that fails says so.
+function Page() {
+  const [error] = useErrorBoundary((problem) => console.error(problem));
+  return error ? html`<${Failure}>This page failed: ${error.message}. <a href="">Load it again</a></${Failure}>` : page();
+}
+
 function page() {
   const query = new URLSearchParams(location.search);
   const [, kind, id] = /^\/(\w*)(?:\/(.*))?$/.exec(location.pathname) ?? [];
-  const name = id === undefined ? "" : decodeURIComponent(id);
+  const name = decoded(id ?? "");
   if (kind === "") return html`<${HomePage} />`;
   if (kind === "play" && !name) return html`<${SetupPage} query=${query} />`;
   if (kind === "play") return html`<${PlayPage} id=${name} matchKey=${matchKey(name, query)} />`;
@@ -25,4 +39,4 @@ function page() {
   return html`<${Failure}>There is no page ${location.pathname}. <a href="/">To the start</a></${Failure}>`;
 }
 
-render(page(), document.getElementById("app"));
+render(html`<${Page} />`, document.getElementById("app"));

@@ -2,9 +2,15 @@
 
 export const MOST_BUTTONS = 64;
 
-// A person's decision is one choice of head 0. Other games are played by choosing from lists, a list per head.
 export function isOneChoice(hello) {
   return hello.heads.length === 1;
+}
+
+// Whether decisions are chosen from lists, a list per head: they have several parts, or too many choices for buttons.
+export function needsLists(hello, view) {
+  if (!isOneChoice(hello)) return true;
+  const { input, keys } = hello.view;
+  return !cellCount(hello, view) && !(input === "keys" && keys.length) && hello.heads[0].size > MOST_BUTTONS;
 }
 
 export function labelOf(hello, choice, head = 0) {

@@ -1,16 +1,19 @@
 // The page of a match: the board, the controls under it, the players and moves beside it.
 import { Board } from "./board.js";
-import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm } from "./controls.js";
+import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
 import { LiveGame } from "./game.js";
-import { Failure, html, useEffect, useMemo, useReducer, useRef, useState } from "./html.js";
+import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { HeldKeys } from "./keys.js";
-import { buttonsOf, isOneChoice } from "./moves.js";
+import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
 import { LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
 const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real time
 const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
+const LETTER = /^[a-z0-9]$/i;
+const SERVED = /^[A-Za-z0-9][\w.-]*@[\w:+.-]+$/; // RUN@VERSION, where RUN is an id of the server's
+const BOARDS = ["cells", "columns"];
 
 // What is shown at once whenever it changes: all but the moments of a game in real time.
 function urgent({ hello, link, over, failed, notice, said, moment, view }) {
@@ -57,6 +60,12 @@ function useKeys(game, held) {
       if (choice !== undefined && (game.hello.view.input === "keys" || event.target.id === "map")) {
         if (!event.repeat) held.press(choice);
         event.preventDefault();
+      } else if (game.units && event.key.toLowerCase() === "n") {
+        game.units.selectNext();
+      } else if (game.units && DIGITS.test(event.key)) {
+        unitButtons(game)[Number(event.key) - 1]?.give();
+      } else if (BOARDS.includes(game.hello.view.input)) {
+        if (LETTER.test(event.key)) document.getElementById("move")?.focus(); // where the key then writes
       } else if (DIGITS.test(event.key) && !event.repeat) {
         const button = buttonsOf(game.hello, game.view)[Number(event.key) - 1];
         if (button !== undefined) game.act([button]);
@@ -64,7 +73,9 @@ function useKeys(game, held) {
     };
     const up = (event) => {
       const choice = held.choiceOf(event.key);
-      if (choice !== undefined) held.release(choice);
+      if (choice === undefined) return;
+      held.release(choice);
+      if (game.hello?.view.input === "keys" && !inField(event)) event.preventDefault(); // Space presses no button
     };
     const leave = () => held.releaseAll();
     addEventListener("keydown", down);
@@ -99,12 +110,19 @@ function Status({ game }) {
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }
 
+// Players whose thoughts the replay can show: networks of the served folder, with a search or without.
+function thinkers({ seats }) {
+  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && SERVED.test(seat.name));
+  return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
+}
+
 function Result({ game }) {
   const { over } = game;
   if (!over) return null;
   return html`<div class="result" id="result">
     <b>${game.result(over)}</b> <span>${over.reason}</span>
     ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
+    ${over.url && thinkers(game.hello).map((name) => html`<a class="button" href=${`${over.url}?with=${encodeURIComponent(name)}`}>Thoughts of ${name}</a>`)}
     ${game.hello.you.length > 0 && html`<a class="button" href=${`/play?game=${encodeURIComponent(game.hello.game)}`}>New match</a>`}
   </div>`;
 }
@@ -129,6 +147,7 @@ function MatchButtons({ game }) {
   const choose = (event) => {
     setRate(Number(event.target.value));
     game.send("rate", { value: Number(event.target.value) });
+    event.target.blur(); // the arrow keys are the game's again
   };
   const mine = hello.you.length > 0;
   return html`<div class="match-buttons">
@@ -146,10 +165,10 @@ function MatchButtons({ game }) {
   </div>`;
 }
 
-// Whether moves are confirmed: as this browser was set last, else on for fingers where the game waits.
+// Whether moves are confirmed: as this browser was set last, else where the server or a finger asks for it.
 function useConfirm(hello) {
   const fingers = matchMedia("(pointer: coarse)").matches;
-  const [confirm, setConfirm] = useState(remembered("confirm", fingers && hello?.confirm_default !== false));
+  const [confirm, setConfirm] = useState(remembered("confirm", fingers || hello?.confirm_default === true));
   const set = (on) => {
     remember("confirm", on);
     setConfirm(on);
@@ -161,7 +180,7 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
   const { hello } = game;
   // The result stands where the moves were given, so that the board keeps its size.
   if (game.over || !hello.you.length) return html`<div class="moves-row"><${Result} game=${game} /></div><${MatchButtons} game=${game} />`;
-  const isBoard = ["cells", "columns"].includes(hello.view.input);
+  const isBoard = BOARDS.includes(hello.view.input);
   const send = (text) => {
     if (chosen >= 0 && text === game.name(chosen) ? game.act([chosen]) : game.type(text)) setChosen(-1);
   };
@@ -169,9 +188,11 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
     <div class="moves-row">
       ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
-      ${isOneChoice(hello)
-        ? html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`
-        : html`<${ChoiceLists} game=${game} />`}
+      ${game.units
+        ? html`<${UnitButtons} game=${game} />`
+        : needsLists(hello, game.view)
+          ? html`<${ChoiceLists} game=${game} />`
+          : html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`}
       ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
         onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
     </div>
@@ -185,7 +206,7 @@ function Match({ game }) {
   const held = useMemo(() => new HeldKeys(hello?.view.keys ?? [], (choice) => game.act([choice])), [game, hello?.match]);
   useKeys(game, held);
   const tick = game.moment?.tick;
-  useEffect(() => setChosen(-1), [tick]);
+  useLayoutEffect(() => setChosen(-1), [tick]);
   const choose = (choice) => {
     if (confirm && chosen !== choice && game.myTurn) {
       setChosen(choice);

@@ -71,26 +71,21 @@ function Thought({ thought, seat, name }) {
   const { heads, visits, value, line } = thought;
   return html`<section class="thought">
     <h3><${SeatMark} seat=${seat} /> ${name}
-      ${value !== null && html`<span class="value">value ${value.toFixed(2)}</span>`}</h3>
-    ${heads.map((head) => html`<${Bars} pairs=${head} most=${1} text=${(p) => `${Math.round(100 * p)}%`} />`)}
+      ${Number.isFinite(value) && html`<span class="value">value ${value.toFixed(2)}</span>`}</h3>
+    ${visits.length === 0 && heads.map((head) => html`<${Bars} pairs=${head} most=${1} text=${(p) => `${Math.round(100 * p)}%`} />`)}
     ${visits.length > 0 && html`<${Bars} pairs=${visits} most=${visits[0][1]} text=${(n) => n.toLocaleString("en")} />`}
     ${line.length > 0 && html`<p class="hint">line: ${line.map(spoken).join(" ")}</p>`}
   </section>`;
 }
 
-// Thoughts of the players, for spectators and after the match: while a person plays, the server sends none.
+// Thoughts of the players, for those who look on at a match without persons.
 export function Thoughts({ game }) {
-  const { hello, over } = game;
-  const allowed = hello.you.length === 0 || over;
-  const [on, setOn] = useState(false);
-  if (!allowed) return null;
-  const set = (event) => {
-    setOn(event.target.checked);
-    game.send("hints", { on: event.target.checked });
-  };
+  const { hello } = game;
+  if (!game.maySeeThoughts) return null;
   return html`<section class="panel" id="thoughts"><h2>Thoughts</h2>
-    <label class="check"><input type="checkbox" id="hints" checked=${on} onChange=${set} /> show what the players think</label>
-    ${on && [...game.thoughts].map(([seat, thought]) => html`<${Thought} key=${seat} seat=${seat} thought=${thought}
-      name=${hello.seats[seat]?.name ?? `seat ${seat}`} />`)}
+    <label class="check"><input type="checkbox" id="hints" checked=${game.hints}
+      onChange=${(event) => game.showThoughts(event.target.checked)} /> show what the players think</label>
+    ${game.hints && [...game.thoughts].sort(([a], [b]) => a - b).map(([seat, thought]) => html`<${Thought} key=${seat} seat=${seat}
+      thought=${thought} name=${hello.seats[seat]?.name ?? `seat ${seat}`} />`)}
   </section>`;
 }

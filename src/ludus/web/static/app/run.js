@@ -4,7 +4,7 @@ import { Curve } from "./curve.js";
 import { ageText, countText, Header, playLink, resultText } from "./home.js";
 import { Failure, html, useMemo, useState } from "./html.js";
 
-const EVERY_MS = 3000;
+const EVERY_MS = 5000;
 const POINTS = 600;
 const MOST_CURVES = 12;
 const MOST_VERSIONS = 30;

@@ -287,7 +287,8 @@ export class Thoughts {
   buildLists(opinion, fog) {
     const tree = opinion.tree ? `, ${opinion.tree} tree at each decision` : "";
     const cut = opinion.cut ? `; the first ${opinion.ticks.length.toLocaleString("en")} decisions` : "";
-    const sees = opinion.valuesShown(fog) ? "" : ". Its value sees other seats: for spectators";
+    const shown = opinion.valuesShown(fog) ? "" : ", and is for spectators";
+    const sees = opinion.sees === "own" ? "" : `. Its value sees ${opinion.sees === "team" ? "the team's" : "all"} seats${shown}`;
     this.about.textContent = `${opinion.name}: ${KINDS[opinion.kind]}${tree}${cut}${sees}`;
     this.caption.textContent = opinion.kind === "search" ? "Value: −1 lost, +1 won" : "Value: return that the seat expects";
     for (const [name, { list, details }] of Object.entries(this.lists)) {
