@@ -2,6 +2,7 @@
 // properties that every game on the engine has.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -489,6 +490,70 @@ TEST_CASE("moba: whatever heroes do, no path is searched and who attacks has its
       REQUIRE(s.world.counters == 0);
     });
   }
+}
+
+// Lines of the rules with some values changed, to what a user may write and to what none should.
+std::string mutated(const std::string& text, Rng& rng) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  constexpr std::array<const char*, 12> kValues = {"0",    "1",     "2",   "7",  "40",  "300",
+                                                   "1000", "60000", "0.5", "-3", "nan", "heal"};
+  for (int k = 0; k < 8; ++k) {
+    std::string& line = lines[rng.below(static_cast<std::uint32_t>(lines.size()))];
+    line = line.substr(0, line.find('=') + 1) + kValues[rng.below(kValues.size())];
+  }
+  std::string out;
+  for (const std::string& line : lines) out += line + '\n';
+  return out;
+}
+
+TEST_CASE("moba: any rulebook is refused with its key or played") {
+  const std::string good = rts::print_moba_rules(G::make_rules({}));
+  Rng rng({5, 0}, 1);
+  int refused = 0, played = 0;
+  for (int n = 0; n < 400; ++n) {
+    std::string text = mutated(good, rng);
+    const std::string heroes = std::to_string(1 + rng.below(3));
+    std::string message = "again";
+    G::Rules rules;
+    while (!message.empty()) {  // what is refused is taken back, line by line
+      message.clear();
+      try {
+        rules = G::make_rules(Params{{"rulebook", text}, {"heroes", heroes}});
+      } catch (const ParamError& e) {
+        message = e.what();
+        REQUIRE(message.starts_with("moba.rulebook line "));
+        ++refused;
+        const int number = std::stoi(message.substr(19));
+        std::size_t at = 0;
+        for (int k = 1; k < number; ++k) at = text.find('\n', at) + 1;
+        text.insert(at, "#");
+      }
+    }
+    G::State s{};
+    G::reset(rules, s, {.seed = 9, .match = static_cast<std::uint64_t>(n)});
+    const GameSpec spec = G::spec(rules);
+    std::array<float, 6> paid{};
+    while (!G::status(rules, s).over && G::tick(s) < 500) {
+      if (G::tick(s) % 10 == 0) {
+        for (int seat = 0; seat < spec.seats; ++seat) {
+          G::bot(rules, s, seat, static_cast<int>(rng.below(3)));
+        }
+        if (G::tick(s) % 50 == 0) (void)shown<G>(rules, spec, s);
+      }
+      G::advance(rules, s);
+      G::rewards(rules, s, paid);
+      REQUIRE(std::ranges::all_of(paid, [](float v) { return std::isfinite(v); }));
+    }
+    (void)G::view(rules, s);
+    ++played;
+  }
+  CHECK(refused > 100);
+  CHECK(played == 400);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a game gives a tick to do, and what it learns of it: blows beside those that units deal by
-// themselves, who hurt whom and who killed whom. This is memory of the game, for one tick, so that
-// a State is as large for every game, and games that do not ask pay nothing.
+// Events of one tick between a game and the engine: blows beside those that units deal by
+// themselves, and who was hurt or killed by which unit. This is memory of the game, so that a State
+// is as large for every game, and games that do not ask pay nothing.
 #pragma once
 
 #include "games/rts/engine/types.hpp"
@@ -16,10 +16,11 @@ struct Blow {
   std::int32_t amount;
 };
 
-// What an attack took off a unit. Units are named by their running numbers, as slots move.
+// Hit points that an attack took off a unit. Units are named by their running numbers, as slots
+// move.
 struct Wound {
   std::int32_t by;  // -1: the shooter is dead by now
-  std::uint16_t whom;
+  std::uint16_t victim;
   std::uint8_t owner, type;  // of who was hurt
   std::int32_t loss;         // hit points, at most those that were left
 };

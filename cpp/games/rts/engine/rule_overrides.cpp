@@ -1,7 +1,9 @@
 #include "games/rts/engine/rule_overrides.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "base/json.hpp"
 #include "base/names.hpp"
 #include "game/params.hpp"
 
@@ -171,6 +173,56 @@ void apply_overrides(const OverrideFields& fields, const std::string& where,
                  near);
   }
   mistakes.finish();
+}
+
+namespace {
+
+struct SchemaTable {
+  std::map<std::string, SchemaTable> tables;
+  std::map<std::string, const OverrideField*> fields;
+};
+
+void write_schema(JsonWriter& j, const SchemaTable& table) {
+  j.field("type", "object").field("additionalProperties", false).key("properties").open('{');
+  for (const auto& [name, field] : table.fields) {
+    j.key(name).open('{').field("description", field->expected).field("type", field->kind);
+    if (field->low != field->high) {
+      j.field("minimum", field->low).field("maximum", field->high);
+    }
+    if (!field->choices.empty()) {
+      j.key("enum").open('[');
+      for (const std::string& c : field->choices) j.value(c);
+      j.close(']');
+    }
+    j.close('}');
+  }
+  for (const auto& [name, inner] : table.tables) {
+    j.key(name).open('{');
+    write_schema(j, inner);
+    j.close('}');
+  }
+  j.close('}');
+}
+
+}  // namespace
+
+std::string override_schema(const OverrideFields& fields, const std::string& title) {
+  SchemaTable root;
+  for (const OverrideField& f : fields) {
+    SchemaTable* at = &root;
+    std::string_view rest = f.key;
+    for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+      at = &at->tables[std::string(rest.substr(0, dot))];
+      rest.remove_prefix(dot + 1);
+    }
+    at->fields[std::string(rest)] = &f;
+  }
+  JsonWriter j;
+  j.open('{').field("$schema", "https://json-schema.org/draft/2020-12/schema");
+  j.field("title", title);
+  write_schema(j, root);
+  j.close('}');
+  return std::move(j).text();
 }
 
 std::string print_overrides(const OverrideFields& fields) {

@@ -21,6 +21,8 @@ struct OverrideField {
   std::function<bool(std::string_view)> assign;  // false: invalid
   std::function<std::string()> print;
   std::vector<std::string> choices = {};  // of a name: the nearest one is proposed
+  const char* kind = "string";            // in a JSON schema
+  double low = 0.0, high = 0.0;           // of an integer or a number
 };
 using OverrideFields = std::vector<OverrideField>;
 
@@ -47,7 +49,11 @@ requires std::is_arithmetic_v<T>
             target = v;
             return true;
           },
-          [&target] { return number_text(target); }};
+          [&target] { return number_text(target); },
+          {},
+          whole ? "integer" : "number",
+          low,
+          high};
 }
 
 [[nodiscard]] OverrideField flag_field(std::string key, bool& target);
@@ -91,6 +97,9 @@ class OverrideMistakes {
 
 // Text of a user for a message: in quotes, and not too long.
 [[nodiscard]] std::string quoted_text(std::string_view text);
+
+// JSON schema of the TOML form: keys with dots are tables.
+[[nodiscard]] std::string override_schema(const OverrideFields& fields, const std::string& title);
 
 // Reads `text`: lines `key=value`, '#' starts a comment. Throws ParamError with `where` (as
 // "minirts.rulebook") and every mistake, one a line: the line, the key, the value, the allowed

@@ -186,7 +186,7 @@ Decision simple_hero(const Choices& c) {
   const bool fights = near && !flees && !under && l.own > kDaring * l.enemy;
   const Decision ability = use_ability(l, fights, flees && near);
   if (ability.order != kKeep) return ability;
-  // In the rush creeps stop for nobody: who is first at a building wins.
+  // In the rush creeps stop for no one: who is first at a building wins.
   if (static_cast<int>(l.s.tick) + kEarly >= rules.late.rush) {
     const bool building = l.may(kAttackAt, l.enemy_building);
     if (near && !building) return l.strike(l.enemy_hero);

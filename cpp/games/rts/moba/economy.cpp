@@ -73,7 +73,7 @@ void settle_creep(const MobaRules& rules, MobaWorld& w, const Fall& fall, int ki
   share_xp(rules, w, fall, melee ? rules.xp.creep : rules.xp.ranged);
 }
 
-// What a building of the type is worth; two thirds come with its hit points.
+// The reward of a building of the type; two thirds come with its hit points.
 float worth_of(const MobaRules& rules, int type) {
   return type == kAncient ? rules.reward.ancient : rules.reward.tower;
 }
@@ -96,10 +96,10 @@ void note_wounds(const MobaRules& rules, MobaWorld& w, const TickEvents& events)
     }
     if (!is_hero(wound.type) || wound.by < 0) continue;
     const int by = hero_of(rules, w, wound.by);
-    const int whom = hero_of(rules, w, wound.whom);
-    if (by < 0 || whom < 0) continue;
+    const int victim = hero_of(rules, w, wound.victim);
+    if (by < 0 || victim < 0) continue;
     hero_at(w, by).hit_hero_until = later(w.world, rules.aggro);
-    hero_at(w, whom).hurt_by_until[static_cast<std::size_t>(by % rules.heroes)] =
+    hero_at(w, victim).hurt_by_until[static_cast<std::size_t>(by % rules.heroes)] =
         later(w.world, rules.gold.help_ticks);
   }
 }

@@ -1,4 +1,4 @@
-// What falls are worth: gold, experience, levels, and what the fountain sells.
+// The worth of a fall: gold, experience, levels, and the shop at the fountain.
 #pragma once
 
 #include "games/rts/moba/world.hpp"

@@ -22,7 +22,7 @@ int draw(Rng& rng, const Drawn3& d) {
   return d.low + static_cast<int>(rng.below(static_cast<std::uint32_t>(d.high - d.low + 1)));
 }
 
-// What the seats have that pays: hit points as the paper weighs them, and mana.
+// Standing of the heroes as it pays: hit points as the paper weighs them, and mana.
 struct Standing {
   std::array<float, kTeams * kMaxHeroes> hp{}, mana{};
 

@@ -63,7 +63,7 @@ struct Writer {
     out[4] = unit_byte(waiting(rules.engine, s, i, kCdAttack));
   }
 
-  // Of a hero: what all see, and of the own team what it has in hand.
+  // A hero: level and tier are for all to see, mana and cooldowns for its team.
   void hero(const Hero& h, bool own, std::uint8_t* out) const {
     out[0] = unit_byte(part(static_cast<int>(h.level), kMaxLevel));
     out[1] = unit_byte(part(static_cast<int>(h.tier), kTiers - 1));
@@ -77,7 +77,7 @@ struct Writer {
     }
   }
 
-  // What it has to do with the own hero.
+  // Attacks and reach between a unit and the own hero.
   void relation(int i, bool own, std::uint8_t* out) const {
     const bool attacks = s.cmd[i] == Cmd::attack && s.target[i] != kNone;
     out[0] = attacks ? 255 : 0;

@@ -90,7 +90,7 @@ std::vector<HeadSpec> hero_heads() {
   return {
       order,
       row_head("target", kMobaRows, 0, {kOrderHead},
-               "whom to attack, or at whom to cast, by its row"),
+               "the unit to attack, or to cast at, by its row"),
       place_head({kOrderHead},
                  "where to move or to jump: compass direction and distance in cells (diagonals: "
                  "on each axis) from the hero's cell, as its team sees the map")};

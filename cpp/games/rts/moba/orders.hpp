@@ -24,7 +24,7 @@ enum HeroHead : std::uint8_t { kOrderHead, kTargetHead, kPlaceHead, kHeroHeads }
 
 inline constexpr int kMobaRows = kSlots;
 
-// What a seat knows, and what it may choose now; bits of rows and places.
+// The rows that a seat sees, and its choices now, as bits of rows and places.
 struct Choices {
   const MobaRules& rules;
   const MobaWorld& w;

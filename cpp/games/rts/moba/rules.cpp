@@ -94,7 +94,8 @@ OverrideField costs_field(std::string key, std::array<std::int32_t, kTiers - 1>&
             for (const std::int32_t c : target) text += (text.empty() ? "" : ",") + number_text(c);
             return text;
           },
-          {}};
+          {},
+          "array"};
 }
 
 void add_economy(OverrideFields& f, MobaRules& r) {
@@ -213,7 +214,7 @@ void read_drawn(MobaRules& rules, const std::string& text) {
   mistakes.finish();
 }
 
-// What follows from the numbers: the types of the tiers, and damage to buildings.
+// Completes the rules by their numbers: the types of the tiers, and damage to buildings.
 void compile(MobaRules& rules) {
   EngineRules& e = rules.engine;
   for (int c = 0; c < kClasses; ++c) {
@@ -233,7 +234,7 @@ void compile(MobaRules& rules) {
           static_cast<std::uint16_t>(percent);
     }
   }
-  // The game alone gives orders, and nobody strikes back by itself.
+  // The game alone gives orders, and no unit strikes back by itself.
   for (UnitType& t : e.type) t.accepts = 0;
 }
 
@@ -307,6 +308,11 @@ MobaRules make_moba_rules(const Params& params) {
 std::string print_moba_rules(const MobaRules& rules) {
   MobaRules copy = rules;
   return print_overrides(fields(copy));
+}
+
+std::string moba_schema() {
+  MobaRules rules;
+  return override_schema(fields(rules), "Rulebook of the game moba");
 }
 
 }  // namespace ludus::rts

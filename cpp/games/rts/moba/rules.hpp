@@ -20,7 +20,7 @@ inline constexpr int kMaxLevel = 10;
 inline constexpr int kTowers = 2;  // of a team, from its ancient outwards
 inline constexpr int kLineUps = 6;
 
-// Unit types. A hero's type says its class and its tier.
+// Unit types. A hero's type stands for its class and its tier.
 enum MobaType : std::uint8_t {
   kAncient,
   kLaneTower,
@@ -138,8 +138,8 @@ struct MobaRules {
   [[nodiscard]] int respawn_ticks(int level) const {
     return respawn.base + respawn.level * (level - 1);
   }
-  // What lessens rewards with time, all but those of the end: a power of `decay`, and straight
-  // lines between whole numbers of `decay_ticks`.
+  // The factor that lessens rewards with time, all but those of the end: a power of `decay`, and
+  // straight lines between whole numbers of `decay_ticks`.
   [[nodiscard]] float decayed(std::uint32_t tick) const;
 
   // Whether the team stands at the right and sees the map turned by half a turn.
@@ -179,5 +179,8 @@ inline constexpr float kTowerBeside = 2.0F;  // rows from the lane
 
 // Every key and value of the rules, one a line, as the parameter `rulebook` takes them.
 [[nodiscard]] std::string print_moba_rules(const MobaRules& rules);
+
+// JSON schema of a rulebook in TOML.
+[[nodiscard]] std::string moba_schema();
 
 }  // namespace ludus::rts

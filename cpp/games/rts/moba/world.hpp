@@ -7,7 +7,7 @@
 
 namespace ludus::rts {
 
-// What a hero is about until it gets another order.
+// The order that a hero follows until it gets another one.
 enum class Goal : std::uint8_t { none, move, attack, home };
 
 // A hero is a seat: of team 0 first. Times are ticks; 0 where there is none.
@@ -17,8 +17,8 @@ struct Hero {
   float cast_x = 0.0F, cast_y = 0.0F;
   std::uint16_t id = 0;       // running number of its unit
   std::uint16_t back_at = 0;  // when a dead hero comes back
-  std::uint16_t goal_id = 0;  // whom it attacks
-  std::uint16_t cast_id = 0;  // at whom it casts
+  std::uint16_t goal_id = 0;  // the unit that it attacks
+  std::uint16_t cast_id = 0;  // the unit that it casts at
   std::uint16_t stunned_until = 0, slowed_until = 0;
   std::uint16_t hit_hero_until = 0;  // towers remember that it hit a hero until then
   std::int16_t mana = 0;
