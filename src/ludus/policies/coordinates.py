@@ -233,8 +233,6 @@ class _Names:
         if network.critic is not None:
             value = self.encoder("critic.", network.critic, "critic")
             value = self.together(network.critic, value)
-        elif network.own is not None and config.critic == "own":
-            raise ValueError("policy.encoder with a critic of its own has no names")
         self.policy_head(network, features)
         values: list[Place] = [("value", k) for k in range(config.value_heads)]
         self.layer("value_head", values, value)

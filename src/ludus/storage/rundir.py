@@ -193,6 +193,9 @@ class RunDirectory:
         """Open an existing run directory. Raises ``RunNotFound`` if there is none."""
         run = cls(path, keep_checkpoints)
         if not run.info_path.is_file() or not run.config.is_file():
+            name, at, _ = path.name.rpartition("@")
+            if at and (path.with_name(name) / "run.json").is_file():
+                raise RunNotFound(f"{path}: a player, not a run (did you mean {path.with_name(name)}?)")
             raise RunNotFound(f"{path}: not a run directory (no run.json and config.toml in it)")
         return run
 

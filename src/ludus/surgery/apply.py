@@ -160,10 +160,12 @@ class Blocks:
         self.reads = tensor.reads
         axes = [plan.axis(n) for n in tensor.axes]
         out = 1 if self.reads == 0 else 0
+        self.places = (out, self.reads) if self.reads >= 0 else (out,)
         first = axes[out] if out < len(axes) else None
         second = axes[self.reads] if self.reads >= 0 else None
         rest = [a for i, a in enumerate(axes) if i not in (out, self.reads) and a is not None]
-        if first is None or any(not a.identical for a in rest):
+        inputs = self.reads < 0 or second is not None
+        if first is None or not inputs or any(not a.identical for a in rest):
             raise SurgeryError(
                 f"plan.{tensor.name}", list(tensor.new_shape), "outputs and inputs as its only changed axes"
             )
@@ -171,8 +173,8 @@ class Blocks:
         self.ins: AxisPlan | None = second
 
     def ordered(self, array: Array) -> Array:
-        """Return a view with the outputs first."""
-        return np.moveaxis(array, self.reads, 1) if self.reads == 0 else array
+        """Return a view with the outputs first, then the inputs."""
+        return np.moveaxis(array, self.places, range(len(self.places)))
 
     def keep(self, old: Array, new: Array, scale: float) -> None:
         """Put kept entries into ``new``, and nothing else."""

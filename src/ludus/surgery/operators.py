@@ -1,4 +1,4 @@
-"""Operators of a conversion, in words: what changed, and whether outputs of old inputs stay as they were."""
+"""Operators of a conversion, in words: the change, and whether outputs of old inputs stay as they were."""
 
 from __future__ import annotations
 
@@ -80,16 +80,14 @@ def _columns(a: TensorSpec, b: TensorSpec, hints: Hints, config: object) -> Iter
     copied = [x for x in added if replaced(x, hints.like) in known]
     plain = [x for x in added if x not in set(copied)]
     if plain:
-        yield Operator(
-            "add", path, True, f"{len(plain)} new {kind}: {some(plain)}; old units read 0 from them"
-        )
+        yield Operator("add", path, True, f"new {kind}: {some(plain)}; old units read 0 from them")
     if copied:
         pairs = some(f"{x} like {replaced(x, hints.like)}" for x in copied)
-        yield Operator("like", path, True, f"{kind} that start as copies: {pairs}; exact while they are 0")
+        yield Operator("like", path, False, f"{kind} that start as copies: {pairs}; exact while they are 0")
     if gone:
         normalised = isinstance(config, EncoderConfig) and config.normalise_observations
         at = "their running mean" if two.kind == "vector" and normalised else "0"
-        text = f"{len(gone)} {kind} are removed: {some(gone)}; exact only while they were {at}"
+        text = f"{kind} are removed: {some(gone)}; exact only while they were {at}"
         yield Operator(REMOVE, path, False, text)
     if [x for x in before if x in there] != [x for x in after if x in known]:
         yield Operator("reorder", path, True, f"the {kind} of {b.name} are in another order")
@@ -162,10 +160,10 @@ def _choices(a: HeadSpec, b: HeadSpec, like: Mapping[str, str], q: bool) -> Iter
     if added:
         start = f"; copies: {some(copied)}" if copied else ""
         share = "values without a mask count them" if q else "a legal one takes its share of the probability"
-        text = f"{len(added)} new choices: {some(added)}{start}; exact while they are illegal, {share}"
+        text = f"new choices: {some(added)}{start}; exact while they are illegal, {share}"
         yield Operator("add choices", path, True, text)
     if gone:
-        text = f"{len(gone)} choices are removed: {some(gone)}; exact only if they were never legal"
+        text = f"choices are removed: {some(gone)}; exact only if they were never legal"
         yield Operator(REMOVE, path, False, text)
     if [x for x in before if x in there] != [x for x in after if x in known]:
         yield Operator(

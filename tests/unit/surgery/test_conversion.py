@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import hypothesis.strategies as st
@@ -9,11 +11,16 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+from torch import nn
 
-from ludus.flow import GameSpec
+from ludus.codecs.layout import TensorLayout
+from ludus.flow import GameSpec, HeadSpec
+from ludus.policies import encoders
 from ludus.policies.config import EncoderConfig
+from ludus.policies.encoders import register_encoder
 from ludus.surgery.apply import apply
-from ludus.surgery.plan import Hints
+from ludus.surgery.plan import Hints, SurgeryError
 from ludus.surgery.verify import Verification
 from tests.unit.surgery.cases import SMALL, WIDE, Case, arrays, config, game
 
@@ -38,7 +45,9 @@ def widths(draw: st.DrawFn, norm: str, convolution: str) -> dict[str, Any]:
             return width
         return width * draw(st.integers(1, 3))
 
-    made = {key: tuple(more(key, i) for i in range(len(SMALL[key]))) for key in ("channels", "dense", "hidden")}
+    made = {
+        key: tuple(more(key, i) for i in range(len(SMALL[key]))) for key in ("channels", "dense", "hidden")
+    }
     return {
         **made,
         "context": SMALL["context"] + draw(st.integers(0, 5)),
@@ -55,7 +64,9 @@ def changes(draw: st.DrawFn) -> Change:
     memory = draw(st.sampled_from(["none", "recall", "gru", "lstm"]))
     critic = draw(st.sampled_from(["shared", "own"])) if memory in ("none", "recall") else "shared"
     sees = draw(st.sampled_from(["own", "all"])) if critic == "own" and memory == "none" else "own"
-    output = "logits" if points or memory != "none" or sees != "own" else draw(st.sampled_from(["logits", "q"]))
+    output = (
+        "logits" if points or memory != "none" or sees != "own" else draw(st.sampled_from(["logits", "q"]))
+    )
     old: dict[str, Any] = {
         "norm": norm,
         "convolution": convolution,
@@ -72,7 +83,8 @@ def changes(draw: st.DrawFn) -> Change:
         new["value_heads"] = old["value_heads"] + draw(st.integers(0, 2))
     if memory == "none" and output == "logits" and sees == "own" and draw(st.booleans()):
         new["memory"] = "recall"
-    if critic == "shared" and memory in ("none", "recall") and output == "logits" and draw(st.booleans()):
+    alone = memory in ("none", "recall") and (output == "logits" or old["duelling"])
+    if critic == "shared" and alone and draw(st.booleans()):
         new["critic"] = "own"
     seats = 2 if sees == "all" else 1
     before = game(points=points, seats=seats)
@@ -99,7 +111,7 @@ def check(change: Change) -> None:
         assert all(o.exact for o in case.plan.operators)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(changes())
 def test_old_outputs_stay_as_they_were(change: Change) -> None:
     check(change)
@@ -147,12 +159,10 @@ def test_the_plain_rule_breaks_layer_norm_and_a_rotation_does_not() -> None:
 
 def test_a_new_column_reads_like_its_parent_and_is_nothing_while_it_is_zero() -> None:
     hints = Hints(like={"pike": "spear"})
-    old = game()
-    new = game("abcp", "defgp", "hijkp", "uvwxp")
-    words = {"c": "my_spear", "p": "my_pike", "g": "spear hp", "k": "spear_count", "x": "build spear"}
-    pike = {**words, "p": "my_pike"}
-    before, after = (_worded(s, w) for s, w in ((old, words), (new, pike)))
-    after = _worded_last(after, {"map": "my_pike", "units": "pike hp", "numbers": "pike_count", "order": "build pike"})
+    old, new = game(), game("abcp", "defgp", "hijkp", "uvwxp")
+    words = {"c": "my_spear", "g": "spear hp", "k": "spear_count", "x": "build spear"}
+    pikes = {"map": "my_pike", "units": "pike hp", "numbers": "pike_count", "order": "build pike"}
+    before, after = _worded(old, words), _worded_last(_worded(new, words), pikes)
     case = Case((config(), before), (config(), after), hints)
     for name in ("map", "units", "numbers"):
         _last_column(case.moments.new[name], name)[...] = 0
@@ -160,8 +170,12 @@ def test_a_new_column_reads_like_its_parent_and_is_nothing_while_it_is_zero() ->
     assert found.logits <= FLOAT32
     assert found.value <= FLOAT32
     state = arrays(case.new)
-    assert (state["planes.map.convolutions.0.weight"][:, 3] == state["planes.map.convolutions.0.weight"][:, 2]).all()
-    assert (state["rows.units.each.layers.0.weight"][:, 4] == state["rows.units.each.layers.0.weight"][:, 3]).all()
+    assert (
+        state["planes.map.convolutions.0.weight"][:, 3] == state["planes.map.convolutions.0.weight"][:, 2]
+    ).all()
+    assert (
+        state["rows.units.each.layers.0.weight"][:, 4] == state["rows.units.each.layers.0.weight"][:, 3]
+    ).all()
     assert state["normaliser.mean"][4] == 0.0
     assert state["normaliser.variance"][4] == state["normaliser.variance"][3]
     assert (state["policy_head.weight"][4] == state["policy_head.weight"][3]).all()
@@ -170,8 +184,6 @@ def test_a_new_column_reads_like_its_parent_and_is_nothing_while_it_is_zero() ->
 
 
 def _worded(spec: GameSpec, words: dict[str, str]) -> GameSpec:
-    from msgspec.structs import replace
-
     def renamed(labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(words.get(x, x) for x in labels)
 
@@ -183,8 +195,6 @@ def _worded(spec: GameSpec, words: dict[str, str]) -> GameSpec:
 
 
 def _worded_last(spec: GameSpec, words: dict[str, str]) -> GameSpec:
-    from msgspec.structs import replace
-
     def last(name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
         return (*labels[:-1], words[name]) if name in words else labels
 
@@ -201,7 +211,10 @@ def _last_column(tensor: torch.Tensor, name: str) -> torch.Tensor:
 
 def test_a_renamed_column_keeps_its_numbers() -> None:
     words = {"h": "gold", "u": "dig"}
-    old, new = _worded(game(), words), _worded(game(numbers="ijkh", choices="vwxu"), {"h": "money", "u": "mine"})
+    old, new = (
+        _worded(game(), words),
+        _worded(game(numbers="ijkh", choices="vwxu"), {"h": "money", "u": "mine"}),
+    )
     hints = Hints(rename={"gold": "money", "dig": "mine"})
     case = Case((config(memory="recall"), old), (config(memory="recall"), new), hints)
     assert case.plan.exact
@@ -222,8 +235,6 @@ def test_a_removed_column_that_was_always_its_mean_changes_nothing() -> None:
 
 
 def test_a_head_that_is_new_leaves_the_others_as_they_were() -> None:
-    from msgspec.structs import replace
-
     old = game(points=True)
     heads = [h for h in old.heads if h.name != "unit"]
     before = replace(old, heads=tuple(heads))
@@ -242,8 +253,62 @@ def test_a_network_without_changes_keeps_every_bit() -> None:
         case = Case((config(**settings_), game(points=True)), (config(**settings_), game(points=True)))
         assert case.plan.identical
         made = apply(case.plan, arrays(case.old), arrays(case.fresh))
-        assert {n: x.tobytes() for n, x in made.items()} == {n: x.tobytes() for n, x in arrays(case.old).items()}
+        assert {n: x.tobytes() for n, x in made.items()} == {
+            n: x.tobytes() for n, x in arrays(case.old).items()
+        }
         assert case.plan.operators == ()
+
+
+@pytest.mark.parametrize("deviation", ["state", "free"])
+def test_continuous_heads_keep_their_outputs(deviation: str) -> None:
+    push = HeadSpec("push", 2, kind="continuous", low=-1.0, high=1.0)
+    free = HeadSpec("free", 2, kind="continuous")
+    old, new = game(), game(numbers="hZijk", choices="uvVwx")
+    before = replace(old, heads=(push, *old.heads, free))
+    after = replace(new, heads=(push, *new.heads, free))
+    case = Case((config(deviation=deviation), before), (config(**all_wider(deviation=deviation)), after))
+    measured(case)
+
+
+def test_a_users_encoder_is_carried_over_with_a_wider_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in ("_registered", "_found"):
+        monkeypatch.setattr(encoders._ENCODERS, table, {})
+    register_encoder("flat", Flat)
+    own = {"encoder": "flat", "memory": "gru"}
+    measured(Case((config(**own), game()), (config(**all_wider(**own)), game())))
+    with pytest.raises(
+        SurgeryError, match=r"policy\.encoder = flat: expected the observations of the old game"
+    ):
+        Case((config(**own), game()), (config(**own), game(numbers="hZijk")))
+
+
+class Flat(nn.Module):
+    """All observations flat, one layer."""
+
+    def __init__(self, layouts: Mapping[str, TensorLayout]) -> None:
+        super().__init__()
+        self.size = 12
+        self.linear = nn.Linear(sum(math.prod(x.shape) for x in layouts.values()), self.size)
+
+    def forward(self, seen: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return torch.tanh(self.linear(torch.cat([x.flatten(1) for x in seen.values()], dim=1)))
+
+
+def test_values_in_the_games_units_stay_when_heads_are_added() -> None:
+    case = Case((config(), game()), (config(value_heads=3), game()))
+    obs = [{n: x.flatten(0, 1) for n, x in o.items()} for o in case.obs]
+    with torch.no_grad():
+        one, two = case.old.flat(obs[0])[1], case.new.flat(obs[1])[1]
+        assert torch.allclose(case.old.denormalise(one), case.new.denormalise(two)[:, 0], atol=1e-4)
+    state = arrays(case.new)
+    assert state["values.mean"].tolist() == [
+        float(arrays(case.old)["values.mean"]),
+        *arrays(case.fresh)["values.mean"][1:],
+    ]
+    assert case.plan.fresh("values.mean").tolist() == [1, 2]
+    assert case.plan.fresh("normaliser.mean").tolist() == []
+    with pytest.raises(SurgeryError, match=r"did you mean values\.mean"):
+        case.plan.fresh("value.mean")
 
 
 def test_new_units_under_layer_norm_differ_from_the_old_ones_and_from_each_other() -> None:

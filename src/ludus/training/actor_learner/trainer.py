@@ -165,10 +165,12 @@ class Trainer:
         return self.rounds.doing()
 
     def prepare_round(self) -> None:
-        """Seat the opponents of the next round, and set its handover."""
+        """Seat the opponents of the next round, and set its handover and spirit."""
         self.seating.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
+        if self.preset.team.changes:
+            self.rounds.set_spirit(self.preset.team.spirit_at(self._progress()))
 
     def ask(self) -> None:
         """See :class:`ludus.training.run_loop.Steps`."""
@@ -229,7 +231,7 @@ class Trainer:
                 self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)
             handover = self._handover()
         self.report.update(
-            update_metrics(self.preset.run, self.state, update, summary, times, handover_ticks=handover)
+            update_metrics(self.preset, self.state, update, summary, times, handover_ticks=handover)
         )
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:

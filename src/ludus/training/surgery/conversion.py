@@ -7,16 +7,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.slab import Array
 from ludus.flow.weights import MAX_LINEAGE, Ancestor, Lineage
 from ludus.policies.config import PolicyConfig, decode_config, encode_config
+from ludus.presets.config import Preset
 from ludus.surgery.apply import apply, apply_memory, apply_moments
 from ludus.surgery.diff import make_plan
 from ludus.surgery.plan import Hints, Plan, Side, SurgeryError
 
 Arrays = dict[str, Array]
+Places = npt.NDArray[np.int64]
 
 
 class NewNetwork(NamedTuple):
@@ -40,6 +44,8 @@ class Conversion:
     plan: Plan | None
     target: NewNetwork
     architecture: str
+    #: tensor -> places of its only axis and their numbers, which :meth:`tensors` sets
+    statistics: dict[str, tuple[Places, Array]] = field(default_factory=dict, init=False)
     _fresh: Arrays | None = field(default=None, init=False)
 
     @property
@@ -53,7 +59,11 @@ class Conversion:
             return dict(old)
         if self._fresh is None:
             self._fresh = self.target.fresh(self.target.config)
-        return apply(self.plan, old, self._fresh)
+        new = apply(self.plan, old, self._fresh)
+        for name, (places, numbers) in self.statistics.items():
+            new[name] = np.array(new[name])
+            new[name][places] = numbers
+        return new
 
     def moments(self, first: Arrays, second: Arrays) -> tuple[Arrays, Arrays]:
         """Return the moments of Adam; ``second`` is empty for SGD. Raises ``SurgeryError``."""
@@ -78,6 +88,15 @@ class Conversion:
             lineage=longer(old.meta.lineage, ancestor),
         )
         return Weights(meta, self.tensors(old.tensors))
+
+
+class Pair(NamedTuple):
+    """Weights before and after surgery, and the settings after it."""
+
+    conversion: Conversion
+    old: Weights
+    new: Weights
+    preset: Preset
 
 
 def longer(lineage: Lineage | msgspec.UnsetType, ancestor: Ancestor) -> Lineage:

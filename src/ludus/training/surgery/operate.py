@@ -39,11 +39,13 @@ from ludus.training.surgery import carry
 from ludus.training.surgery.conversion import (
     Arrays,
     NewNetwork,
+    Pair,
     conversion_of,
     longer,
     side_of,
 )
 from ludus.training.surgery.opponents import Players, carry_matchmaker
+from ludus.training.surgery.record import calibrate, new_columns
 from ludus.training.surgery.settings import check_covered, why_empty_ring, why_new_matches
 from ludus.training.surgery.source import Source
 from ludus.training.teacher import demonstration_of, resumed_teacher
@@ -72,7 +74,8 @@ class Outline(msgspec.Struct, frozen=True):
     ``parameters``: before and after. ``operators``: a sentence each. ``exact``: whether outputs of old inputs
     stay as they were. ``new_matches``: why matches in play start again, empty where they continue.
     ``empty_replay_buffer``: why a replay buffer starts empty. ``players``: number of frozen players and past
-    opponents. ``settle``: updates at learning rate 0.
+    opponents. ``settle``: updates at learning rate 0. ``calibrated``: number of new columns, which
+    get the statistics of matches that the new network plays.
     """
 
     source: str
@@ -84,6 +87,7 @@ class Outline(msgspec.Struct, frozen=True):
     empty_replay_buffer: str
     players: int
     settle: int
+    calibrated: int
 
 
 class Operation:
@@ -97,7 +101,7 @@ class Operation:
             ConfigError: Settings that do not fit together.
         """
         self.source, self.preset = source, request.preset
-        self.spec, _ = resolve_spec(self.preset)
+        self.spec, self.params = resolve_spec(self.preset)
         check_covered(source.preset, self.preset)
         if wrong := [p.text for p in training_problems(self.preset, self.spec)]:
             raise ConfigError("\n".join(wrong))
@@ -105,7 +109,7 @@ class Operation:
         self.old = side_of(meta, source.run.reference(meta.version))
         if self.old.spec.name != self.spec.name:
             raise SurgeryError("game.name", self.spec.name, self.old.spec.name)
-        target = NewNetwork(self.preset.policy, self.spec, self._fresh)
+        target = network_after(self.preset, self.spec)
         self.conversion = conversion_of(self.old, target, request.hints)
         same = self.old.spec.spec_hash == self.spec.spec_hash
         frame_skips = [p.game.frame_skip for p in (source.preset, self.preset)]
@@ -120,7 +124,26 @@ class Operation:
         settle = SETTLE_UPDATES if _adds(self.conversion.plan) else 0
         self.settle = settle if request.settle is None else request.settle
         self.players = Players(source, self.conversion, request.hints, self.ancestor)
-        self.checkpoint = self._checkpoint()
+        self.calibrated = len(new_columns(self.conversion.plan))
+        self._made: Checkpoint | None = None
+
+    def prepare(self) -> None:
+        """Calibrate new observation columns and make the new checkpoint, in memory.
+
+        Raises:
+            SurgeryError: An array of the old run is not what its settings imply.
+            ConfigError: The game cannot be played.
+        """
+        if self.calibrated:
+            calibrate(self.conversion, self.preset, self._weights(self.source.checkpoint.weights))
+        self._made = self._checkpoint()
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The new checkpoint, after :meth:`prepare`."""
+        if self._made is None:
+            raise RuntimeError("the operation was not prepared")
+        return self._made
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -149,6 +172,7 @@ class Operation:
             empty_replay_buffer=self.empty_ring if ring else "",
             players=self.players.count(),
             settle=self.settle,
+            calibrated=self.calibrated,
         )
 
     def write(self, run_dir: Path) -> RunDirectory:
@@ -165,12 +189,11 @@ class Operation:
             run_dir, to_toml(preset), self._info(), self._fill, preset.run.keep_checkpoints
         )
 
-    # ---- parts -----------------------------------------------------------------------------------
+    def pair(self) -> Pair:
+        """Return the weights before and after, once prepared."""
+        return Pair(self.conversion, self.source.checkpoint.weights, self.checkpoint.weights, self.preset)
 
-    def _fresh(self, config: PolicyConfig) -> Arrays:
-        assert isinstance(config, EncoderConfig)
-        preset = msgspec.structs.replace(self.preset, policy=config)
-        return tensors_of(first_network(preset, self.spec))
+    # ---- parts -----------------------------------------------------------------------------------
 
     def _info(self) -> RunInfo:
         old = self.source
@@ -268,6 +291,16 @@ class Operation:
                 raise SurgeryError(
                     "algorithm", str(error), "settings under which the stored state fits"
                 ) from error
+
+
+def network_after(preset: Preset, spec: GameSpec) -> NewNetwork:
+    """Return the network that a preset describes."""
+
+    def fresh(config: PolicyConfig) -> Arrays:
+        assert isinstance(config, EncoderConfig)
+        return tensors_of(first_network(msgspec.structs.replace(preset, policy=config), spec))
+
+    return NewNetwork(preset.policy, spec, fresh)
 
 
 def count_parameters(config: PolicyConfig, spec: GameSpec) -> int:
