@@ -58,11 +58,12 @@ def prove(pair: Pair, *, verify: bool, matches: int) -> Proof:
         SurgeryError: The two cannot be compared.
     """
     plan = pair.conversion.plan
-    if plan is not None and plan.old_spec != plan.new_spec:
+    changed = plan is not None and plan.old_spec != plan.new_spec
+    if plan is not None and changed and (matches or pair.conversion.hints.like):
         raise SurgeryError(
-            "--verify",
-            plan.new_spec,
-            f"the spec {plan.old_spec}: both networks must see the same observations",
+            "--matches" if matches else "--like",
+            matches or list(pair.conversion.hints.like),
+            f"none with a proof, since the spec {plan.old_spec} becomes {plan.new_spec}",
         )
     proof = Proof(_differences(pair) if verify else None)
     if proof.differences is not None and (failure := _too_different(proof.differences)):

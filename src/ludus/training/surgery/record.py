@@ -17,7 +17,8 @@ from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.config import CurriculumConfig, OpponentConfig, Preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.exchange import StoredWeights
-from ludus.surgery.plan import Plan, SurgeryError
+from ludus.surgery.old_view import old_view
+from ludus.surgery.plan import Plan, Side, SurgeryError
 from ludus.surgery.verify import Moments, Verification, compare
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.surgery.conversion import Conversion, Pair
@@ -116,7 +117,10 @@ def new_columns(plan: Plan | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @torch.no_grad()
 def measure(plan: Plan, pair: Pair) -> Verification:
-    """Compare two networks of one spec on a recording of the old one's matches.
+    """Compare two networks on a recording of matches.
+
+    The old network plays. The new one does where the spec changed or where it reads other tensors; the old one
+    starts without memory then. Columns and choices that the old network does not know are not in its view.
 
     Args:
         plan: From the old network to the new one.
@@ -126,26 +130,35 @@ def measure(plan: Plan, pair: Pair) -> Verification:
         SurgeryError: The networks are not those of the plan.
     """
     one, two = network_of(pair.old), network_of(pair.new)
-    if {t.name for t in two.inputs} <= {t.name for t in one.inputs}:
+    reads = {t.name for t in two.inputs} <= {t.name for t in one.inputs}
+    if plan.old_spec == plan.new_spec and reads:
         slab, policy = record(msgspec.structs.replace(pair.preset, policy=one.config), pair.old)
         memory = slab.memory.get(policy)
     else:  # a pool writes the tensors that its network reads
         slab, policy = record(pair.preset, pair.new)
         start = one.initial_memory(slab.rows)
         memory = None if start is None else start.numpy()
-    first = torch.from_numpy(slab.is_first[:STEPS] != 0)
     obs = {n: torch.from_numpy(a[:STEPS]) for n, a in slab.obs.items()}
     mask = torch.from_numpy(slab.mask[:STEPS]).flatten(0, 1)
+    seen, masks = obs, (mask, mask)
+    if plan.old_spec != plan.new_spec:
+        if one.centralised or two.centralised:
+            raise SurgeryError("--verify", "a centralised critic", "the same spec before and after")
+        view = old_view(Side(one.config, one.spec), Side(two.config, two.spec), pair.conversion.hints)
+        seen, masks = view.observations(obs), view.masks(mask)
+        state = one.state_dict()
+        one = PolicyNetwork(one.config, view.spec)
+        one.load_state_dict(state)
     others: list[Others | None] = [None, None]
     index = np.arange(STEPS * slab.rows)
     if one.centralised or two.centralised:
         others = [Samples(slab, n, policy).others(index) if n.centralised else None for n in (one, two)]
     moments = Moments(
-        old=obs,
+        old=seen,
         new=obs,
-        first=first,
-        old_mask=mask,
-        new_mask=mask,
+        first=torch.from_numpy(slab.is_first[:STEPS] != 0),
+        old_mask=masks[0],
+        new_mask=masks[1],
         memory=torch.from_numpy(memory) if memory is not None else None,
         old_others=others[0],
         new_others=others[1],
