@@ -230,8 +230,13 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
         assert not (two.tensors[name][columns] == start).all(), (
             "statistics of matches, not of a fresh network"
         )
-    with pytest.raises(SurgeryError, match="the spec"):
-        prove(operation.pair(), verify=True, matches=0)
+    proof = prove(operation.pair(), verify=True, matches=0)
+    assert not proof.failure
+    assert proof.differences is not None
+    assert proof.differences.decisions >= 4096
+    assert proof.differences.scale > 0.0
+    with pytest.raises(SurgeryError, match="--matches = 5: expected none"):
+        prove(operation.pair(), verify=True, matches=5)
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
     assert recorder.updates[0].version == 3
