@@ -34,14 +34,28 @@ def pool_thread_count(preset: Preset) -> int:
 
 
 def device_name(config: RunConfig) -> str:
-    """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``.
+    """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``. CUDA computes in a fixed order from then on.
 
     Raises:
         ConfigError: ``cuda`` without a GPU.
     """
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError('run.device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
+    if config.device == "cuda":
+        fix_order()
     return "cpu" if config.device == "auto" else config.device
+
+
+def fix_order() -> None:
+    """Let CUDA add in a fixed order, and float32 be float32: equal seeds give equal bits.
+
+    Call it before the first matrix product. ``torch.use_deterministic_algorithms`` would refuse operations
+    whose order is fixed by how they are used here.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.allow_tf32 = False
 
 
 def device_note(config: RunConfig) -> str:

@@ -70,11 +70,18 @@ def slabs_of(run: RunConfig) -> int:
     return slabs_needed(run) if run.lag == "async" else run.queue + 2
 
 
+def learner_thread_count(components: Components, own: int) -> int:
+    """Return the threads that only learn, beside ``own`` others; one on a GPU, which has one queue of work."""
+    threads = max(0, components.threads - own)
+    on_gpu = any(learner.network.device.type != "cpu" for learner in components.learners.values())
+    return min(threads, 1) if on_gpu else threads
+
+
 def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
     """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
-    threads = LearnerThreads(max(0, components.threads - own), first=own)
+    threads = LearnerThreads(learner_thread_count(components, own), first=own)
     if run.lag == "async":
         return threads, AsyncRounds(components, threads, run, overtaking=preset.cluster.rollouts > 1)
     pipelined = run.lag == "pipelined"
