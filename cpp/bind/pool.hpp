@@ -271,6 +271,7 @@ inline void bind_pool_handle(nb::module_& m) {
            [](PoolHandle& h, int group) { return h.pool().group_finished(group); })
       .def("set_handover",
            [](PoolHandle& h, int plan, std::uint32_t ticks) { h.pool().set_handover(plan, ticks); })
+      .def("set_spirit", [](PoolHandle& h, double spirit) { h.pool().set_spirit(spirit); })
       .def("set_mixture", [](PoolHandle& h, int plan,
                              const std::vector<double>& w) { h.pool().set_mixture(plan, w); })
       .def("set_orders", &PoolHandle::set_orders, nb::arg("controllers"), nb::arg("tags"),
@@ -327,6 +328,8 @@ inline PoolOptions to_options(nb::handle options, Lineup lineup, std::uint32_t i
   o.raise_errors = field<std::string>(options, "on_error") == "raise";
   o.inputs = inputs;
   o.record.hash_every = field<std::uint32_t>(options, "hash_every");
+  o.spirit = field<double>(options, "spirit");
+  o.zero_sum = field<bool>(options, "zero_sum");
   const nb::object record = options.attr("record");
   if (nb::isinstance<nb::str>(record)) {
     o.record.all = true;

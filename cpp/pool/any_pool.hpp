@@ -178,6 +178,13 @@ class AnyPool : protected ShardWork {
     settings_.weights[p] = weights;
   }
 
+  // How far teams share what they earn (team_rewards.hpp), in every step from a group's next send.
+  void set_spirit(double spirit) {
+    const std::string wrong = TeamRewards::problem(spec_, spirit, options_.zero_sum);
+    if (!wrong.empty()) throw PoolError("set_spirit: " + spec_.name + ": " + wrong);
+    settings_.spirit = spirit;
+  }
+
   // For every match that a slot starts after its group's next send, until the next call.
   void set_orders(Orders orders) {
     if (orders.slots() != layout_.slots || orders.plans() != options_.lineup.plans.size()) {
@@ -256,12 +263,13 @@ class AnyPool : protected ShardWork {
         throw PoolError("snapshot: receive group " + std::to_string(g) + " first");
       }
     }
-    SnapshotWriter out;
+    SnapshotWriter out(settings_.spirit != 0.0 ? kFirstWithSpirit : kFirstWithOrders);
     out.text(describe());
     for (const auto& weights : settings_.weights) {
       for (const double w : weights) out.value(w);
     }
     for (const std::uint32_t ticks : settings_.handover) out.value(ticks);
+    if (settings_.spirit != 0.0) out.value(settings_.spirit);
     standing_.save(out);
     save_slots(out);
     return out.finish();
@@ -287,6 +295,8 @@ class AnyPool : protected ShardWork {
       if (!(total > 0.0)) in.refuse("weights of a mixture out of range");
     }
     for (std::uint32_t& ticks : settings.handover) ticks = in.value<std::uint32_t>();
+    settings.spirit = in.has_spirit() ? in.value<double>() : 0.0;
+    if (!TeamRewards::problem(spec_, settings.spirit, false).empty()) in.refuse("spirit");
     Orders orders(layout_.slots, options_.lineup.plans.size());
     if (in.has_orders()) orders.load(in);
     if (const std::string wrong = orders.wrong(options_.lineup, first_plans_); !wrong.empty()) {
@@ -320,6 +330,7 @@ class AnyPool : protected ShardWork {
       settings_.weights.push_back(std::move(weights));
       settings_.handover.push_back(p.handover_ticks);
     }
+    settings_.spirit = options_.spirit;
     groups_.resize(static_cast<std::size_t>(options_.groups));
     for (int i = 0; i < options_.groups; ++i) make_group(i);
     for (int w = 0; w < std::max(1, options_.threads); ++w)
@@ -422,6 +433,7 @@ class AnyPool : protected ShardWork {
                 g.settings.weights[p].begin());
     }
     std::copy(settings_.handover.begin(), settings_.handover.end(), g.settings.handover.begin());
+    g.settings.spirit = settings_.spirit;
     if (g.orders_changed) {
       in_force_.copy_slots(standing_, layout_.group_slots[static_cast<std::size_t>(group)]);
       g.orders_changed = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "game/game.hpp"
+#include "pool/team_rewards.hpp"
 
 namespace ludus {
 
@@ -77,6 +78,8 @@ struct PoolOptions {
   bool raise_errors = true;
   std::uint32_t inputs = ~std::uint32_t{0};  // bit i: tensor i is read
   RecordChoice record;
+  double spirit = 0.0;  // at first; see team_rewards.hpp
+  bool zero_sum = false;
 
   static constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
 };
@@ -114,6 +117,9 @@ inline void check_options(const GameSpec& spec, const PoolOptions& o) {
     fail("threads=" + number(o.threads) + ", expected 0..1024");
   if (static_cast<int>(o.lineup.plans.size()) != spec.seats) {
     fail(number(o.lineup.plans.size()) + " plans for " + number(spec.seats) + " seats");
+  }
+  if (const std::string wrong = TeamRewards::problem(spec, o.spirit, o.zero_sum); !wrong.empty()) {
+    fail(wrong);
   }
   if (o.record.hash_every < 1) fail("hash_every=0, expected >= 1");
   if (!std::is_sorted(o.record.matches.begin(), o.record.matches.end())) {

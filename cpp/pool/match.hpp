@@ -5,7 +5,8 @@
 // What a row (a seat that a learned policy may play) receives:
 //   - its reward[t] is what its seat earned after decision t until the match next surfaces or ends,
 //     once the row has decided in this match; what a seat earns before its first decision counts
-//     only in the match's result;
+//     only in the match's result. Teams may share it (team_rewards.hpp), by the settings of the
+//     send after decision t; results and replays keep the game's own rewards;
 //   - terminated/truncated[t] is set for every row that has decided in the match, whether or not
 //     it decided at t. A match in which a row never decided - a bot drew its seat, or the match
 //     ended before its turn - shows in the results alone.
@@ -24,6 +25,7 @@
 #include "pool/orders.hpp"
 #include "pool/snapshot.hpp"
 #include "pool/step_io.hpp"
+#include "pool/team_rewards.hpp"
 
 namespace ludus {
 
@@ -73,7 +75,11 @@ class MatchPlayer {
  public:
   MatchPlayer(const typename G::Rules& rules, const GameSpec& spec, const PoolOptions& options,
               const Layout& layout)
-      : rules_(rules), options_(options), layout_(layout), masks_(spec) {
+      : rules_(rules),
+        options_(options),
+        layout_(layout),
+        masks_(spec),
+        team_rewards_(spec, options.zero_sum) {
     tensors_ = static_cast<int>(spec.observation.size());
     for (int i = 0; i < tensors_; ++i) {
       tensor_bytes_[static_cast<std::size_t>(i)] =
@@ -125,8 +131,7 @@ class MatchPlayer {
         if (!decide_first) begin(slot, index, step, recorder);
         const Status status = run(slot, index, step, decide_first, counts, recorder);
         if (!status.over) {
-          if (c.phase == Phase::surfaced)
-            show(slot, index, *step.slab, step.now, step.before, counts);
+          if (c.phase == Phase::surfaced) show(slot, index, step, counts);
           break;  // surfaced, or the pool is stopping
         }
         end(slot, index, step, status, "", true, results[filled++], counts, recorder);
@@ -384,12 +389,11 @@ class MatchPlayer {
   }
 
   // The match surfaces: rows get their reward and the observation of the time step.
-  void show(Slot<G>& slot, int index, const SlabView& slab, int now, int before,
-            Counts& counts) const {
+  void show(Slot<G>& slot, int index, const Step& step, Counts& counts) const {
     MatchControl& c = slot.control;
-    pay(c, index, slab, before);
+    pay(c, index, step);
     c.first_decision = c.active_seats & ~c.decided_seats;
-    write_time_step(slot, index, slab, now);
+    write_time_step(slot, index, *step.slab, step.now);
     c.decided_seats |= c.active_seats;
     const int asked = std::popcount(c.active_seats);
     c.decisions += static_cast<std::uint32_t>(asked);
@@ -426,12 +430,15 @@ class MatchPlayer {
   [[nodiscard]] bool wants(int i) const { return (wanted_ >> i & 1) != 0; }
 
   // Adds what was earned since the last time step to the rows that had decided by then.
-  void pay(MatchControl& c, int index, const SlabView& slab, int before) const {
-    if (before >= 0) {
+  void pay(MatchControl& c, int index, const Step& step) const {
+    if (step.before >= 0) {
+      const SlabView& slab = *step.slab;
+      const double spirit = step.settings->spirit;
+      if (team_rewards_.shares(spirit)) team_rewards_.share(c.earned, spirit);
       for (int row = first_row(index); row < first_row(index + 1); ++row) {
         const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
         if ((c.decided_seats >> seat & 1) == 0) continue;
-        slab.reward[slab.at(before, row)] += c.earned[static_cast<std::size_t>(seat)];
+        slab.reward[slab.at(step.before, row)] += c.earned[static_cast<std::size_t>(seat)];
       }
     }
     c.earned.fill(0.0F);
@@ -450,7 +457,7 @@ class MatchPlayer {
            bool by_rules, RawResult& result, Counts& counts,
            ReplayRecorder* recorder) const noexcept {
     MatchControl& c = slot.control;
-    pay(c, index, *step.slab, step.before);
+    pay(c, index, step);
     result.match = c.match;
     result.tag = slot.tag;
     result.slot = index;
@@ -569,6 +576,7 @@ class MatchPlayer {
   const PoolOptions& options_;
   const Layout& layout_;
   const MaskLayout masks_;
+  const TeamRewards team_rewards_;
   int tensors_ = 0;
   std::uint32_t wanted_ = ~std::uint32_t{0};
   std::array<std::size_t, kMaxTensors> tensor_bytes_{};

@@ -3,7 +3,8 @@
 // they are. The caller guarantees that this user's pool wrote them: a checksum finds damage, not
 // forgery.
 //   "LUDUSPOL" u32 format, u32 0, text of the pool it fits, settings, orders, slots, Hash64 of all
-//   before. Format 1 had no orders and no tags.
+//   before. Format 1 had no orders and no tags, format 2 no spirit: it is written where spirit is
+//   0.
 #pragma once
 
 #include <bit>
@@ -19,14 +20,15 @@
 namespace ludus {
 
 inline constexpr std::string_view kSnapshotMagic = "LUDUSPOL";
-inline constexpr std::uint32_t kSnapshotFormat = 2;
+inline constexpr std::uint32_t kSnapshotFormat = 3;
 inline constexpr std::uint32_t kFirstWithOrders = 2;
+inline constexpr std::uint32_t kFirstWithSpirit = 3;
 
 class SnapshotWriter {
  public:
-  SnapshotWriter() {
+  explicit SnapshotWriter(std::uint32_t format = kSnapshotFormat) {
     out_ = kSnapshotMagic;
-    value(kSnapshotFormat);
+    value(format);
     value(std::uint32_t{0});
   }
   // Memory as it is: snapshots are for the machine type that wrote them (the header names it).
@@ -82,6 +84,7 @@ class SnapshotReader {
     return s;
   }
   [[nodiscard]] bool has_orders() const { return format_ >= kFirstWithOrders; }
+  [[nodiscard]] bool has_spirit() const { return format_ >= kFirstWithSpirit; }
   void end() const {
     if (at_ != data_.size()) refuse(std::to_string(data_.size() - at_) + " bytes too many");
   }
@@ -130,6 +133,7 @@ class SnapshotReader {
   line("record_all", o.record.all ? 1 : 0);
   for (const std::uint64_t m : o.record.matches) line("record", m);
   line("hash_every", o.record.hash_every);
+  if (o.zero_sum) line("zero_sum", 1);
   line("rotate", o.lineup.rotate ? 1 : 0);
   for (std::size_t p = 0; p < o.lineup.plans.size(); ++p) {
     const SeatPlan& plan = o.lineup.plans[p];

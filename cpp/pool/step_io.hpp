@@ -35,11 +35,13 @@ struct SlabView {
   }
 };
 
-// Settings that may change while a pool runs; a match reads it when it starts. Each group holds a
-// copy that is renewed when it is sent, so which matches see a change does not depend on threads.
+// Settings that may change while a pool runs. Each group holds a copy that is renewed when it is
+// sent, so what sees a change does not depend on threads. A match reads weights and handover when
+// it starts, spirit holds for every step from the send on.
 struct Settings {
   std::vector<std::vector<double>> weights;  // [plan][controller]
   std::vector<std::uint32_t> handover;       // [plan] ticks
+  double spirit = 0.0;                       // 0..1, of team_rewards.hpp
 };
 
 // Last observations of a group's finished rows. Slots write at their own rows; close_group packs.

@@ -31,6 +31,7 @@ from ludus.training.machines import JoinedMachines
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.runs import Recorder, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
+from tests.unit.training.test_team_spirit import MOVING, SQUADS, START, squads
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
 
@@ -285,6 +286,22 @@ def test_a_run_on_two_rollouts_is_one_of_two_joined_samplers_and_resumes_bit_equ
         resume_run(tmp_path / "run", sinks=[recorder], machines=machines)
     assert not [text for text in recorder.messages if "matches restart" in text]
     assert same_weights(last_weights(tmp_path / "run"), last_weights(tmp_path / "joined"))
+
+
+@pytest.mark.parametrize("lag", ["sync", "async"])
+def test_rollouts_share_rewards_by_the_spirit_of_their_request(lag: str, tmp_path: Path) -> None:
+    """A spirit that moves, by rollouts that play when they are asked and as they come."""
+    moving = {**SQUADS, **MOVING, "run__lag": lag}
+    recorder = Recorder()
+    with closing(Machines()) as machines:
+        many = small_preset(**moving, cluster__rollouts=2)
+        start_run(many, tmp_path / "run", sinks=[recorder], machines=machines)
+    assert recorder.updates[-1].numbers["team/spirit"] == pytest.approx(1.0)
+    if lag == "sync":  # the others do not repeat
+        start_run(small_preset(**moving), tmp_path / "joined", machines=JoinedMachines(2))
+        start_run(squads(run__lag=lag, **START), tmp_path / "still", machines=JoinedMachines(2))
+        assert same_weights(last_weights(tmp_path / "run"), last_weights(tmp_path / "joined"))
+        assert not same_weights(last_weights(tmp_path / "run"), last_weights(tmp_path / "still"))
 
 
 def test_a_run_that_resumes_with_another_number_of_rollouts_restarts_its_matches(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ def make_run(folder: Path, game: str, versions: Sequence[int], **params: object)
     """Make a finished run whose weights of each version are untrained and differ."""
     spec = game_spec(game, params)
     info = RunInfo(1, "0", spec.name, spec.spec_hash, 1, "2026-01-01T00:00:00Z", ("ludus", "train"))
-    run = RunDirectory.create(folder, f'[game]\nname = "{game}"\n', info)
+    settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value in params.items())
+    run = RunDirectory.create(folder, f'[game]\nname = "{game}"\n\n[game.params]\n{settings}', info)
     for version in versions:
         network = build_network(SMALL, spec, seed=version)
         meta = WeightsMeta(
@@ -46,6 +48,9 @@ def make_run(folder: Path, game: str, versions: Sequence[int], **params: object)
         log.metrics(
             {"kind": "update", "steps": 100 * step, "time/minutes": step / 10, "loss/value": 1 / step}
         )
+    for step in (20, 40):
+        rate = {"eval/random/win_rate": step / 100, "eval/random/ci_low": 0.1}
+        log.metrics({"kind": "evaluation", "steps": 100 * step, "time/minutes": step / 10, **rate})
     log.event("finished")
     log.close()
     return run

@@ -28,6 +28,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("served")
     make_run(folder / "go-run", "go", (1, 2, 3), size=9)
     make_run(folder / "four", "connect_four", (1,))
+    make_run(folder / "small", "go", (1,), size=5)
     make_run(folder / "rts", "minirts", (1,))
     make_run(folder / HOSTILE, "tic_tac_toe", (1,))
     with served(folder) as made:
@@ -345,14 +346,14 @@ def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> No
 
 def test_a_run_shows_its_curves_and_versions(page: LivePage) -> None:
     page.go("/run/go-run", "document.querySelectorAll('#curves canvas').length > 0")
-    assert "loss/value" in page.text("#curves figcaption")
+    assert "loss/value" in page.text("#curves .curves")
     assert "go-run@3" in page.text("#versions")
-    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 5")
     page.wait("document.querySelectorAll('#replays tbody tr').length > 0")
 
 
 def test_names_are_shown_as_text_and_run_nothing(page: LivePage) -> None:
-    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 4")
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 5")
     assert HOSTILE in page.text("#runs")
     run = page.evaluate(
         "[...document.querySelectorAll('#runs a')].find((a) => a.textContent.includes('img'))"
@@ -378,9 +379,11 @@ def test_pages_fit_a_phone_and_can_be_read(page: LivePage, path: str) -> None:
     check_layout(page)
 
 
-@pytest.mark.parametrize("game", ["go", "pommerman", "minirts"])
+@pytest.mark.parametrize("game", ["go", "pommerman", "minirts", "leduc_poker", "matrix"])
 def test_a_match_fits_a_phone_and_can_be_read(page: LivePage, game: str) -> None:
-    opponents = {"go": ["tactical"], "pommerman": ["simple"] * 3, "minirts": ["simple"]}[game]
+    opponents = {"go": ["tactical"], "pommerman": ["simple"] * 3, "minirts": ["simple"]}.get(
+        game, ["uniform"]
+    )
     page.play(game, ["person", *opponents], width=390, height=844)
     page.wait("document.querySelector('.play-controls') !== null")
     check_layout(page)
@@ -389,6 +392,7 @@ def test_a_match_fits_a_phone_and_can_be_read(page: LivePage, game: str) -> None
 def check_layout(page: LivePage) -> None:
     """Nothing is wider than the window, targets are large enough, text stands out from its ground."""
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(CUT_TABLES) == []
     small = page.evaluate(SMALL_TARGETS)
     assert small == []
     for dark in (False, True):
@@ -396,6 +400,10 @@ def check_layout(page: LivePage) -> None:
         assert page.evaluate(CONTRASTS) == []
 
 
+CUT_TABLES = """
+[...document.querySelectorAll('table')].filter((table) => table.getBoundingClientRect().right > innerWidth)
+  .map((table) => table.outerHTML)
+"""
 SMALL_TARGETS = """
 [...document.querySelectorAll('button, select, a, summary, input:not([type=checkbox]), label.check')]
   .filter((e) => e.offsetParent)

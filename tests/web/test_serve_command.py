@@ -153,6 +153,15 @@ def test_watch_opens_a_run_or_a_replay(unserved: Path, capsys: pytest.CaptureFix
         ("play mine@99", "no version"),
         ("play mine@best --game go", "--game go: mine@best was trained on tic_tac_toe"),
         ("play random --game gymnasium/CartPole-v1", ""),
+        (
+            "play tactical --game connect_four --rate 2",
+            "--rate 2: connect_four waits for decisions, expected 1",
+        ),
+        (
+            "play simple --game minirts --clock 5",
+            "--clock 5: minirts does not wait for decisions, expected 0",
+        ),
+        ("watch mine@best", "mine@best: a player, not a run (did you mean mine?)"),
         ("watch missing", "missing: not a run directory"),
         ("watch missing.ludus", "missing.ludus: no such replay file"),
         ("watch damaged.ludus", "damaged.ludus: "),

@@ -14,7 +14,6 @@ from ludus.algorithms.forward import Bools, forward
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult, mean_of, shuffle_key, shuffled_minibatches
-from ludus.algorithms.optimiser import learning_rate_at
 from ludus.algorithms.returns import Floats, explained_variance, gae, transitions
 from ludus.algorithms.row_memory import RowMemory
 from ludus.algorithms.samples import Index, Samples
@@ -122,7 +121,7 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
         yield self._memory.advance(samples, config.micro_batch)
 
     def _epochs(self, batch: _TeacherBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        config, rate = self.config, learning_rate_at(self.config, progress)
+        config, rate = self.config, self._learning_rate(progress)
         results: list[MinibatchResult] = []
 
         def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:

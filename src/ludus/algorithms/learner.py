@@ -20,15 +20,23 @@ from torch import Tensor
 from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
 from ludus.algorithms.minibatch import Minibatches
-from ludus.algorithms.optimiser import Optimiser, load_optimiser_state, make_optimiser, optimiser_state
+from ludus.algorithms.optimiser import (
+    Optimiser,
+    learning_rate_at,
+    load_optimiser_state,
+    make_optimiser,
+    optimiser_state,
+)
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
+from ludus.flow.weights import Lineage
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
+SETTLE = "settle"  # counter: updates to come at learning rate 0, as surgery asks for; missing is 0
 LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
 Config = TypeVar("Config", bound=SlabLearnerConfig)
 
@@ -73,6 +81,9 @@ class Learner(Protocol):
     One thread at a time starts updates and calls the other methods, never while an update is unfinished. Any
     thread may help the plan that :meth:`start` returns.
     """
+
+    #: Weights that surgery made these of; part of the metadata of :meth:`weights`.
+    lineage: Lineage | msgspec.UnsetType
 
     @property
     def version(self) -> int:
@@ -158,6 +169,8 @@ class SlabLearner(ABC, Generic[Config]):
         self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
         self.steps = 0  # decisions trained on, each counted once
+        self.settle = 0  # updates to come at learning rate 0: moments and normalisers move, parameters do not
+        self.lineage: Lineage | msgspec.UnsetType = msgspec.UNSET
         #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
         self._workers = max(1, context.workers) if network.device.type == "cpu" else 1
         self.minibatches = Minibatches(network, self.parameters, self._workers)
@@ -227,6 +240,7 @@ class SlabLearner(ABC, Generic[Config]):
             game=self.spec.name,
             frame_skip=self.frame_skip,
             steps=self.steps,
+            lineage=self.lineage,
         )
         return Weights(meta, tensors_of(self.network))
 
@@ -243,7 +257,8 @@ class SlabLearner(ABC, Generic[Config]):
         arrays, counters = optimiser_state(self.optimiser, self.parameters)
         for kind, network in {"network": self.network, **self.others}.items():
             arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
-        return arrays, counters | {"version": self.version, "steps": self.steps, "seed": self.seed}
+        counters |= {"version": self.version, "steps": self.steps, "seed": self.seed}
+        return arrays, counters | ({SETTLE: self.settle} if self.settle else {})
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """See :meth:`Learner.load_state`."""
@@ -254,8 +269,13 @@ class SlabLearner(ABC, Generic[Config]):
                 raise ValueError(f"learner state: no counter {name!r}")
         load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
+        self.settle = max(0, counters.get(SETTLE, 0))
 
     # ---- parts of stages -------------------------------------------------------------------------
+
+    def _learning_rate(self, progress: float) -> float:
+        """Return the learning rate of an update at the share ``progress`` of the budget; 0 while settling."""
+        return 0.0 if self.settle else learning_rate_at(self.config, progress)
 
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         samples = Samples(slab, self.network, self.policy)
@@ -273,6 +293,8 @@ class SlabLearner(ABC, Generic[Config]):
             stats.numbers["learner/discount"] = self.config.discount
         self.version += 1
         self.steps += stats.samples
+        if self.settle and stats.gradient_steps:
+            self.settle -= 1
 
     def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
         """Update the batch norms' statistics, after the gradients, by the inputs of the gradient passes.

@@ -30,10 +30,14 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "training": {
         "train": Entry("train:Train", "train a policy by a preset"),
         "resume": Entry("train:Resume", "resume an interrupted run, or extend a finished one"),
+        "surgery": Entry("surgery:Surgery", "carry a run over to other settings, network or game"),
         "sweep": Entry("sweep:Sweep", "train many runs: a grid, cells or random points, several seeds"),
         "report": Entry("sweep:Report", "compare runs or the cells of sweeps: tables and curves"),
         "presets list": Entry("presets:PresetsList", "list the shipped presets"),
         "presets show": Entry("presets:PresetsShow", "print the file of a preset"),
+    },
+    "clusters": {
+        "cluster render": Entry("cluster:ClusterRender", "write the file of a run for KubeRay or SLURM"),
     },
     "matches": {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),

@@ -136,10 +136,10 @@ class RemoteSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None) -> bool:
+    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`; slabs of single rollouts are asked by ``play``."""
         if self._joined:
-            self.fleet.ask(handover)
+            self.fleet.ask(handover, spirit)
         return self._joined
 
     def play(
@@ -148,6 +148,7 @@ class RemoteSampler:
         sink: SlabSink,
         between: Callable[[], None] | None = None,
         handover: int | None = None,
+        spirit: float | None = None,
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`; ``between`` is called once, before the slab."""
         if between is not None:
@@ -155,11 +156,11 @@ class RemoteSampler:
         start = time.perf_counter()
         total = RolloutStats()
         if self._joined:
-            for i, (answer, arrays) in enumerate(self.fleet.play(handover)):
+            for i, (answer, arrays) in enumerate(self.fleet.play(handover, spirit)):
                 self._copy(slab, i, arrays)
                 self._add(total, i, answer)
         else:
-            self.fleet.set_handover(handover)
+            self.fleet.set_terms(handover, spirit)
             number, answer, arrays = self.fleet.play_first()
             self._copy(slab, 0, arrays)
             self._add(total, number, answer)

@@ -67,11 +67,13 @@ class Request:
     Args:
         weights: Policy id, or lane of a live player, and version of each argument.
         handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
+        spirit: See :meth:`ludus.rollouts.exchange.Sampler.play`.
         digest: Whether the answer has digests of the acting weights.
     """
 
     weights: tuple[tuple[int, int], ...] = ()
     handover: int | None = None
+    spirit: float | None = None
     digest: bool = False
 
 
@@ -176,7 +178,7 @@ class Rollout:
         sampler, slab = self.sampler, self.sampler.slabs[0]
         start, rested_from = time.perf_counter(), self._rested_from
         self._take(request.weights, tensors)
-        stats = sampler.play(slab, _Nowhere(), handover=request.handover)
+        stats = sampler.play(slab, _Nowhere(), handover=request.handover, spirit=request.spirit)
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
         digests: dict[int, str] = {}
         if request.digest:

@@ -17,16 +17,11 @@ from ray.exceptions import AuthenticationError, RayError
 from ludus.cluster import probe, reaper
 from ludus.cluster.actors import first_line
 from ludus.cluster.checks import host_and_port
+from ludus.cluster.health import HEALTH
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 
 CONNECT_S = 10.0  # until an address without an answer is given up
-#: Ray notices a machine that is gone after two seconds, instead of fifteen.
-HEALTH = {
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_failure_threshold": "4",
-    "RAY_health_check_timeout_ms": "1000",
-}
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 NOT_LET_IN = (
     "Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the token of the "

@@ -35,6 +35,9 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
         log_arrivals: Keeps the order in which ``recv()`` returned groups, in ``arrivals`` (compiled games).
         follow: ``recv()`` returns groups in this order first: a ready-first run repeated exactly (compiled
             games).
+        spirit: Share of its team's mean in what a seat's row is paid, 0..1
+            (:mod:`ludus.pool.team_rewards`). ``set_spirit`` changes it while the pool runs.
+        zero_sum: Pays every seat less what the seats of other teams earn on average.
     """
 
     slots: int
@@ -53,6 +56,8 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = 180.0
     log_arrivals: bool = False
     follow: Collection[int] = ()
+    spirit: float = 0.0
+    zero_sum: bool = False
 
     def check(self) -> None:
         """Raise ``ValueError`` for the first option outside its range."""

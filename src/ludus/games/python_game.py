@@ -151,6 +151,7 @@ class SpecOptions(TypedDict, total=False):
     params: Sequence[ParamSpec]
     bots: Sequence[BotSpec]
     meaning: str
+    teams: Sequence[int]
 
 
 _SPEC_DEFAULTS: SpecOptions = {
@@ -163,6 +164,7 @@ _SPEC_DEFAULTS: SpecOptions = {
     "params": (),
     "bots": (),
     "meaning": "",
+    "teams": (),
 }
 
 
@@ -191,8 +193,15 @@ def declare(
         params: Parameters of the rules (default: the arguments of the game's class).
         bots: Scripted players.
         meaning: Description for documents.
+        teams: Team of each seat, any numbers; empty: every seat plays for itself. Seats of a team win and
+            lose together, and one player has them all.
+
+    Raises:
+        ValueError: ``teams`` of another length than ``seats``.
     """
     spec: SpecOptions = {**_SPEC_DEFAULTS, **options}
+    if spec["teams"] and len(spec["teams"]) != seats:
+        raise ValueError(f"{name}: {len(spec['teams'])} teams, expected the team of each of {seats} seats")
     return GameSpec(
         name=name,
         title=spec["title"] or name,
@@ -208,6 +217,7 @@ def declare(
         params=tuple(spec["params"]),
         bots=tuple(spec["bots"]),
         meaning=spec["meaning"],
+        teams=tuple(int(team) for team in spec["teams"]),
     )
 
 

@@ -47,6 +47,7 @@ class ControlBlock:
     mixture: npt.NDArray[np.float64]  # [P, C] weights, 0 beyond a plan's controllers
     orders: Ints  # [N, P] standing orders in force: index of a plan's controller, -1 = drawn
     order_tags: Tags  # [N]
+    spirit: npt.NDArray[np.float64]  # [N] of the rewards that teams share, from the group's last send on
     closing: Bytes  # [1]: workers exit when they are idle
     resumed: Bytes  # [1]: new matches are numbered after those in ``match``
     loss: npt.NDArray[np.bytes_]  # [N] UTF-8, why a slot's match was lost with its worker
@@ -55,6 +56,7 @@ class ControlBlock:
     tick: Ints  # [N]
     decisions: Ints  # [N]
     returns: npt.NDArray[np.float64]  # [N, S]: a sum of many small rewards in float32 would stand still
+    earned: Floats  # [N, S]: the game's own rewards of the last step, of seats that had decided
     decided: Bytes  # [N, S]
     policy: Shorts  # [N, S]
     tag: Tags  # [N] of the order under which it started
@@ -87,10 +89,11 @@ class ControlBlock:
         f4, f8 = np.float32, np.float64
         fields: list[Array] = [make(i8, w, g, 4), make(i8, w, g), make(i8, w, 2), make(i8, w, 6)]
         fields += [make(np.float64, len(lineup.plans), controllers)]
-        fields += [make(i4, n, len(lineup.plans)), make(u8, n)]
+        fields += [make(i4, n, len(lineup.plans)), make(u8, n), make(f8, n)]
         fields += [make(u1, 1), make(u1, 1), make(f"S{MAX_ERROR}", n)]
         fields += [make(i8, n), make(i4, n), make(i4, n)]
-        fields += [make(f8, n, seats), make(u1, n, seats), make(i2, n, seats), make(u8, n)]
+        fields += [make(f8, n, seats), make(f4, n, seats)]
+        fields += [make(u1, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(i8, n), make(i4, n), make(i4, n), make(u1, n)]
         fields += [make(f8, n, seats), make(f4, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(f"S{MAX_ERROR}", n)]

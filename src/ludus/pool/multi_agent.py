@@ -23,6 +23,7 @@ from ludus.pool.control_block import (
     Floats,
 )
 from ludus.pool.shard import Bools, PoolPlan, Shard, failure
+from ludus.pool.team_rewards import TeamRewards
 
 
 class MultiAgentShard(Shard):
@@ -37,6 +38,7 @@ class MultiAgentShard(Shard):
         self.legal: list[Callable[[int, Array], None] | None] = [
             getattr(g, "legal", None) for g in self.games
         ]
+        self.team_rewards = TeamRewards(plan.spec, plan.zero_sum)
         self.broken: dict[int, str] = {}  # slots whose next match failed to start, with the error
 
     def close(self) -> None:
@@ -127,7 +129,10 @@ class MultiAgentShard(Shard):
         inside: Bools,
         errors: dict[int, str],
     ) -> None:
-        """Write rewards of rows that have decided in their match; count ticks of every stepped match."""
+        """Write rewards of rows that have decided in their match; count ticks of every stepped match.
+
+        Results and replays keep the game's own rewards, whatever teams share.
+        """
         control, span = self.control, self.span
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
@@ -135,6 +140,10 @@ class MultiAgentShard(Shard):
                 earned[i] = 0.0
         control.tick[span] += inside
         control.returns[span] += earned
+        control.earned[span] = earned * decided
+        spirit = control.spirit[span]
+        if self.team_rewards.shares(spirit):
+            earned = self.team_rewards.share(earned, spirit)
         slab.reward[before, self.rows] = (earned * decided).reshape(-1)
 
     def _check_finite(self, playing: Sequence[int], errors: dict[int, str], show: _Show) -> None:

@@ -148,6 +148,10 @@ class NativePool(PoolBase):
         """Set the weights of a plan's controllers for matches that start after the group's next send."""
         self._core.set_mixture(plan, [float(w) for w in weights])
 
+    def set_spirit(self, spirit: float) -> None:
+        """Set how far teams share what they earn, in every step from the group's next send on."""
+        self._core.set_spirit(spirit)
+
     def _set_orders(self, controllers: Controllers, tags: Tags) -> None:
         self._core.set_orders(controllers, tags)
 

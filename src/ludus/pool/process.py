@@ -32,6 +32,7 @@ from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import PoolPlan, Shard
 from ludus.pool.shards import make_shard
 from ludus.pool.shared import shared_slab
+from ludus.pool.team_rewards import check_team_rewards
 from ludus.pool.watch import Watch
 from ludus.pool.worker_pool import WorkerPool
 
@@ -75,11 +76,20 @@ class ProcessPool(PoolBase):
         self._game = registry.python_reference(game)
         super().__init__(maker.spec, lineup, options)
         check_lineup(self._spec, lineup)
+        check_team_rewards(self._spec, options.spirit, options.zero_sum)
         slots, seats = options.slots, self._spec.seats
         alone = options.states or len(options.record) > 0
         self._plan = PoolPlan(
-            self._spec, lineup, options.seed, slots, options.num_matches, options.truncate_ticks, alone
+            self._spec,
+            lineup,
+            options.seed,
+            slots,
+            options.num_matches,
+            options.truncate_ticks,
+            alone,
+            options.zero_sum,
         )
+        self._spirit = options.spirit
         size = slots // options.groups
         workers = min(options.threads, size)
         self._groups = [Group(g, range(g * size, (g + 1) * size), seats) for g in range(options.groups)]
@@ -171,6 +181,7 @@ class ProcessPool(PoolBase):
         if g.orders_changed:
             control.orders[g.span], control.order_tags[g.span] = self._orders[g.span], self._tags[g.span]
             g.orders_changed = False
+        control.spirit[g.span] = self._spirit
         self._command += 1
         g.sent = self._command
         g.playing, g.received = True, False
@@ -265,6 +276,11 @@ class ProcessPool(PoolBase):
             raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")
         self._control.mixture[plan, :count] = weights
 
+    def set_spirit(self, spirit: float) -> None:
+        """Set how far teams share what they earn, in every step from the group's next send on."""
+        check_team_rewards(self._spec, spirit, False)
+        self._spirit = spirit
+
     def _set_orders(self, controllers: Controllers, tags: Tags) -> None:
         self._orders, self._tags = controllers, tags
         for g in self._groups:
@@ -320,11 +336,11 @@ class ProcessPool(PoolBase):
     def snapshot(self) -> bytes:
         """Return the match number of every slot. Games are not stored: a restore starts new matches."""
         matches = self._control.match
-        return process_snapshot.encode(self._spec.name, self._seed, matches, self._orders, self._tags)
+        return process_snapshot.encode(self._plan, matches, self._orders, self._tags, self._spirit)
 
     def restore(self, data: bytes) -> None:
         """Let the next attach continue with the matches after those in play."""
-        matches, orders, tags = process_snapshot.decode(data, self._plan)
+        matches, orders, tags, spirit = process_snapshot.decode(data, self._plan)
         if any(g.playing for g in self._groups):
             raise ValueError("snapshot: receive every group first")
         for g in self._groups:  # the next attach starts matches
@@ -334,6 +350,7 @@ class ProcessPool(PoolBase):
         self._control.match[...] = matches
         self._control.resumed[0] = 1
         self._set_orders(orders, tags)
+        self._spirit = spirit
 
     def close(self) -> None:
         """Stop the workers, matches in flight included. Idempotent."""

@@ -1,4 +1,4 @@
-"""Snapshots of a pool of Python games: the match number of every slot, and the standing orders."""
+"""Snapshots of a pool of Python games: the match number of every slot, the standing orders and the spirit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from ludus.flow.decode import from_json
 from ludus.pool.control_block import UNSTARTED, Longs
 from ludus.pool.orders import Controllers, Tags, checked_orders
 from ludus.pool.shard import PoolPlan
+from ludus.pool.team_rewards import team_rewards_problem
 
 _MAGIC = b"ludus.process.1\n"
 
 
 class Snapshot(msgspec.Struct, omit_defaults=True):
-    """Content of a snapshot. ``orders`` and ``tags`` are empty if no slot has an order."""
+    """Content of a snapshot. ``orders`` and ``tags`` are empty if no slot has an order.
+
+    ``spirit`` and ``zero_sum``: of the rewards that teams share.
+    """
 
     game: str
     seed: int
@@ -22,18 +26,21 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     matches: list[int]
     orders: list[list[int]] = []
     tags: list[int] = []
+    spirit: float = 0.0
+    zero_sum: bool = False
 
 
-def encode(game: str, seed: int, matches: Longs, orders: Controllers, tags: Tags) -> bytes:
-    """Return a snapshot of ``matches: [slots]`` and of the standing orders."""
-    snapshot = Snapshot(game, seed, len(matches), matches.tolist())
+def encode(plan: PoolPlan, matches: Longs, orders: Controllers, tags: Tags, spirit: float = 0.0) -> bytes:
+    """Return a snapshot of ``matches: [slots]``, of the standing orders and of the spirit."""
+    snapshot = Snapshot(plan.spec.name, plan.seed, len(matches), matches.tolist())
+    snapshot.spirit, snapshot.zero_sum = spirit, plan.zero_sum
     if (orders >= 0).any():
         snapshot.orders, snapshot.tags = orders.tolist(), tags.tolist()
     return _MAGIC + msgspec.json.encode(snapshot)
 
 
-def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags]:
-    """Return matches, orders and tags of a snapshot of the pool with ``plan``.
+def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags, float]:
+    """Return matches, orders, tags and spirit of a snapshot of the pool with ``plan``.
 
     Raises:
         ValueError: Damaged bytes, or those of another pool.
@@ -47,6 +54,10 @@ def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags]:
     game, slots = plan.spec.name, plan.slots
     if (stored.game, stored.seed, stored.slots) != (game, plan.seed, slots):
         raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
+    if stored.zero_sum != plan.zero_sum:
+        raise ValueError(f"snapshot: of a pool with zero_sum={stored.zero_sum}")
+    if problem := team_rewards_problem(plan.spec, stored.spirit, False):
+        raise ValueError(f"snapshot: {problem}")
     if len(stored.matches) != slots:
         raise ValueError(f"snapshot: {len(stored.matches)} match numbers, expected {slots}")
     if not all(UNSTARTED <= match < 2**62 for match in stored.matches):
@@ -54,9 +65,9 @@ def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags]:
     matches = np.array(stored.matches, np.int64)
     if not stored.orders and not stored.tags:
         plans = len(plan.lineup.plans)
-        return matches, np.full((slots, plans), -1, np.int32), np.zeros(slots, np.uint64)
+        return matches, np.full((slots, plans), -1, np.int32), np.zeros(slots, np.uint64), stored.spirit
     try:
         orders, tags = np.array(stored.orders, np.int64), np.array(stored.tags, np.uint64)
-        return matches, *checked_orders(plan.spec, plan.lineup, slots, orders, tags)
+        return matches, *checked_orders(plan.spec, plan.lineup, slots, orders, tags), stored.spirit
     except (ValueError, OverflowError) as error:
         raise ValueError(f"snapshot: orders: {error}") from None

@@ -104,6 +104,18 @@ class Pool(Protocol):
         """Set the weights of a plan's controllers for matches that start from now on."""
         ...
 
+    def set_spirit(self, spirit: float) -> None:
+        """Set how far teams share what they earn, in every step from the group's next send on.
+
+        Args:
+            spirit: Share of its team's mean in what a seat's row is paid, 0..1. Results and replays keep the
+                game's own rewards.
+
+        Raises:
+            ValueError: A number outside 0..1, or above 0 in a game without teams.
+        """
+        ...
+
     def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
         """Set the controllers of matches that start after the group's next send, until the next call.
 

@@ -36,13 +36,11 @@ class ReplayRecorder:
 
     def received(self, slab: Slab, t: int, slots: range) -> None:
         """Record a group's time step ``t``, received for the first time."""
-        control, seats = self._control, self._spec.seats
+        control = self._control
         for slot in slots:
             recorder = self._recorders.get(slot)
             if recorder is not None and t > 0:
-                rows = slice(slot * seats, (slot + 1) * seats)
-                rewards: Floats = slab.reward[t - 1, rows]
-                recorder.earn(rewards)
+                recorder.earn(self._rewards(slab, t - 1, slot))
                 if control.ended[slot]:
                     self._finish(slot, recorder)
                     recorder = None
@@ -53,6 +51,12 @@ class ReplayRecorder:
                 recorder = MatchRecorder(self._spec, self._seed, match, digest=match in self._record)
                 self._recorders[slot] = recorder
                 self._show(recorder, slab, t, slot)
+
+    def _rewards(self, slab: Slab, t: int, slot: int) -> Floats:
+        """Return the game's own rewards of a slot's decisions at ``t``, whatever teams share: ``[seats]``."""
+        one_seat = self._spec.seats == 1
+        rewards: Floats = slab.reward[t, slot : slot + 1] if one_seat else self._control.earned[slot]
+        return rewards
 
     def _show(self, recorder: MatchRecorder, slab: Slab, t: int, slot: int) -> None:
         first = slot * self._spec.seats

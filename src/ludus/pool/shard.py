@@ -56,6 +56,7 @@ class PoolPlan(msgspec.Struct, frozen=True):
     num_matches: int | None
     truncate_ticks: int
     alone: bool = False  # matches are independent: no library call steps several of them
+    zero_sum: bool = False  # of the rewards that teams share
 
     def plan_of(self, slot: int, seat: int) -> int:
         """Return the plan that fills a seat of a slot."""
@@ -97,6 +98,7 @@ class Shard:
     def _clear(self, slab: Slab, before: int) -> None:
         """Clear the step between ``before`` and the next time step."""
         slab.reward[before, self.rows] = 0.0
+        self.control.earned[self.span] = 0.0
         slab.terminated[before, self.rows] = 0
         slab.truncated[before, self.rows] = 0
 

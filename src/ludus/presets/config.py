@@ -102,6 +102,30 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     matches: Count = 200
 
 
+class TeamConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rewards that a team shares (OpenAI Five), in games with teams: what is learned from, not the results.
+
+    A seat's reward becomes ``(1 - spirit)`` of its own and ``spirit`` of its team's mean. ``spirit_final`` is
+    reached linearly at the end of the budget; without it ``spirit`` stays. ``zero_sum``: before that, the
+    mean of all seats of other teams is taken off. Seats of bots and of the dead count.
+    """
+
+    spirit: Share = 0.0
+    spirit_final: Share | None = None
+    zero_sum: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether the spirit moves over the budget."""
+        return self.spirit_final is not None and self.spirit_final != self.spirit
+
+    def spirit_at(self, progress: float) -> float:
+        """Return the spirit when the share ``progress`` (0..1) of the budget is spent."""
+        if self.spirit_final is None:
+            return self.spirit
+        return min(1.0, max(0.0, self.spirit + progress * (self.spirit_final - self.spirit)))
+
+
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Evaluation matches during training. ``against`` empty = every bot among the opponents.
 
@@ -182,6 +206,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policy: PolicyConfig = EncoderConfig()
     algorithm: MethodConfig = registry.DEFAULT
     curriculum: CurriculumConfig = CurriculumConfig()
+    team: TeamConfig = TeamConfig()
     league: LeagueConfig | None = None
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()

@@ -17,6 +17,7 @@ from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
 from ludus.presets.schema import Problem
+from ludus.presets.team_checks import has_teammates, team_problems
 from ludus.presets.training_checks import training_problems
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
@@ -73,7 +74,8 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
-    problems += [*method_problems(preset, declared), *training_problems(preset, declared)]
+    problems += [*team_problems(preset, declared), *method_problems(preset, declared)]
+    problems += training_problems(preset, declared)
     if preset.league is not None:
         # numpy: not for presets without a league
         from ludus.presets.league_checks import league_problems, without_effect
@@ -188,9 +190,3 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if free and not any(head.kind == "continuous" for head in declared.heads):
         path = "policy.deviation"
         yield Problem(path, f'{path} = "free": {declared.name} has no continuous heads; expected "state"')
-
-
-def has_teammates(declared: GameSpec) -> bool:
-    """Return whether some seat wins and loses together with another."""
-    seats = range(declared.seats)
-    return any(declared.together(a, b) for a in seats for b in seats if a != b)

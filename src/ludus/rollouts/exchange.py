@@ -148,7 +148,7 @@ class Sampler(Protocol):
         """Let ``weights`` play the lane of ``player`` from now on, without the memory of its rows."""
         ...
 
-    def ask(self, handover: int | None = None) -> bool:
+    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
         """Ask for one more slab, where other processes play it while the caller does something else.
 
         Slabs come from :meth:`play` in the order in which they were asked for, each played with the weights,
@@ -156,6 +156,7 @@ class Sampler(Protocol):
 
         Args:
             handover: See :meth:`play`, which ignores its own for such a slab.
+            spirit: As ``handover``.
 
         Returns:
             Whether a slab was asked for. False: this process plays, and only when :meth:`play` is called.
@@ -168,6 +169,7 @@ class Sampler(Protocol):
         sink: SlabSink,
         between: Callable[[], None] | None = None,
         handover: int | None = None,
+        spirit: float | None = None,
     ) -> RolloutStats:
         """Fill ``slab`` and give it to ``sink``.
 
@@ -177,6 +179,7 @@ class Sampler(Protocol):
             between: called before every time step.
             handover: most ticks that a curriculum's bot plays at the start of matches from now on; None: no
                 change.
+            spirit: share of its team's mean in what a seat's row is paid from now on; None: no change.
         """
         ...
 

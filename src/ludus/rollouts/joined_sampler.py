@@ -132,9 +132,9 @@ class JoinedSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None) -> bool:
+    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`."""
-        asked = [part.ask(handover) for part in self.parts]
+        asked = [part.ask(handover, spirit) for part in self.parts]
         return all(asked)
 
     def play(
@@ -143,11 +143,12 @@ class JoinedSampler:
         sink: SlabSink,
         between: Callable[[], None] | None = None,
         handover: int | None = None,
+        spirit: float | None = None,
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`. The parts play one after another."""
         filled = _Filled()
         for part in self.parts:
-            part.play(part.slabs[0], filled, between, handover)
+            part.play(part.slabs[0], filled, between, handover, spirit)
         joined(filled.slabs, slab)
         stats = self._joined_stats(filled.stats)
         sink.put(slab, stats)

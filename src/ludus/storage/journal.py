@@ -31,7 +31,7 @@ import msgspec
 from ludus.flow.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
-from ludus.storage.files import TEMPORARY, fsync_directory
+from ludus.storage.files import TEMPORARY, fsync_directory, open_regular
 
 NAME = "league.sqlite"
 SCHEMA = 1
@@ -228,6 +228,18 @@ class Journal:
         self._pending = [row for row in self._pending if row.number <= number]
         self._written = min(self._written, number)
         return gone
+
+    def copy_to(self, path: Path) -> None:
+        """Write a copy to ``path``, durable when it returns. Raises ``RunExists`` or ``OSError``."""
+        Journal.create(path).close()
+        try:
+            with contextlib.closing(_connect(path, "rw")) as copy:
+                self._database.backup(copy)
+                copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise OSError(errno.EIO, f"the journal cannot be copied ({error})", str(path)) from error
+        with open_regular(path) as file:
+            os.fsync(file.fileno())
 
     def rows(self, after: int = 0) -> Iterator[JournalRow]:
         """Yield all events after number ``after``, in order. Raises ``CorruptFile``."""

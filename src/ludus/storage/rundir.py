@@ -11,9 +11,11 @@ Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -21,19 +23,28 @@ import msgspec
 
 from ludus.flow.decode import from_json, to_json
 from ludus.flow.shown import shell, utf8
-from ludus.flow.weights import Weights
+from ludus.flow.weights import Lineage, Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
-from ludus.storage.files import fsync_directory, open_own, own_folder, read_bounded, write_atomic
+from ludus.storage.files import (
+    TEMPORARY,
+    fsync_directory,
+    open_own,
+    own_folder,
+    read_bounded,
+    remove_tree,
+    write_atomic,
+)
 from ludus.storage.frozen import FrozenPlayers
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
-from ludus.storage.lock import Holder, RunLock, is_locked, read_holder, this_process
+from ludus.storage.lock import Holder, RunBusy, RunLock, is_locked, read_holder, this_process
 from ludus.storage.tensors import encode_weights, read_weights
 
 SCHEMA = 1
 MAX_INFO_BYTES = 1 << 20
 MAX_CONFIG_BYTES = 1 << 20
 SUFFIX = ".safetensors"
+ASIDE = ".aside"  # in the name of a run directory that is being written
 _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
@@ -56,6 +67,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     run_id: str = ""  # random; no other run has it
     method: str = ""
     method_sha256: str = ""
+    lineage: Lineage = ()  # runs that surgery made this one of, oldest first
 
 
 RunState = Literal["running", "finished", "interrupted", "failed", "lost"]
@@ -67,6 +79,7 @@ _AFTER: dict[str, RunState] = {
     "finished": "finished",
     "interrupted": "interrupted",
     "failed": "failed",
+    "surgery": "interrupted",
 }
 
 
@@ -130,10 +143,59 @@ class RunDirectory:
         return run
 
     @classmethod
+    def create_whole(
+        cls,
+        path: Path,
+        config: str,
+        info: RunInfo,
+        fill: Callable[[RunDirectory], None],
+        keep_checkpoints: int = 3,
+    ) -> RunDirectory:
+        """Make a new run directory with the files that ``fill`` writes, which appears with all of them.
+
+        It is written beside ``path`` under another name. The next call removes what
+        a kill left there.
+
+        Args:
+            path: The directory, which does not exist.
+            config: Content of ``config.toml``.
+            info: Content of ``run.json``.
+            fill: Writes into the run's directory, which this process has locked. What it raises ends all.
+            keep_checkpoints: As for the constructor.
+
+        Raises:
+            RunExists: ``path`` exists.
+            RunBusy: Another process makes it.
+            OSError: It cannot be written.
+        """
+        if path.exists() or path.is_symlink():
+            raise RunExists(f"{path}: exists already; {cls(path).hint()}")
+        aside = path.with_name(f".{path.name}{ASIDE}{TEMPORARY}")
+        if is_locked(aside / "lock"):
+            raise RunBusy(f"{path}: {read_holder(aside / 'lock') or 'another process'} makes it")
+        remove_tree(aside)
+        run = cls.create(aside, config, info, keep_checkpoints)
+        try:
+            with run.lock():
+                fill(run)
+                fsync_directory(aside)
+                os.rename(aside, path)
+        except BaseException as error:
+            remove_tree(aside)
+            if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise RunExists(f"{path}: exists already; choose another directory") from error
+            raise
+        fsync_directory(path.parent)
+        return cls(path, keep_checkpoints)
+
+    @classmethod
     def open(cls, path: Path, keep_checkpoints: int = 3) -> RunDirectory:
         """Open an existing run directory. Raises ``RunNotFound`` if there is none."""
         run = cls(path, keep_checkpoints)
         if not run.info_path.is_file() or not run.config.is_file():
+            name, at, _ = path.name.rpartition("@")
+            if at and (path.with_name(name) / "run.json").is_file():
+                raise RunNotFound(f"{path}: a player, not a run (did you mean {path.with_name(name)}?)")
             raise RunNotFound(f"{path}: not a run directory (no run.json and config.toml in it)")
         return run
 
@@ -195,6 +257,15 @@ class RunDirectory:
         writer = JsonlWriter(self.results)
         try:
             writer.append({"time": utc_now(), **row})
+        finally:
+            writer.close()
+
+    def add_event(self, kind: str, **detail: object) -> None:
+        """Append an event to ``events.jsonl`` of a run that no process trains. Raises ``OSError``."""
+        writer = JsonlWriter(self.events)
+        try:
+            writer.append({"time": utc_now(), "event": kind, **detail})
+            writer.sync()
         finally:
             writer.close()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ludus.surgery.plan import Plan
+from ludus.surgery.plan import AxisPlan, Plan, SurgeryError, TensorPlan
 
 Array = npt.NDArray[Any]
 
@@ -24,16 +26,229 @@ def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> d
     Raises:
         SurgeryError: Names or shapes are not those of the plan.
     """
-    raise NotImplementedError
+    _check_arrays("old network", old, {t.source: t.old_shape for t in plan.tensors if t.source})
+    _check_arrays("new network", fresh, {t.name: t.new_shape for t in plan.tensors})
+    made: dict[str, Array] = {}
+    for tensor in plan.tensors:
+        start = fresh[tensor.name]
+        if not tensor.source:
+            made[tensor.name] = np.zeros_like(start) if tensor.start == "zero" else start.copy()
+            continue
+        source = old[tensor.source]
+        if not tensor.axes:
+            made[tensor.name] = source.copy()
+            continue
+        new = start.astype(source.dtype).reshape(tensor.new_shape or (1,))
+        value = source.reshape(tensor.old_shape or (1,))
+        view = Blocks(plan, tensor)
+        view.put(value, new, tensor.scale)
+        made[tensor.name] = new.reshape(tensor.new_shape)
+    return made
 
 
 def apply_moments(
     plan: Plan, first: Mapping[str, Array], second: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return both moments of Adam for the new network, by parameter; ``second`` may be empty (SGD)."""
-    raise NotImplementedError
+    """Return both moments of Adam for the new network.
+
+    New entries start with first moment 0, so that they do not move by themselves, and with the mean second
+    moment of their tensor, so that the first steps are not many times the learning rate.
+
+    Args:
+        plan: The conversion.
+        first: First moments by parameter, or the momentum of SGD.
+        second: Second moments by parameter; empty for SGD.
+
+    Raises:
+        SurgeryError: Names or shapes are not those of the plan.
+    """
+    tensors = [t for t in plan.tensors if t.parameter]
+    shapes = {t.source: t.old_shape for t in tensors if t.source}
+    for which, moments in (("first moments", first), ("second moments", second)):
+        if moments or which.startswith("first"):
+            _check_arrays(which, moments, shapes)
+    entries = sum(x.size for x in second.values())
+    overall = sum(float(x.sum(dtype=np.float64)) for x in second.values()) / max(entries, 1)
+    made: dict[str, Array] = {}
+    squares: dict[str, Array] = {}
+    dtype = next((x.dtype for x in first.values()), np.dtype(np.float32))
+    for tensor in tensors:
+        if not tensor.source:
+            made[tensor.name] = np.zeros(tensor.new_shape, dtype)
+            if second:
+                squares[tensor.name] = np.full(tensor.new_shape, overall, dtype)
+            continue
+        made[tensor.name] = _moment(plan, tensor, first[tensor.source], 1.0 / tensor.scale, square=False)
+        if second:
+            squares[tensor.name] = _moment(plan, tensor, second[tensor.source], tensor.scale**-2, square=True)
+    return made, squares
+
+
+def _moment(plan: Plan, tensor: TensorPlan, old: Array, scale: float, *, square: bool) -> Array:
+    if not tensor.axes:
+        return old.copy() if square or not tensor.alias else np.zeros_like(old)
+    mean = float(old.mean(dtype=np.float64)) * scale if square and old.size else 0.0
+    new = np.full(tensor.new_shape or (1,), mean, old.dtype)
+    if square or not tensor.alias:
+        Blocks(plan, tensor).keep(old.reshape(tensor.old_shape or (1,)), new, scale)
+    return new.reshape(tensor.new_shape)
 
 
 def apply_memory(plan: Plan, rows: Array) -> Array:
-    """Return memory ``[..., *new_shape]`` of rows ``[..., *old_shape]``; new places are 0."""
-    raise NotImplementedError
+    """Return memory ``[..., *new_shape]`` of rows ``[..., *old_shape]``; new places are 0.
+
+    A network that had no memory has ``old_shape`` (): each number of ``rows`` becomes a row of zeros.
+
+    Raises:
+        SurgeryError: The shape is not that of the plan, or the new network has no memory.
+    """
+    memory = plan.memory
+    if memory is None:
+        raise SurgeryError("memory", list(rows.shape), "no memory in the new network")
+    axis = plan.axis(memory.axis)
+    axes = len(memory.old_shape)
+    if tuple(rows.shape[rows.ndim - axes :]) != memory.old_shape:
+        raise SurgeryError("memory", list(rows.shape), f"[..., {', '.join(map(str, memory.old_shape))}]")
+    made = np.zeros((*rows.shape[: rows.ndim - axes], *memory.new_shape), rows.dtype)
+    if axis is not None:
+        new, old = axis.pairs()
+        made[..., new] = rows[..., old]
+    return made
+
+
+def choice_shares(
+    plan: Plan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
+) -> None:
+    """Set the biases of new choices so that each takes about ``share`` of its head's probability.
+
+    Their weights become 0, so that the share is the same in every state up to the spread of the others.
+
+    Args:
+        plan: The conversion.
+        state: Arrays of :func:`apply`, changed in place.
+        log_sum_exp: Mean logarithm of the sum of exponentials of the legal old logits, by bias
+            (``policy_head.bias``, ``policy_head.each.0.plain.bias``).
+        share: Probability of a new choice, above 0 and below 1.
+
+    Raises:
+        SurgeryError: No such bias, or a share outside its range.
+    """
+    if not 0.0 < share < 1.0:
+        raise SurgeryError("share", share, "a number above 0 and below 1")
+    tensors = {t.name: t for t in plan.tensors}
+    for name, mean in log_sum_exp.items():
+        tensor = tensors.get(name)
+        if tensor is None or len(tensor.axes) != 1 or not name.startswith("policy_head"):
+            raise SurgeryError("log_sum_exp", name, "the bias of a head", valid=list(tensors), name=name)
+        axis = plan.axis(tensor.axes[0])
+        assert axis is not None
+        fresh = np.concatenate([axis.fresh(), axis.copies()[0]])
+        state[name][fresh] = mean + math.log(share / (1.0 - share))
+        state[f"{name.removesuffix('bias')}weight"][fresh] = 0.0
+
+
+class Blocks:
+    """Blocks of one tensor: outputs first, then inputs if it has any, then the rest."""
+
+    def __init__(self, plan: Plan, tensor: TensorPlan) -> None:
+        """Read the axes of a tensor that has a source.
+
+        Raises:
+            SurgeryError: An axis that is neither outputs nor inputs changed.
+        """
+        self.plan, self.tensor = plan, tensor
+        self.reads = tensor.reads
+        axes = [plan.axis(n) for n in tensor.axes]
+        out = 1 if self.reads == 0 else 0
+        self.places = (out, self.reads) if self.reads >= 0 else (out,)
+        first = axes[out] if out < len(axes) else None
+        second = axes[self.reads] if self.reads >= 0 else None
+        rest = [a for i, a in enumerate(axes) if i not in (out, self.reads) and a is not None]
+        inputs = self.reads < 0 or second is not None
+        if first is None or not inputs or any(not a.identical for a in rest):
+            raise SurgeryError(
+                f"plan.{tensor.name}", list(tensor.new_shape), "outputs and inputs as its only changed axes"
+            )
+        self.out: AxisPlan = first
+        self.ins: AxisPlan | None = second
+
+    def ordered(self, array: Array) -> Array:
+        """Return a view with the outputs first, then the inputs."""
+        return np.moveaxis(array, self.places, range(len(self.places)))
+
+    def keep(self, old: Array, new: Array, scale: float) -> None:
+        """Put kept entries into ``new``, and nothing else."""
+        old, new = self.ordered(old), self.ordered(new)
+        new_out, old_out = self.out.pairs()
+        if self.ins is None:
+            new[new_out] = old[old_out] * scale
+            return
+        new_in, old_in = self.ins.pairs()
+        new[np.ix_(new_out, new_in)] = old[np.ix_(old_out, old_in)] * scale
+
+    def put(self, old: Array, new: Array, scale: float) -> None:
+        """Put kept entries, copies, zeros and rotations into ``new``, which holds a fresh network's."""
+        old, new = self.ordered(old), self.ordered(new)
+        new_out, old_out = self.out.pairs()
+        kept = self._rows(old, old_out, new.shape, scale)
+        new[new_out] = kept
+        copy_new, copy_old = self.out.copies()
+        if self.tensor.copies_zero:
+            new[copy_new] = 0
+        else:
+            new[copy_new] = self._rows(old, copy_old, new.shape, scale)
+        fresh = self.out.fresh()
+        if self.tensor.start == "zero":
+            new[fresh] = 0
+        elif self.tensor.start == "rotated":
+            new[fresh] = self._rotations(kept, len(fresh))
+
+    def _rows(
+        self, old: Array, outputs: npt.NDArray[np.int64], shape: tuple[int, ...], scale: float
+    ) -> Array:
+        """Return the new rows of some old outputs: old inputs, copies of them, 0 from new ones."""
+        if scale == 1.0:
+            some = old[outputs]
+        else:
+            some = (old[outputs].astype(np.float64) * scale).astype(old.dtype)
+        if self.ins is None:
+            return some
+        rows = np.zeros((len(outputs), *shape[1:]), old.dtype)
+        for new_in, old_in in (self.ins.pairs(), self.ins.copies()):
+            rows[:, new_in] = some[:, old_in]
+        return rows
+
+    def _rotations(self, kept: Array, count: int) -> Array:
+        """Return ``count`` rows, each ``len(kept)`` of them a rotation of ``kept`` that keeps its mean."""
+        width = len(kept)
+        flat = kept.reshape(width, -1).astype(np.float64)
+        layer = self.tensor.name.rpartition(".")[0]
+        made = [
+            rotation(width, f"{self.plan.seed} {layer} {block}") @ flat for block in range(count // width)
+        ]
+        return np.concatenate([*made, flat[:0]]).reshape(count, *kept.shape[1:]).astype(kept.dtype)
+
+
+def rotation(size: int, key: str) -> npt.NDArray[np.float64]:
+    """Return an orthogonal matrix ``[size, size]`` with Q 1 = 1, drawn from ``key``.
+
+    Mean and variance over coordinates are then the same of ``x`` and ``Q x``, as LayerNorm needs.
+    """
+    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
+    generator = np.random.default_rng(seed)
+    basis, _ = np.linalg.qr(np.column_stack([np.ones(size), generator.standard_normal((size, size - 1))]))
+    turn = np.eye(size)
+    if size > 1:
+        turn[1:, 1:] = np.linalg.qr(generator.standard_normal((size - 1, size - 1)))[0]
+    made: npt.NDArray[np.float64] = basis @ turn @ basis.T
+    return made
+
+
+def _check_arrays(path: str, arrays: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        if name not in arrays:
+            raise SurgeryError(
+                path, f"no {name}", "every tensor of its configuration", valid=list(arrays), name=name
+            )
+        if tuple(arrays[name].shape) != tuple(shape):
+            raise SurgeryError(f"{path}.{name}", list(arrays[name].shape), f"the shape {list(shape)}")

@@ -67,11 +67,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Hints:
-    """What configurations and specs cannot tell.
+    """Facts that configurations and specs do not hold.
 
     Args:
-        like: New word of labels -> an old one. New columns and choices with that word start as copies of those
-            with the old one.
+        like: New word of labels -> an old one. New columns and choices with the new word start as copies of
+            those with the old one.
         rename: Old word of labels -> new word.
         approximate: Allow conversions that change outputs, such as a removed column.
     """
@@ -190,7 +190,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: number of the axis of all choices of all heads, in the spec's order
     choices: Index = -1
     memory: MemoryPlan | None = None
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 63)] = 0
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)] = 0
     version: Literal[1] = 1
 
     @property
@@ -207,6 +207,24 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def axis(self, number: int) -> AxisPlan | None:
         """Return the axis of this number; None for -1."""
         return self.axes[number] if number >= 0 else None
+
+    def fresh(self, name: str) -> npt.NDArray[np.int64]:
+        """Return the new outputs of a tensor that are neither kept nor copies, ``int64[n]``.
+
+        These are the columns of ``normaliser.mean`` and the units of a batch norm that have no statistics.
+        Every output of a tensor without a source is one.
+
+        Raises:
+            SurgeryError: The new network has no such tensor.
+        """
+        tensor = next((t for t in self.tensors if t.name == name), None)
+        if tensor is None:
+            names = [t.name for t in self.tensors]
+            raise SurgeryError("tensor", name, "a tensor of the new network", valid=names, name=name)
+        axis = self.axis(tensor.axes[1 if tensor.reads == 0 else 0]) if tensor.axes else None
+        if axis is not None:
+            return axis.fresh()
+        return np.arange(tensor.new_shape[0] if tensor.new_shape and not tensor.source else 0)
 
     def parameters(self) -> dict[str, int]:
         """Return the number of entries of each new parameter."""
@@ -242,12 +260,17 @@ def check_plan(plan: Plan) -> None:
     memory = plan.memory
     if memory is not None:
         axis_of_memory = plan.axis(memory.axis)
-        if not memory.new_shape or (
-            axis_of_memory is not None
-            and (
-                memory.old_shape[-1:] != (axis_of_memory.old,)
-                or memory.new_shape[-1:] != (axis_of_memory.new,)
-                or memory.old_shape[:-1] != memory.new_shape[:-1]
+        none = axis_of_memory is None and memory.old_shape
+        if (
+            not memory.new_shape
+            or none
+            or (
+                axis_of_memory is not None
+                and (
+                    memory.old_shape[-1:] != (axis_of_memory.old,)
+                    or memory.new_shape[-1:] != (axis_of_memory.new,)
+                    or memory.old_shape[:-1] != memory.new_shape[:-1]
+                )
             )
         ):
             raise SurgeryError("plan.memory", memory.new_shape, "shapes that its axis fits")
@@ -261,7 +284,9 @@ def _check_axis(path: str, axis: AxisPlan) -> None:
         at = 0
         for start, end in sorted(spans):
             if start < at or end > size:
-                raise SurgeryError(f"plan.{path}", f"{what} places {start} to {end}", f"distinct places below {size}")
+                raise SurgeryError(
+                    f"plan.{path}", f"{what} places {start} to {end}", f"distinct places below {size}"
+                )
             at = end
     if outside:
         raise SurgeryError(f"plan.{path}", f"a copy of place {outside[0]}", f"old places below {axis.old}")
@@ -273,10 +298,9 @@ def _check_tensor(plan: Plan, tensor: TensorPlan) -> None:
         raise SurgeryError(path, tensor.new_shape, f"at most {MAX_ENTRIES} entries")
     if not tensor.source:
         return
-    scalars = {tensor.old_shape, tensor.new_shape} == {(), (1,)} or not tensor.axes
-    if not tensor.axes and tensor.old_shape != tensor.new_shape:
-        raise SurgeryError(path, tensor.new_shape, f"the old shape {list(tensor.old_shape)}")
-    if scalars:
+    if not tensor.axes:
+        if tensor.old_shape != tensor.new_shape:
+            raise SurgeryError(path, tensor.new_shape, f"the old shape {list(tensor.old_shape)}")
         return
     old, new = tensor.old_shape or (1,), tensor.new_shape or (1,)
     if len(tensor.axes) != len(new) or len(old) != len(new) or tensor.reads >= len(new):
@@ -289,5 +313,6 @@ def _check_tensor(plan: Plan, tensor: TensorPlan) -> None:
             raise SurgeryError(path, f"{a} to {b} places", "the lengths of its axes")
     if tensor.start == "rotated":
         out = plan.axis(tensor.axes[0])
-        if out is None or out.old < 1 or out.new % out.old:
+        whole = out is not None and out.old > 0 and out.new % out.old == 0
+        if out is None or not whole or out.copied or sum(r.length for r in out.kept) != out.old:
             raise SurgeryError(path, list(new), "a whole multiple of the old outputs")

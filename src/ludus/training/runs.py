@@ -31,7 +31,7 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
-from ludus.training.actor_learner.checkpoint import check_samplers
+from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
 from ludus.training.changes import in_words, record_change, run_settings
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
@@ -247,6 +247,8 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
             f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 in a program; `ludus train` and "
             "`ludus resume` start rollouts"
         )
+    if checkpoint is not None:
+        check_matches(checkpoint)
     if checkpoint is not None and (preset.cluster.rollouts or machines is LOCAL):
         check_samplers(checkpoint, preset.cluster.rollouts)
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:

@@ -34,6 +34,7 @@ RARE = {
     "rollout/handover_ticks",
     "rollout/win_rate_with_help/OPPONENT",
     "rollout/handover_win_rate",
+    "team/spirit",
     "player",
     "initial_weights",
     "playoff/OPPONENT/KEY",

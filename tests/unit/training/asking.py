@@ -35,12 +35,12 @@ class AskedSampler:
             assert not self._full, f"{name} while a slab is asked for"
         return getattr(self._sampler, name)
 
-    def ask(self, handover: int | None = None) -> bool:
+    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
         if not self._full:
             self._in_play = self._sampler.in_play()
         self._events.append("ask")
         self._time_steps.append(self._sampler.time_step)
-        self._sampler.play(self._slab, self, handover=handover)
+        self._sampler.play(self._slab, self, handover=handover, spirit=spirit)
         return True
 
     def put(self, *arguments: object) -> None:
@@ -53,9 +53,16 @@ class AskedSampler:
         assert isinstance(stats, RolloutStats)
         self._full.append((fields, stats, self._sampler.in_play()))
 
-    def play(self, slab: Slab, sink: SlabSink, between: object = None, handover: int | None = None) -> object:
+    def play(
+        self,
+        slab: Slab,
+        sink: SlabSink,
+        between: object = None,
+        handover: int | None = None,
+        spirit: float | None = None,
+    ) -> object:
         if not self._full:
-            self.ask(handover)
+            self.ask(handover, spirit)
         fields, stats, self._in_play = self._full.popleft()
         self._time_steps.popleft()
         self._events.append("play")

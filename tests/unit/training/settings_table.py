@@ -102,6 +102,7 @@ PREFIXES = {
     "SearchConfig": "algorithm.search.",
     "SelfPlayConfig": "algorithm.self_play.",
     "CurriculumConfig": "curriculum.",
+    "TeamConfig": "team.",
     "EvaluationConfig": "evaluation.",
     "RunConfig": "run.",
     "ClusterConfig": "cluster.",
@@ -428,6 +429,23 @@ CURRICULUM = {
     "matches": Variant("400", under=ADVANCING),
 }
 
+TEAMS = {
+    "game.name": "pommerman",
+    "game.params.mode": "team",
+    "game.params.max_steps": "20",
+    "game.params.reward_pickup": "0.5",
+    "game.params.reward_wood": "0.5",
+    "opponents.0.name": "random",
+    "policy.inputs": "about",
+    "evaluation.final_matches": "2",
+    "pool.slots": "4",
+}
+TEAM = {
+    "spirit": Variant("0.5", under=TEAMS),
+    "spirit_final": Variant("1.0", under=TEAMS | LONG),
+    "zero_sum": Variant("true", under=TEAMS),
+}
+
 EVALUATION = {
     "every_steps": Variant("50", under={"evaluation.matches": "4"}),
     "matches": Variant("4"),
@@ -524,6 +542,7 @@ TABLE: dict[str, dict[str, Variant]] = {
     "SearchConfig": SEARCH,
     "SelfPlayConfig": SELF_PLAY,
     "CurriculumConfig": CURRICULUM,
+    "TeamConfig": TEAM,
     "EvaluationConfig": EVALUATION,
     "RunConfig": RUN,
     "ClusterConfig": CLUSTER,

@@ -13,7 +13,7 @@ from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.config import ActorCriticConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.minibatch import MinibatchResult, mean_of, passes
-from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
+from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, rate_steps_after
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
@@ -47,7 +47,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
 
     def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
-        rate = learning_rate_at(config, progress) * RATE_STEP**self._rate_steps
+        rate = self._learning_rate(progress) * RATE_STEP**self._rate_steps
         loss = functools.partial(self._loss, batch, entropy_coefficient=self._entropy_coefficient(progress))
         optimiser: Optimiser = self.optimiser
         if self._value_only:
@@ -64,7 +64,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
                 break
         if config.target_kl > 0.0:
             stats.numbers["learner/epochs"] = epoch + 1
-        if config.learning_rate_kl > 0.0:
+        if config.learning_rate_kl > 0.0 and not self.settle:  # at rate 0 no policy moves
             self._rate_steps = rate_steps_after(config, self._rate_steps, rate, kl, config.learning_rate_kl)
         stats.learned = sum(r.samples for r in results)
         stats.samples = min(stats.samples, stats.learned)

@@ -25,7 +25,7 @@ from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priorit
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult
-from ludus.algorithms.optimiser import learning_rate_at, under
+from ludus.algorithms.optimiser import under
 from ludus.algorithms.parameters import FlatParameters, replica_of
 from ludus.algorithms.returns import Floats
 from ludus.algorithms.samples import Index, Samples, pieces
@@ -95,7 +95,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config, added = self.config, self._store(samples)
         decisions = self.replay_buffer.decisions()
-        rate = learning_rate_at(config, progress)
+        rate = self._learning_rate(progress)
         results: list[MinibatchResult] = []
         if len(decisions) >= max(config.learning_starts, 1):
             for _ in range(config.updates):

@@ -26,7 +26,6 @@ from ludus.algorithms.forward import forward, part_size, units_of
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import EPOCHS_A_VERSION, MinibatchResult, mean_of, passes, shuffle_key
-from ludus.algorithms.optimiser import learning_rate_at
 from ludus.algorithms.parameters import replica_of
 from ludus.algorithms.samples import Index, pieces
 from ludus.algorithms.tasks import Task
@@ -69,7 +68,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         self._anchors = [replica_of(anchor) for _ in self.minibatches.replicas]
 
     def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        if not self._value_only:
+        if not self._value_only and not self.settle:
             yield from self._policy(batch, progress, stats)
             self.minibatches.norm_sums.clear()  # of other weights
         yield from self._value(batch, progress, stats)
@@ -77,7 +76,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
     def _value(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Stages:
         """Make epochs of minibatches; no parameter of the policy has a gradient."""
         config = self.config
-        rate = learning_rate_at(config, progress)
+        rate = self._learning_rate(progress)
 
         def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
             index, _, value = forward(network, batch.samples, part, batch.valid)

@@ -119,6 +119,7 @@ class Play(ServeOptions, frozen=True, kw_only=True):
         from ludus.games.names import typed_player
         from ludus.web.serve.matches import MatchError, NewMatch
         from ludus.web.serve.players import PERSON
+        from ludus.web.serve.server import STOP_S
 
         players = [typed_player(name) for name in (self.player, *self.against)]
         game, params = _game(self.player, self.game, self.param)
@@ -135,8 +136,20 @@ class Play(ServeOptions, frozen=True, kw_only=True):
             match = server.matches.create(asked, typed=True)
         except MatchError as error:
             raise UserError(str(error)) from None
+        if why := self._wrong_time(game, waits=not match.table.real_time):
+            server.close()
+            server.matches.stop(STOP_S)
+            raise UserError(why)
         names = ", ".join(seat.name for seat in match.table.seats)
         return self._serve(server, f"/play/{match.match}?key={match.key}", f"{game}: {names}")
+
+    def _wrong_time(self, game: str, *, waits: bool) -> str:
+        """Return why clock or rate have no meaning where ``game`` waits for decisions, or does not."""
+        if self.clock and not waits:
+            return f"--clock {self.clock:g}: {game} does not wait for decisions, expected 0"
+        if self.rate != 1 and waits:
+            return f"--rate {self.rate:g}: {game} waits for decisions, expected 1"
+        return ""
 
 
 class Watch(ServeOptions, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ Each agent keeps its seat. An agent that is done before the others does not act 
 again, and keeps its last observation; the match ends when the last agent is done. Each agent is terminated
 or truncated by the last flags that the environment gave for it; one that left without a flag is terminated.
 Agents may differ in the number of their actions and in the length of flat observations: shorter ones are
-padded, and padded actions are illegal.
+padded, and padded actions are illegal. PettingZoo knows no teams; ``teams = by_name`` makes teams of agents
+whose names are equal but for the number behind (``red_0, red_1, blue_0``).
 """
 
 from __future__ import annotations
@@ -45,6 +46,24 @@ FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras 
 _API = ParamSpec(
     "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two APIs is used"
 )
+
+
+_TEAMS = ParamSpec(
+    "teams",
+    "text",
+    "none",
+    choices=("none", "by_name"),
+    meaning="by_name: agents whose names are equal but for the number behind are a team",
+)
+
+
+def _teams_by_name(agents: Sequence[str]) -> list[int]:
+    """Return the team of each agent. Raises ``ValueError`` where all are of one team."""
+    names = [agent.rstrip("0123456789").rstrip("_") for agent in agents]
+    known = list(dict.fromkeys(names))
+    if len(known) == 1:
+        raise ValueError(f"teams = by_name: every agent is named {known[0]}; expected two names or more")
+    return [known.index(name) for name in names]
 
 
 class _Seats:
@@ -247,7 +266,7 @@ class PettingZooMaker:
         if parallel is None and turns is None:
             raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")
         creator: Callable[..., Any] = getattr(module, "raw_env", None) or parallel or turns  # type: ignore[assignment]
-        ours = (_API, PICTURE_LAYOUT)
+        ours = (_API, _TEAMS, PICTURE_LAYOUT)
         declared = [*declared_params(creator, skip=("render_mode", *(p.name for p in ours))), *ours]
         values = typed_params(declared, params)
         api = values.pop("api", "auto")
@@ -257,11 +276,13 @@ class PettingZooMaker:
         self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
         self._layouts = settings(values)
         values.pop(PICTURE_LAYOUT.name, None)
+        by_name = values.pop(_TEAMS.name, "none") == "by_name"
         self._values, self._name = values, name
         env = self.environment()
         try:
             self.agents = list(env.possible_agents)
             self._describe(env)
+            teams = _teams_by_name(self.agents) if by_name else []
         except ValueError as error:
             raise ValueError(f"pettingzoo/{name}: {error}") from None
         finally:
@@ -274,6 +295,7 @@ class PettingZooMaker:
             seats=len(self.agents),
             turn_based=self._turns,
             params=declared,
+            teams=teams,
         )
 
     def environment(self) -> Any:

@@ -69,6 +69,7 @@ class AsyncRounds:
         self._unlearned = 0  # full slabs and the one that is learned from
         self._plans: tuple[UpdatePlan, ...] = ()
         self._handover: int | None = None
+        self._spirit: float | None = None
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
@@ -108,6 +109,10 @@ class AsyncRounds:
     def set_handover(self, ticks: int) -> None:
         """Set the ticks after which the learner takes over, from the next slab on."""
         self._handover = ticks
+
+    def set_spirit(self, spirit: float) -> None:
+        """Set how far teams share their rewards, from the next slab on."""
+        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -217,7 +222,9 @@ class AsyncRounds:
     def _sample(self) -> None:
         try:
             while (slab := self._next_slab()) is not None:
-                self.components.sampler.play(slab, self, between=self._swap, handover=self._handover)
+                self.components.sampler.play(
+                    slab, self, between=self._swap, handover=self._handover, spirit=self._spirit
+                )
         except BaseException as error:
             with self._changed:
                 self._error = error

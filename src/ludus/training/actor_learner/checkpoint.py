@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 import numpy as np
 
 from ludus.flow import MatchResult, Slab
 from ludus.flow.decode import from_json
+from ludus.flow.shown import visible
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
@@ -44,6 +46,12 @@ class ArrivedSlab(msgspec.Struct):
     in_play: dict[int, int]
 
 
+class NewMatches(msgspec.Struct):
+    """Part of the state of any method: why its matches start again; empty: they do not."""
+
+    new_matches: Annotated[str, msgspec.Meta(max_length=512)] = ""
+
+
 class TrainerState(msgspec.Struct):
     """Counters of a run: everything that decides what happens next, apart from tensors and matches."""
 
@@ -76,6 +84,7 @@ class TrainerState(msgspec.Struct):
     turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
     restarts: int = 0  # number of times that the run's matches started again
+    new_matches: str = ""  # why matches start again with the next resume; surgery sets it
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
@@ -141,6 +150,19 @@ def count_restarts(checkpoint: Checkpoint) -> int:
     return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
+def check_matches(checkpoint: Checkpoint) -> None:
+    """Let the matches of a checkpoint start again where surgery asks for it; ``signed`` is False then.
+
+    Raises ``CorruptFile``.
+    """
+    try:
+        asked = from_json(checkpoint.state, NewMatches)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptFile(f"state of a checkpoint: {error}") from error
+    if asked.new_matches:
+        checkpoint.signed, checkpoint.why_restart = False, visible(asked.new_matches)
+
+
 def check_samplers(checkpoint: Checkpoint, rollouts: int) -> None:
     """Let the matches of a checkpoint start again where other samplers than those of the run played them.
 
@@ -169,6 +191,7 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
+        components.learner.lineage = checkpoint.weights.meta.lineage
         if not checkpoint.signed or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
             components.sampler.start_at(_time_step(checkpoint))
             return

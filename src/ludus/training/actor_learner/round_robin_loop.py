@@ -119,7 +119,8 @@ class TurnRounds(Rounds):
         return self._pool(-1).components.sampler.slabs[0]
 
     def _collect(self, slab: Slab) -> RolloutStats:
-        return self._pool(-1).components.sampler.play(slab, self, handover=self._handover)
+        sampler = self._pool(-1).components.sampler
+        return sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)

@@ -221,7 +221,7 @@ class LocalSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None) -> bool:
+    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
         return False
 
@@ -231,10 +231,13 @@ class LocalSampler:
         sink: SlabSink,
         between: Callable[[], None] | None = None,
         handover: int | None = None,
+        spirit: float | None = None,
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`."""
         if handover is not None:
             self.pool.set_handover(0, handover)
+        if spirit is not None:
+            self.pool.set_spirit(spirit)
         self.played, self._restored = True, b""
         stats = self.collector.collect(slab, between)
         sink.put(slab, stats)
@@ -363,6 +366,8 @@ def build_sampler(
                 timeout_s=preset.pool.timeout_s,
                 inputs=demonstrator_inputs(teacher, preset.policy.inputs),
                 states=teacher is not None and teacher.search is not None,
+                spirit=preset.team.spirit,
+                zero_sum=preset.team.zero_sum,
             ),
         )
     except (PoolError, ValueError) as error:

@@ -107,6 +107,7 @@ class Rounds:
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
         self._in_play: dict[int, int] = {}  # before the first of ``arrived``
         self._handover: int | None = None
+        self._spirit: float | None = None
 
     # ---- slabs of rounds to come -----------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Rounds:
     def _ask(self) -> bool:
         sampler = self.components.sampler
         labels = dict(sampler.labels)
-        asked = sampler.ask(self._handover)
+        asked = sampler.ask(self._handover, self._spirit)
         if asked:
             self._asked.append(labels)
         return asked
@@ -171,6 +172,10 @@ class Rounds:
     def set_handover(self, ticks: int) -> None:
         """Set the ticks after which the learner takes over, from the next slab on."""
         self._handover = ticks
+
+    def set_spirit(self, spirit: float) -> None:
+        """Set how far teams share their rewards, from the next slab on."""
+        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -323,7 +328,7 @@ class Rounds:
         return next(s for s in self.components.sampler.slabs if all(s is not u for u in used))
 
     def _collect(self, slab: Slab) -> RolloutStats:
-        return self.components.sampler.play(slab, self, handover=self._handover)
+        return self.components.sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         """Start every learner's update of ``slab`` in the learner threads, one after another."""

@@ -70,18 +70,11 @@ def slabs_of(run: RunConfig) -> int:
     return slabs_needed(run) if run.lag == "async" else run.queue + 2
 
 
-def learner_thread_count(components: Components, own: int) -> int:
-    """Return the threads that only learn, beside ``own`` others; one on a GPU, which has one queue of work."""
-    threads = max(0, components.threads - own)
-    on_gpu = any(learner.network.device.type != "cpu" for learner in components.learners.values())
-    return min(threads, 1) if on_gpu else threads
-
-
 def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
     """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
-    threads = LearnerThreads(learner_thread_count(components, own), first=own)
+    threads = LearnerThreads(components.learner_threads(own), first=own)
     if run.lag == "async":
         return threads, AsyncRounds(components, threads, run, overtaking=preset.cluster.rollouts > 1)
     pipelined = run.lag == "pipelined"
@@ -153,6 +146,7 @@ class Trainer:
         """Report it, and remove the matches in flight from the counters."""
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
+        state.new_matches = ""
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     def _lost(self, error: PlayerLost) -> None:
@@ -171,10 +165,12 @@ class Trainer:
         return self.rounds.doing()
 
     def prepare_round(self) -> None:
-        """Seat the opponents of the next round, and set its handover."""
+        """Seat the opponents of the next round, and set its handover and spirit."""
         self.seating.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
+        if self.preset.team.changes:
+            self.rounds.set_spirit(self.preset.team.spirit_at(self._progress()))
 
     def ask(self) -> None:
         """See :class:`ludus.training.run_loop.Steps`."""
@@ -235,7 +231,7 @@ class Trainer:
                 self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)
             handover = self._handover()
         self.report.update(
-            update_metrics(self.preset.run, self.state, update, summary, times, handover_ticks=handover)
+            update_metrics(self.preset, self.state, update, summary, times, handover_ticks=handover)
         )
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.presets.config import RunConfig
+from ludus.presets.config import Preset, RunConfig, TeamConfig
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.sync_loop import RoundTimes
@@ -12,7 +12,7 @@ from ludus.training.stopping import Budget, minutes_left, progress
 
 
 def update_metrics(
-    run: RunConfig,
+    preset: Preset,
     state: TrainerState,
     update: UpdateStats,
     summary: RolloutSummary,
@@ -28,7 +28,7 @@ def update_metrics(
 
     ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
     """
-    used = used or state.budget
+    used, run = used or state.budget, preset.run
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/learned"] = float(state.learned)
@@ -39,6 +39,8 @@ def update_metrics(
         numbers["rollout/handover_ticks"] = float(handover_ticks)
         if state.handover.ticks >= 0:
             numbers["rollout/handover_win_rate"] = state.handover.win_rate
+    if preset.team != TeamConfig():
+        numbers["team/spirit"] = preset.team.spirit_at(progress(run, used))
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
     numbers |= times.cluster

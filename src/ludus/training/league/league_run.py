@@ -92,7 +92,7 @@ class LeagueTrainer:
             raise
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self._parents = origin.members_reset_to(components.config)
-        self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
+        self.learner_threads = LearnerThreads(first.components.learner_threads(1))
         components.start(
             self.learner_threads,
             self.frozen,
@@ -158,7 +158,7 @@ class LeagueTrainer:
         for member in self.members.values():
             member.state.counts.drop_waiting()
             member.state.played = False
-        self.state.scheduled = []
+        self.state.scheduled, self.state.new_matches = [], ""
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     # ---- the loop --------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class LeagueTrainer:
         scheduled, ahead = self.state.scheduled, self.preset.cluster.ahead
         if not ahead:
             self._playing = self.members[self.league.next_member()]
-            self._playing.assign()
+            self._playing.assign(self._progress())
             return
         while len(scheduled) <= ahead:
             scheduled.append(self.league.next_member(scheduled, self._decisions))
@@ -195,7 +195,7 @@ class LeagueTrainer:
             rounds[name] += 1
             member = self.members[name]
             if member.rounds.pending < rounds[name]:
-                member.assign()
+                member.assign(self._progress())
                 member.rounds.ask_ahead()
         self._playing = self.members[scheduled[0]]
 
@@ -221,7 +221,7 @@ class LeagueTrainer:
         """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
         try:
-            done = member.play(progress(self.preset.run, self.state.budget), evaluate)
+            done = member.play(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._rounds += 1
@@ -231,6 +231,9 @@ class LeagueTrainer:
         self.context.clock.lap(self.state.budget)
         self._finished(member, done)
         self._write_rows()
+
+    def _progress(self) -> float:
+        return progress(self.preset.run, self.state.budget)
 
     def _finished(self, member: Member, done: Round) -> None:
         counts, known = member.state.counts, self.league.standings.members[member.name]
@@ -267,9 +270,7 @@ class LeagueTrainer:
         total.matches += summary.matches
         total.errors += summary.errors
         self.report.update(
-            update_metrics(
-                self.preset.run, counts, update, summary, times, player=member.name, used=total.budget
-            )
+            update_metrics(self.preset, counts, update, summary, times, player=member.name, used=total.budget)
         )
 
     # ---- events and effects ----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.learner import Learner, SlabLearner
+from ludus.algorithms.learner import SETTLE, Learner, SlabLearner
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.storage.frozen import LearnerState
@@ -20,7 +20,8 @@ def fits(learner: Learner, state: LearnerState) -> bool:
     """Return whether ``state`` has the arrays and counters of ``learner``, in their shapes."""
     own = state_beside_network(learner)
     shapes = [{n: a.shape for n, a in s.arrays.items()} for s in (state, own)]
-    return shapes[0] == shapes[1] and state.counters.keys() == own.counters.keys()
+    counters = [s.counters.keys() - {SETTLE} for s in (state, own)]
+    return shapes[0] == shapes[1] and counters[0] == counters[1]
 
 
 def state_from(

@@ -86,8 +86,14 @@ class Member:
         """Stop the pool."""
         self.components.close()
 
-    def assign(self) -> None:
-        """Assign new orders where they are due; live players play with their newest weights."""
+    def assign(self, progress: float) -> None:
+        """Assign new orders where they are due; live players play with their newest weights.
+
+        Args:
+            progress: Share of the budget that is spent.
+        """
+        if self._preset.team.changes:
+            self.rounds.set_spirit(self._preset.team.spirit_at(progress))
         self.matchmaker.on_play(self.rounds.in_play())
         self.seating.advance(self.rounds.paused)
 

@@ -52,12 +52,15 @@ class _BadRequest(ValueError):
 
 
 class Api:
-    """Answers of the API. Everything that reads files or thinks runs in threads of the pool."""
+    """Answers of the API.
+
+    What reads files or thinks runs in threads of the pool: the loop passes the messages of matches on.
+    """
 
     def __init__(self, library: Library, matches: Matches) -> None:
         """Answer about ``library`` and ``matches``."""
         self._library, self._matches = library, matches
-        self._heavy = asyncio.Semaphore(2)  # pages and thoughts of replays that are made at a time
+        self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves that are made at a time
 
     async def games(self, _: Request) -> Response:
         """``/api/games``."""
@@ -83,12 +86,12 @@ class Api:
 
     async def run(self, request: Request) -> Response:
         """``/api/runs/ID``."""
-        run = self._library.run(request.path_params["id"])
-        return _json(await run_in_threadpool(runs.page_of, run))
+        name = request.path_params["id"]
+        return _json(await run_in_threadpool(lambda: runs.page_of(self._library.run(name))))
 
     async def curves(self, request: Request) -> Response:
         """``/api/runs/ID/curves?series=&series=&x=steps|minutes&points=``."""
-        run, asked = self._library.run(request.path_params["id"]), request.query_params
+        name, asked = request.path_params["id"], request.query_params
         x, points = asked.get("x", "steps"), asked.get("points", "1200")
         axis: runs.XAxis = "minutes" if x == "minutes" else "steps"
         if x != axis:
@@ -96,7 +99,12 @@ class Api:
         if not points.isdecimal() or not 1 <= int(points[:9]) <= runs.MOST_POINTS:
             raise _BadRequest(f"points = {visible(points[:40])}: expected 1 to {runs.MOST_POINTS}")
         series = [name for text in asked.getlist("series") for name in text.split(",") if name]
-        return _json(await run_in_threadpool(runs.curves_of, run, series, axis, int(points)))
+
+        def made() -> runs.Curves:
+            return runs.curves_of(self._library.run(name), series, axis, int(points))
+
+        async with self._heavy:
+            return _json(await run_in_threadpool(made))
 
     async def replays(self, request: Request) -> Response:
         """``/api/replays?run=&game=&player=&outcome=``: the newest that fit, from their headers."""
@@ -114,10 +122,10 @@ class Api:
 
     async def replay_page(self, request: Request) -> Response:
         """``/replay/ID?with=``: the page of a replay, which works offline too, with its own policy."""
-        replay = self._library.replay(request.path_params["id"])
-        asked = request.query_params.getlist("with")
+        name, asked = request.path_params["id"], request.query_params.getlist("with")
 
         def made() -> str:
+            replay = self._library.replay(name)
             think = [players.thinker_of(name, self._library) for name in asked]
             return to_html(self._library.read(replay), think=think)
 
@@ -130,12 +138,12 @@ class Api:
 
     async def thoughts(self, request: Request) -> Response:
         """``/api/replays/ID/thoughts?with=``: what a player thinks of the decisions of a recorded match."""
-        replay = self._library.replay(request.path_params["id"])
-        asked = request.query_params.get("with", "")
+        name, asked = request.path_params["id"], request.query_params.get("with", "")
 
         def thought() -> object:
             from ludus.web.thoughts.replayed import thoughts_of
 
+            replay = self._library.replay(name)
             return thoughts_of(self._library.read(replay), players.thinker_of(asked, self._library))
 
         async with self._heavy:

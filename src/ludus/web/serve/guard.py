@@ -30,6 +30,7 @@ HEADERS = {
 }
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN = "token"
+HTTP_PORT = 80
 _SAFE = ("GET", "HEAD")
 
 
@@ -40,6 +41,8 @@ class Guard:
         """Guard ``app``, served at ``port``, with ``token``."""
         self._app, self._token = app, token
         self._hosts = tuple(f"{name}:{port}" for name in NAMES)
+        if port == HTTP_PORT:  # browsers leave it out
+            self._hosts += NAMES
         self._cookie = f"ludus-{port}"  # cookies do not tell ports apart
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,17 +15,20 @@ import msgspec
 
 from ludus.flow.decode import from_json
 from ludus.flow.shown import terminal, utf8, visible
+from ludus.presets.game_checks import params_text
+from ludus.presets.stored_game import parse_game
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular, read_bounded
 from ludus.storage.jsonl import MAX_LINE_BYTES, Row, read_jsonl
 from ludus.storage.rundir import RunDirectory
-from ludus.web.serve.library import Run, UnknownId
+from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
 
 MAX_METRICS_BYTES = 256 << 20
 MAX_REPORT_BYTES = 1 << 20
 TAIL_BYTES = 64 << 10
 MOST_EVENTS, MOST_EVALUATIONS = 200, 500
 MOST_SERIES, MOST_POINTS = 64, 4000
+MAX_LINK = 2000  # characters of parameters in the address of a page
 _EVALUATION = b'"kind":"evaluation"'
 _X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
 
@@ -42,7 +45,11 @@ class Strength(NamedTuple):
 
 
 class RunLine(msgspec.Struct, frozen=True):
-    """A run in a list. ``age_s``: seconds since its files changed; ``problem``: why it cannot be read."""
+    """A run in a list.
+
+    ``age_s``: seconds since its files changed; ``problem``: why it cannot be read; ``params``: parameters of
+    its game.
+    """
 
     id: str
     name: str
@@ -57,6 +64,7 @@ class RunLine(msgspec.Struct, frozen=True):
     bytes: int = 0
     age_s: float = 0.0
     problem: str = ""
+    params: dict[str, str] = {}
 
 
 class RunPage(msgspec.Struct, frozen=True):
@@ -110,6 +118,7 @@ def line_of(run: Run) -> RunLine:
             best=_best(directory),
             bytes=size,
             age_s=max(0.0, time.time() - changed),
+            params=_params(directory),
         )
     except (ValueError, OSError, StorageError) as error:
         return msgspec.structs.replace(line, problem=_reason(run, error))
@@ -184,31 +193,38 @@ def curves_of(run: Run, series: Sequence[str], x: XAxis, points: int) -> Curves:
         UnknownId: The run has been removed.
     """
     path = run.directory.metrics
-    wanted = list(dict.fromkeys(series))[:MOST_SERIES]
-    xs: list[float] = []
+    try:
+        about = path.stat()
+    except OSError:
+        raise UnknownId("the run has been removed") from None
+    wanted = tuple(dict.fromkeys(series))[:MOST_SERIES]
+    return _curves(path, (about.st_mtime_ns, about.st_size), wanted, _X[x], max(1, min(points, MOST_POINTS)))
+
+
+@functools.lru_cache(maxsize=16)
+def _curves(path: Path, stamp: tuple[int, int], wanted: tuple[str, ...], axis: str, points: int) -> Curves:
+    """Return the curves of a file; ``stamp``: its time and size, which tell a new file from an old one."""
+    places: dict[float, int] = {}  # of each x; evaluations may be written after later updates
     values: dict[str, list[float | None]] = {name: [] for name in wanted}
     names: set[str] = set()
     for row in _rows(path):
-        at = _number(row.get(_X[x]), float)
+        at = _number(row.get(axis), float)
         if at is None or row.get("initial") is True:
             continue
-        names.update(_numbers([row]))
+        names.update(name for name in row.keys() - names if "/" in name and _is_number(row[name]))
         if not any(name in row for name in wanted):
             continue
-        if not xs or xs[-1] != at:
-            xs.append(at)
-            for name in wanted:
-                values[name].append(None)
+        place = places.setdefault(at, len(places))
         for name in wanted:  # an update and its evaluation stand at one point
+            if place == len(values[name]):
+                values[name].append(None)
             if (value := _number(row.get(name), float)) is not None:
-                values[name][-1] = value
-    try:
-        offset = path.stat().st_size
-    except OSError:
-        raise UnknownId("the run has been removed") from None
-    edges, middles = _buckets(xs, max(1, min(points, MOST_POINTS)))
-    made = {name: _bucketed(values[name], edges) for name in wanted}
-    return Curves(tuple(middles), made, tuple(sorted(names)), offset)
+                values[name][place] = value
+    xs = sorted(places)
+    order = [places[x] for x in xs]
+    edges, middles = _buckets(xs, points)
+    made = {name: _bucketed([values[name][place] for place in order], edges) for name in wanted}
+    return Curves(tuple(middles), made, tuple(sorted(names)), stamp[1])
 
 
 def _buckets(xs: Sequence[float], points: int) -> tuple[list[tuple[int, int]], list[float]]:
@@ -335,6 +351,21 @@ def _method(directory: RunDirectory) -> str:
     algorithm = document.get("algorithm")
     name = algorithm.get("name") if isinstance(algorithm, dict) else None
     return name[:80] if isinstance(name, str) else ""
+
+
+def _params(directory: RunDirectory) -> dict[str, str]:
+    """Return the parameters of the run's game, for a link to its players; none where they fit no link."""
+    try:
+        about = directory.config.stat()
+        return _configured(directory.config, about.st_mtime_ns, about.st_size)
+    except (ValueError, OSError, StorageError):
+        return {}
+
+
+@functools.lru_cache(maxsize=MAX_RUNS)
+def _configured(config: Path, modified: int, size: int) -> dict[str, str]:
+    found = params_text(parse_game(RunDirectory(config.parent).config_bytes(), str(config)).params)
+    return found if sum(map(len, (*found, *found.values()))) <= MAX_LINK else {}
 
 
 def _weigh(path: Path) -> tuple[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import secrets
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 import uvicorn
 import wsproto  # noqa: F401 - uvicorn imports it when it serves: too late to report that it is missing
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import TOKEN
@@ -23,6 +25,7 @@ from ludus.web.serve.seats import LONGEST_S
 
 ADDRESS = "127.0.0.1"
 FIRST_PORT, PORTS = 8642, 20  #: where a server without a given port is looked for
+REQUEST_S = 10.0  # until a connection has sent a whole request
 GRACE_S = 2  # for open sockets when the server stops
 STOP_S = LONGEST_S + 5.0  # for matches to be saved then: one may be in a search
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -53,7 +56,7 @@ class PageServer:
         self._token = secrets.token_urlsafe(32)
         config = uvicorn.Config(
             make_app(library, self.matches, self.port, self._token),
-            http="h11",
+            http=_Connection,
             ws="wsproto",
             ws_max_size=MAX_BYTES,
             loop="asyncio",
@@ -93,6 +96,23 @@ class PageServer:
     def stop(self) -> None:
         """Let :meth:`run` return. For other threads."""
         self._server.should_exit = True
+
+
+class _Connection(H11Protocol):
+    """A connection that has to send its requests in time: half requests take no place from other pages."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(REQUEST_S, self._close_idle)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.loop.call_later(REQUEST_S, self._close_idle)
+
+    def _close_idle(self) -> None:
+        idle = getattr(self.cycle, "response_complete", True)  # there is no cycle before the first request
+        if idle and self in self.connections and not self.transport.is_closing():  # no WebSocket by now
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -217,7 +217,7 @@ export class LiveGame {
   result({ outcome }) {
     if (!outcome.length) return "Cut off";
     const winners = outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
-    if (!winners.length) return outcome.every((o) => o < 0) ? "Nobody won" : "A draw";
+    if (!winners.length) return outcome.every((o) => o < 0) ? "No one won" : "A draw";
     if (this.hello.you.length === 1) return winners.includes(this.hello.you[0]) ? "You won" : "You lost";
     return `${winners.map((seat) => this.hello.seats[seat]?.name ?? `seat ${seat}`).join(", ")} won`;
   }

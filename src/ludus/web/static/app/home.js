@@ -39,15 +39,17 @@ function Listing({ title, path, name, empty, columns, children }) {
 
 const id = encodeURIComponent;
 
-// The set-up page with a game and an opponent chosen.
+// The set-up page with a run's game, its parameters and an opponent chosen.
 export function playLink(run, player) {
-  return `/play?game=${id(run.game)}&against=${id(player)}`;
+  const params = Object.keys(run.params).length ? `&params=${id(JSON.stringify(run.params))}` : "";
+  return `/play?game=${id(run.game)}&against=${id(player)}${params}`;
 }
 
 export function resultText({ outcome, over, players }) {
   if (!over || outcome.length === 0) return "cut off";
   const winners = outcome.flatMap((o, seat) => (o > 0 ? [players[seat] ?? `seat ${seat}`] : []));
-  return winners.length ? winners.join(", ") : "none";
+  if (winners.length) return winners.join(", ");
+  return outcome.every((o) => o === 0) ? "a draw" : "no one";
 }
 
 export function HomePage() {

@@ -12,6 +12,7 @@ const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real ti
 const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
 const LETTER = /^[a-z0-9]$/i;
+const ARROW = /^Arrow(Left|Right|Up|Down)$/;
 const SERVED = /^[A-Za-z0-9][\w.-]*@[\w:+.-]+$/; // RUN@VERSION, where RUN is an id of the server's
 const BOARDS = ["cells", "columns"];
 
@@ -64,6 +65,11 @@ function useKeys(game, held) {
         game.units.selectNext();
       } else if (game.units && DIGITS.test(event.key)) {
         unitButtons(game)[Number(event.key) - 1]?.give();
+      } else if (ARROW.test(event.key) && event.target === document.body) {
+        const board = document.getElementById("map");
+        board.focus();
+        board.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, cancelable: true }));
+        event.preventDefault(); // the page does not scroll
       } else if (BOARDS.includes(game.hello.view.input)) {
         if (LETTER.test(event.key)) document.getElementById("move")?.focus(); // where the key then writes
       } else if (DIGITS.test(event.key) && !event.repeat) {

@@ -67,11 +67,17 @@ function Bars({ pairs, most, text }) {
     <b>${text(value)}</b></li>`)}</ul>`;
 }
 
+// A value with its sign, as the page of a replay writes it; one that rounds to zero has none.
+function signed(value) {
+  const text = Math.abs(value).toFixed(2);
+  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
+}
+
 function Thought({ thought, seat, name }) {
   const { heads, visits, value, line } = thought;
   return html`<section class="thought">
     <h3><${SeatMark} seat=${seat} /> ${name}
-      ${Number.isFinite(value) && html`<span class="value">value ${value.toFixed(2)}</span>`}</h3>
+      ${Number.isFinite(value) && html`<span class="value">value ${signed(value)}</span>`}</h3>
     ${visits.length === 0 && heads.map((head) => html`<${Bars} pairs=${head} most=${1} text=${(p) => `${Math.round(100 * p)}%`} />`)}
     ${visits.length > 0 && html`<${Bars} pairs=${visits} most=${visits[0][1]} text=${(n) => n.toLocaleString("en")} />`}
     ${line.length > 0 && html`<p class="hint">line: ${line.map(spoken).join(" ")}</p>`}

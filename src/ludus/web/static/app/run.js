@@ -10,6 +10,7 @@ const MOST_CURVES = 12;
 const MOST_VERSIONS = 30;
 // Names that say most about a run, in this order; the others are a choice away.
 const FIRST = [/^evaluation\//, /win_rate/, /^returns?\//, /return/, /score/, /loss$/, /entropy/, /per_second/];
+const BOUNDS = /\/(ci_low|ci_high|ci|low|high)$/; // of an interval: they say little alone
 const id = encodeURIComponent;
 
 function Facts({ run }) {
@@ -24,7 +25,7 @@ function Facts({ run }) {
 export function firstSeries(names) {
   const found = new Set();
   for (const pattern of FIRST) for (const name of names) if (pattern.test(name) && found.size < 6) found.add(name);
-  for (const name of names) if (found.size < 4) found.add(name);
+  for (const name of names) if (found.size < 4 && !BOUNDS.test(name)) found.add(name);
   return [...found];
 }
 

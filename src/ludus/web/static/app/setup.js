@@ -41,9 +41,20 @@ function useGame(games, wanted) {
   return [game, setName];
 }
 
+// Parameters that a link gives, as texts of the fields; none where they cannot be read.
+function linkedParams(query) {
+  try {
+    const given = Object.entries(JSON.parse(query.get("params") ?? "{}"));
+    return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  } catch {
+    return {};
+  }
+}
+
 function Setup({ games, query }) {
   const [game, setName] = useGame(games, query.get("game"));
-  const [texts, setTexts] = useState({});
+  const linked = () => (query.get("game") === game.name ? linkedParams(query) : {});
+  const [texts, setTexts] = useState(linked);
   const [seats, setSeats] = useState({});
   const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "" });
   const [error, setError] = useState("");
@@ -54,7 +65,7 @@ function Setup({ games, query }) {
   }, [game, texts]);
   const players = useGet("/api/players", { game: game.name, params: JSON.stringify(params) });
   useEffect(() => {
-    setTexts({});
+    setTexts(linked());
     setSeats({});
   }, [game.name]);
   const otherwise = (seat) => (seat === 0 ? PERSON : query.get("game") === game.name && query.get("against") || firstPlayer(players.data));
@@ -64,7 +75,9 @@ function Setup({ games, query }) {
     setBusy(true);
     setError("");
     try {
-      const body = { game: game.name, params, seats: chosen, rate: Number(pace.rate), clock_s: Number(pace.clock_s) };
+      const body = { game: game.name, params, seats: chosen };
+      if (!game.turn_based) body.rate = Number(pace.rate); // what another game was given is not this one's
+      else if (chosen.includes(PERSON)) body.clock_s = Number(pace.clock_s);
       if (pace.seed !== "") body.seed = Number(pace.seed);
       const { id, key } = await post("/api/matches", body);
       keep(id, key);

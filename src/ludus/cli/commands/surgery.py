@@ -1,0 +1,181 @@
+"""``ludus surgery``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.flow.shown import shell
+
+if TYPE_CHECKING:
+    from ludus.presets.config import Preset
+    from ludus.surgery.plan import Hints
+    from ludus.training.surgery.conversion import Pair
+    from ludus.training.surgery.operate import Outline
+    from ludus.training.surgery.proof import Proof
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Surgery(msgspec.Struct, frozen=True):
+    """Carry a trained run over to other settings, a larger network or a changed game.
+
+    SOURCE is RUN@last, RUN@best or RUN@VERSION, or a weights file with --out. A new run directory is written,
+    whole or not at all, and ludus resume continues there; the old run stays as it is. Weights, both moments
+    of the optimiser, past opponents, frozen players and matches in play are carried over. What cannot be
+    carried over exactly is refused (exit code 2).
+
+    Every setting of the preset is also an option, as for ludus train.
+    """
+
+    EXAMPLES: ClassVar = (
+        "ludus surgery RUN@last --to wider.toml --plan",
+        "ludus surgery RUN@last --to wider.toml --verify --run-dir runs/wider",
+        "ludus surgery RUN@last --to new_unit.toml --like pikeman=spearman",
+        "ludus surgery RUN@best --to wider.toml --out wider.safetensors",
+    )
+
+    source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION or a weights file", "SOURCE")]
+    to: Annotated[str, option("preset with the settings after surgery", "PRESET")] = ""
+    run_dir: Annotated[
+        str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
+    ] = ""
+    out: Annotated[str, option("write the weights alone into this new file", "FILE")] = ""
+    plan: Annotated[bool, option("print the changes and write nothing")] = False
+    verify: Annotated[
+        bool, option("compare both networks on recorded matches; exit code 3 if they differ")
+    ] = False
+    matches: Annotated[
+        Count, option("play N matches of old against new; exit code 3 if one is stronger", "N")
+    ] = 0
+    like: Annotated[
+        tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")
+    ] = ()
+    rename: Annotated[tuple[str, ...], option("what was called OLD is now called NEW", "OLD=NEW")] = ()
+    approximate: Annotated[bool, option("allow changes that are not exact")] = False
+    settle: Annotated[
+        Annotated[int, msgspec.Meta(ge=-1, le=1_000_000)],
+        option("updates at learning rate 0 (-1 = 200 where weights are added, else 0)", "N"),
+    ] = -1
+    json: Annotated[bool, option("print one JSON document")] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        """Carry the run over, print what was done, and return the exit code."""
+        if not self.to:
+            raise UserError("--to: expected the preset with the settings after surgery")
+        if self.out and self.run_dir:
+            raise UserError(f"--run-dir {self.run_dir}: expected none with --out, which writes weights alone")
+        from ludus.presets.file import load_preset
+        from ludus.presets.game_checks import check_game
+
+        loaded = load_preset(self.to, self.overrides)
+        check_game(loaded)
+        target = self._target(loaded.name)
+        from ludus.surgery.plan import SurgeryError
+
+        try:
+            return self._operate(loaded.preset, target)
+        except SurgeryError as error:
+            raise UserError(str(error)) from error
+
+    def _target(self, name: str) -> Path:
+        """Return what is written. Raises ``UserError`` where it exists."""
+        from ludus.cli.commands.train import run_name
+        from ludus.storage.rundir import RunDirectory
+
+        flag, text = ("--out", self.out) if self.out else ("--run-dir", self.run_dir)
+        path = Path(text) if text else Path("runs") / run_name(name)
+        if path.exists() or path.is_symlink():
+            advice = "choose another file" if self.out else RunDirectory(path).hint()
+            raise UserError(f"{flag} {path}: exists already; {advice}")
+        return path
+
+    def _operate(self, preset: Preset, target: Path) -> int:
+        from ludus.training.surgery.operate import Operation, Request
+        from ludus.training.surgery.source import read_source
+
+        if self.out:
+            return self._weights_alone(preset, target)
+        settle = None if self.settle < 0 else self.settle
+        source = read_source(self.source)
+        operation = Operation(source, Request(preset, self._hints(), settle))
+        proof = None
+        if not self.plan:
+            operation.prepare()
+        if (self.verify or self.matches) and not self.plan:
+            proof = self._proof(operation.pair())
+        written = "" if self.plan else str(operation.write(target).path)
+        self._show(operation.outline(), proof, written)
+        return DONE
+
+    def _weights_alone(self, preset: Preset, target: Path) -> int:
+        from ludus.policies.weights import save_weights
+        from ludus.training.surgery.weights_alone import convert
+
+        pair, outline = convert(self.source, preset, self._hints(), play=not self.plan)
+        proof = self._proof(pair) if (self.verify or self.matches) and not self.plan else None
+        if not self.plan:
+            save_weights(pair.new, target)
+        self._show(outline, proof, "" if self.plan else str(target))
+        return DONE
+
+    def _proof(self, pair: Pair) -> Proof:
+        from ludus.training.surgery.proof import prove
+
+        proof = prove(pair, verify=self.verify, matches=self.matches)
+        if proof.failure:
+            raise CheckError(f"{proof.failure}; nothing was written")
+        return proof
+
+    def _hints(self) -> Hints:
+        from ludus.surgery.plan import Hints
+
+        like, rename = pairs("--like", self.like), pairs("--rename", self.rename)
+        return Hints(like=like, rename=rename, approximate=self.approximate)
+
+    def _show(self, outline: Outline, proof: Proof | None, written: str) -> None:
+        if self.json:
+            console.document({**msgspec.to_builtins(outline), "proof": proof, "written": written})
+            return
+        before, after = outline.parameters
+        rows = [("from", outline.source), ("parameters", f"{before:,} -> {after:,}")]
+        rows += [("change", text) for text in outline.operators]
+        rows += [("network", "unchanged" if not outline.operators else _exactness(outline.exact))]
+        rows += [("calibrated", f"{outline.calibrated} new columns")] if outline.calibrated else []
+        if self.out:
+            pass
+        elif outline.new_matches:
+            rows.append(("matches", f"start again: {outline.new_matches}"))
+        else:
+            rows.append(("matches", "continue"))
+        if outline.empty_replay_buffer:
+            rows.append(("replay buffer", f"starts empty: {outline.empty_replay_buffer}"))
+        rows += [("players", f"{outline.players} carried over")] if outline.players else []
+        rows += [("settle", f"{outline.settle} updates at learning rate 0")] if outline.settle else []
+        rows += [("verified", text) for text in (proof.lines() if proof is not None else ())]
+        rows += [("written", written)] if written else []
+        console.result(console.table(rows))
+        if written and not self.out:
+            console.result(f"\nnext step\n  ludus resume {shell(written)}")
+
+
+def pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return ``A=B`` texts as a dictionary. Raises ``UserError``."""
+    out: dict[str, str] = {}
+    for text in texts:
+        left, equals, right = text.partition("=")
+        if not equals or not left or not right or left in out:
+            raise UserError(f"{flag} {text}: expected two names, {flag} A=B, and each A once")
+        out[left] = right
+    return out
+
+
+def _exactness(exact: bool) -> str:
+    return "same outputs for old inputs" if exact else "approximate: outputs change"

@@ -1,0 +1,171 @@
+"""A run on a managed cluster, whoever manages it: its name, its machines, the commands of its program."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+
+import msgspec
+
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import LoadedPreset
+from ludus.presets.options import ends_with
+from ludus.version import __version__
+
+RAY_VERSION = "2.60.0"  # that of the image; the smallest that the extra `cluster` allows
+#: KubeRay appends its own parts to a job's name, and Kubernetes allows 63 characters in all.
+MAX_NAME = 47
+RULE = (
+    f"expected at most {MAX_NAME} lower-case letters, digits and dashes, first a letter, last no dash "
+    "(Kubernetes allows 63 characters, KubeRay appends to them)"
+)
+_NAME = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?")
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]{0,254}")
+_FOLDER = re.compile(r"[A-Za-z0-9._/-]{1,255}")
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What a preset does not say.
+
+    Attributes:
+        name: Of the job; empty = made from the preset's.
+        image: Container image with Ludus.
+        claim: PersistentVolumeClaim that keeps the runs.
+        runs: Folder of the runs there.
+        per_machine: Rollouts on one machine.
+        learner_cpus: Processors of a learner's machine.
+        memory_gib: Memory for each processor, in GiB.
+        spot: Key of the taint of machines that may be taken away at any time; rollouts tolerate it.
+        hours: Longest time of the job; 0 = unbounded.
+    """
+
+    name: str = ""
+    image: str = f"ludus:{__version__}"
+    claim: str = "ludus-runs"
+    runs: str = "/runs"
+    per_machine: int = 1
+    learner_cpus: int = 4
+    memory_gib: int = 2
+    spot: str = "spot"
+    hours: float = 0.0
+
+
+class Machines(msgspec.Struct, frozen=True):
+    """Machines of one kind.
+
+    ``cpus``, ``gpus``: of each. ``ray_cpus``, ``ray_gpus``: those of them that Ray may give to processes; the
+    controller's are its own.
+    """
+
+    kind: str
+    count: int
+    cpus: int
+    gpus: int
+    ray_cpus: int
+    ray_gpus: int
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A run to be started elsewhere.
+
+    Attributes:
+        name: A name that Kubernetes allows.
+        preset: Its settings.
+        words: The command that starts it, without the folder of the run and the address of the cluster.
+        options: See :class:`Options`.
+    """
+
+    name: str
+    preset: Preset
+    words: tuple[str, ...]
+    options: Options
+
+    @property
+    def run_dir(self) -> str:
+        """The folder of the run."""
+        return f"{self.options.runs.rstrip('/')}/{self.name}"
+
+
+def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], options: Options) -> Job:
+    """Return the job that trains a preset.
+
+    Args:
+        loaded: The preset with the overrides.
+        preset: The word by which the machines there find the preset.
+        overrides: Option without leading dashes -> text.
+        options: What the preset does not say.
+
+    Raises:
+        ConfigError: No rollouts, an address, or an option that cannot be carried out.
+    """
+    cluster = loaded.preset.cluster
+    if cluster.rollouts == 0:
+        raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as --cluster.rollouts 4")
+    if cluster.address != "local":
+        raise ConfigError(
+            f'cluster.address = "{cluster.address}": leave it out, the job has a cluster of its own'
+        )
+    if not _IMAGE.fullmatch(options.image):
+        raise ConfigError(
+            f"--image {options.image}: expected the name of a container image, such as {Options().image}"
+        )
+    if not _is_label(options.claim, 63):
+        near = nearest_name(options.claim)
+        raise ConfigError(f"--claim {options.claim}: expected a PersistentVolumeClaim; nearest: {near}")
+    if not _FOLDER.fullmatch(options.runs) or options.runs.startswith("-") or ".." in options.runs.split("/"):
+        raise ConfigError(f"--runs {options.runs}: expected a folder of letters, digits, and any of . _ - /")
+    words = ["ludus", "train", preset]
+    words += [f"--{key}={text}" for key, text in overrides.items() if not ends_with("cluster.address", key)]
+    for word in words:
+        if not word.isprintable():
+            raise ConfigError(f"{word!r}: expected text without line breaks and control characters")
+    name = options.name or nearest_name(loaded.name)
+    if not _is_label(name, MAX_NAME):
+        raise ConfigError(f"--name {name}: {RULE}; nearest: {nearest_name(name)}")
+    return Job(name, loaded.preset, tuple(words), options)
+
+
+def nearest_name(text: str) -> str:
+    """Return the name nearest to ``text`` that Kubernetes and KubeRay allow."""
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    if not plain[:1].isalpha():
+        plain = f"run-{plain}".rstrip("-")
+    return plain[:MAX_NAME].rstrip("-")
+
+
+def _is_label(name: str, longest: int) -> bool:
+    return len(name) <= longest and _NAME.fullmatch(name) is not None
+
+
+def machines_of(job: Job) -> tuple[Machines, ...]:
+    """Return the machines of a job: the controller's, those of further learners, those of the rollouts."""
+    cluster, options = job.preset.cluster, job.options
+    gpus = 1 if job.preset.run.device == "cuda" else 0
+    learners = int(getattr(cluster, "learners", 1))
+    cpus = max(options.learner_cpus, job.preset.run.threads)
+    machines = [Machines("controller", 1, cpus, gpus, 0, 0)]
+    if learners > 1:
+        machines.append(Machines("learner", learners - 1, cpus, gpus, cpus, gpus))
+    together = min(options.per_machine, cluster.rollouts)
+    played = math.ceil(together * cluster.gpus)
+    count = math.ceil(cluster.rollouts / together)
+    machines.append(
+        Machines("rollout", count, together * cluster.cpus, played, together * cluster.cpus, played)
+    )
+    return tuple(machines)
+
+
+def program(job: Job) -> str:
+    """Return lines of sh: resume the run if it is there, train if not. ``$RAY_ADDRESS`` is the cluster's."""
+    run = shlex.quote(job.run_dir)
+    train = " ".join(map(shlex.quote, [*job.words, f"--run-dir={job.run_dir}"]))
+    return (
+        f"if [ -f {run}/config.toml ]; then\n"
+        f'  set -- ludus resume {run} --cluster.address "$RAY_ADDRESS"\n'
+        "else\n"
+        f'  set -- {train} --cluster.address "$RAY_ADDRESS"\n'
+        "fi\n"
+    )

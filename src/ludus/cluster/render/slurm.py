@@ -1,0 +1,98 @@
+"""A script for sbatch: Ray's head and workers are steps of the job, the program runs in the batch shell."""
+
+from __future__ import annotations
+
+import shlex
+
+from ludus.cluster.health import HEALTH
+from ludus.cluster.render.job import Job, Machines, machines_of, program
+
+WARNING_S = 120  # before the job's end: time to write a checkpoint
+
+
+def script(job: Job) -> str:
+    """Return the script of a job."""
+    head, *workers = machines_of(job)
+    blocks = ["\n".join(_resources(machines)) for machines in (head, *workers)]
+    if job.options.hours:
+        minutes = max(1, round(60 * job.options.hours))
+        blocks = [f"{block}\n#SBATCH --time={minutes}" for block in blocks]
+    health = " ".join(f"{name}={value}" for name, value in HEALTH.items())
+    starts = "\n".join(_start_worker(number, machines) for number, machines in enumerate(workers, 1))
+    return _SCRIPT.format(
+        name=job.name,
+        resources="\n#SBATCH hetjob\n".join(blocks),
+        warning=WARNING_S,
+        health=health,
+        head_cpus=head.ray_cpus,
+        head_gpus=head.ray_gpus,
+        workers=starts,
+        runs=shlex.quote(job.options.runs),
+        program=program(job),
+    )
+
+
+def _resources(machines: Machines) -> list[str]:
+    lines = [f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus}"]
+    if machines.gpus:
+        lines.append(f"#SBATCH --gpus-per-node={machines.gpus}")
+    return lines
+
+
+def _start_worker(number: int, machines: Machines) -> str:
+    start = (
+        f'{_WAIT}; exec ray start --address="$RAY_ADDRESS" --num-cpus={machines.ray_cpus} '
+        f"--num-gpus={machines.ray_gpus} --disable-usage-stats --block"
+    )
+    log = f"ray-{machines.kind}-%j-%t.log"
+    return f"srun --het-group={number} --overlap --output={log} bash -c {shlex.quote(start)} &"
+
+
+_WAIT = (
+    "for i in {1..90}; do "
+    '(exec 3<>"/dev/tcp/${RAY_ADDRESS%:*}/${RAY_ADDRESS##*:}") 2>/dev/null && break; sleep 1; done'
+)
+
+_SCRIPT = (
+    """#!/usr/bin/env bash
+#SBATCH --job-name={name}
+{resources}
+#SBATCH --requeue --signal=B:USR1@{warning}
+set -u
+again=0 ending=0 program=
+# USR1: the limit is near, or others need the machines: save, and come again. TERM (scancel): save and end.
+trap 'again=1; [ -z "$program" ] || kill -TERM "$program"' USR1
+trap 'ending=1; [ -z "$program" ] || kill -TERM "$program"' TERM
+export PYTHONUNBUFFERED=1 {health}
+head=$(scontrol show hostnames "$SLURM_JOB_NODELIST_HET_GROUP_0" | head -n 1)
+ip=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
+ip=${{ip%% *}}
+port=$((20000 + SLURM_JOB_ID % 10000))
+# Whoever has the token and reaches the ports can run code in the job.
+token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n')
+export RAY_ADDRESS="$ip:$port" RAY_AUTH_MODE=token RAY_AUTH_TOKEN="$token"
+echo "head $head at $RAY_ADDRESS, restart ${{SLURM_RESTART_COUNT:-0}}"
+srun --het-group=0 --overlap --nodes=1 --ntasks=1 --nodelist="$head" --output=ray-head-%j.log \\
+  ray start --head --node-ip-address="$ip" --port="$port" --num-cpus={head_cpus} --num-gpus={head_gpus} \\
+  --include-dashboard=false --disable-usage-stats --block &
+{workers}
+"""
+    + _WAIT.replace("{", "{{").replace("}", "}}")
+    + """
+mkdir -p {runs}
+{program}code=143
+if [ $((again + ending)) = 0 ]; then
+  "$@" &  # the batch shell is on the head's machine, and no step: the signals reach it alone
+  program=$!
+  [ $((again + ending)) = 0 ] || kill -TERM "$program"
+  wait "$program"; code=$?
+  while kill -0 "$program" 2>/dev/null; do wait "$program"; code=$?; done  # a trap ends a wait early
+  wait "$program" 2>/dev/null; last=$?; [ "$last" = 127 ] || code=$last  # also just before the program's end
+fi
+echo "the program ended with $code"
+case "$again$code" in
+  1130 | 1143) scontrol requeue "$SLURM_JOB_ID" && sleep 30 ;;
+esac
+exit "$code"
+"""
+)

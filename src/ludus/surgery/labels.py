@@ -1,0 +1,99 @@
+"""Labels under ``rename`` and ``like``: words of observation columns and choices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.coordinates import Place
+from ludus.surgery.plan import SurgeryError
+
+_LABELLED = ("column", "choice")
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """Return the pattern of a word between characters that are no letters or digits."""
+    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])")
+
+
+def replaced(label: str, words: Mapping[str, str]) -> str:
+    """Return a label with every word of ``words`` exchanged for another, all at once."""
+    if not words:
+        return label
+    longest = sorted(words, key=len, reverse=True)
+    either = "|".join(_pattern(w).pattern for w in longest)
+    return re.sub(either, lambda found: words[found.group()], label)
+
+
+def labels_of(spec: GameSpec) -> list[str]:
+    """Return all labels of a spec, each once."""
+    parts: list[TensorSpec | HeadSpec] = [*spec.observation, *spec.heads]
+    return list(dict.fromkeys(label for part in parts for label in part.labels))
+
+
+def _known(spec: GameSpec, word: str, path: str, side: str) -> None:
+    labels = labels_of(spec)
+    pattern = _pattern(word) if word else None
+    if pattern is not None and any(pattern.search(label) for label in labels):
+        return
+    words = {w for label in labels for w in re.split(r"[^A-Za-z0-9]+", label) if w}
+    raise SurgeryError(
+        path, word, f"a word of the {side} game's labels", valid=sorted({*labels, *words}), name=word or "?"
+    )
+
+
+def renamed(spec: GameSpec, new: GameSpec, words: Mapping[str, str]) -> GameSpec:
+    """Return an old spec with the labels of the new game.
+
+    Raises:
+        SurgeryError: A word is in no old label, or its replacement in no new one.
+    """
+    for before, after in words.items():
+        _known(spec, before, "rename", "old")
+        _known(new, after, f"rename.{before}", "new")
+    if not words:
+        return spec
+    replace = msgspec.structs.replace
+    return replace(
+        spec,
+        observation=tuple(
+            replace(t, labels=tuple(replaced(x, words) for x in t.labels)) for t in spec.observation
+        ),
+        heads=tuple(replace(h, labels=tuple(replaced(x, words) for x in h.labels)) for h in spec.heads),
+    )
+
+
+def check_like(old: GameSpec, new: GameSpec, like: Mapping[str, str]) -> None:
+    """Raise :class:`SurgeryError` if a word of ``like`` is in no label of its game, or copies nothing."""
+    before = set(labels_of(old))
+    for child, parent in like.items():
+        _known(new, child, "like", "new")
+        _known(old, parent, f"like.{child}", "old")
+        pattern = _pattern(child)
+        added = [x for x in labels_of(new) if x not in before and pattern.search(x)]
+        if not any(replaced(x, {child: parent}) in before for x in added):
+            raise SurgeryError(f"like.{child}", parent, f"new labels with {child} that {parent} has too")
+
+
+def parent_of(place: Place, like: Mapping[str, str]) -> Place:
+    """Return a place with the labels in it exchanged for those of the parents."""
+    if place[0] in _LABELLED:
+        return (*place[:2], replaced(str(place[2]), like))
+    return tuple(parent_of(x, like) if isinstance(x, tuple) else x for x in place)
+
+
+def shown(place: Place) -> str:
+    """Return a place in words: ``globals.money``, ``join 0 17``."""
+    if place[0] in _LABELLED:
+        return f"{place[1]}.{place[2]}"
+    return " ".join(shown(x) if isinstance(x, tuple) else str(x) for x in place)
+
+
+def some(names: Iterable[str], most: int = 8) -> str:
+    """Return the first names of a list for a sentence, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more

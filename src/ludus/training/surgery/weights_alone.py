@@ -1,0 +1,60 @@
+"""Surgery on a weights file: the network alone, without optimiser, matches or players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ludus.flow.shown import utf8
+from ludus.flow.weights import Ancestor
+from ludus.policies.weights import WeightsError, load_weights
+from ludus.presets.config import Preset
+from ludus.presets.game_checks import resolve_spec
+from ludus.storage import name_of, resolve_weights
+from ludus.surgery.plan import Hints, SurgeryError
+from ludus.training.surgery.conversion import Pair, conversion_of, side_of
+from ludus.training.surgery.operate import Outline, count_parameters, network_after
+from ludus.training.surgery.record import calibrate, new_columns
+
+
+def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pair, Outline]:
+    """Convert the weights that ``text`` names to the network of ``preset``.
+
+    Args:
+        text: A weights file, or a name such as ``RUN@best``.
+        preset: Settings after surgery: its game and its network.
+        hints: Names that the settings cannot tell.
+        play: Whether new observation columns are calibrated in matches.
+
+    Raises:
+        SurgeryError: The file cannot be used, or the change is not covered.
+        StorageError: There is no such file.
+    """
+    path = resolve_weights(text)
+    try:
+        old = load_weights(path)
+    except WeightsError as error:
+        raise SurgeryError("source", str(error), "weights of a network") from error
+    spec, _ = resolve_spec(preset)
+    side = side_of(old.meta, text)
+    if side.spec.name != spec.name:
+        raise SurgeryError("game.name", spec.name, side.spec.name)
+    conversion = conversion_of(side, network_after(preset, spec), hints)
+    plan = conversion.plan
+    operators = tuple(o.text for o in plan.operators) if plan is not None else ()
+    name = name_of(Path(path), old.meta.version)
+    ancestor = Ancestor(utf8(Path(name).name)[:256], old.meta.version, old.meta.spec_hash, "", operators)
+    if play:
+        calibrate(conversion, preset, conversion.weights(old, ancestor))
+    outline = Outline(
+        source=name,
+        version=old.meta.version,
+        parameters=(count_parameters(side.config, side.spec), count_parameters(preset.policy, spec)),
+        operators=operators,
+        exact=plan is None or plan.exact,
+        new_matches="",
+        empty_replay_buffer="",
+        players=0,
+        settle=0,
+        calibrated=len(new_columns(plan)),
+    )
+    return Pair(conversion, old, conversion.weights(old, ancestor), preset), outline
