@@ -1,6 +1,6 @@
 """Costs of training on the pretended GPU: ``python -m tests.pretended_training CASE ...``.
 
-``python -m tests.pretended_training --table`` writes those of :data:`CASES` to the golden table.
+``python -m tests.pretended_training --table [CASE ...]`` writes them to the golden table; no case: all.
 
 It builds a run, acts, learns at lag 0 and at lag 1, publishes, saves and loads, and prints the costs as JSON.
 Play has 16 slots and slabs of 8 steps, so that costs are those of launches, not of rows.
@@ -12,6 +12,7 @@ import functools
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 from unittest import mock
@@ -198,14 +199,18 @@ def measured(*cases: str) -> dict[str, Costs]:
     return dict(zip(cases, lines, strict=True))
 
 
-def write_table() -> None:
-    """Count all cases and write the table of this version of torch."""
-    table = {"torch": str(torch.__version__), "costs": measured(*CASES)}
+def write_table(cases: Sequence[str]) -> None:
+    """Count ``cases`` with this version of torch and write them to the table, which keeps its others."""
+    table = {"torch": str(torch.__version__), "costs": measured(*cases)}
+    if TABLE.exists():
+        kept = json.loads(TABLE.read_text(encoding="utf-8"))
+        assert kept["torch"] == table["torch"], f"cases of torch {kept['torch']}: remove {TABLE} first"
+        table["costs"] = kept["costs"] | table["costs"]
     TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--table"]:
-        write_table()
+    if sys.argv[1:2] == ["--table"]:
+        write_table(sys.argv[2:] or CASES)
     else:
         run_apart(costs, sys.argv[1:])

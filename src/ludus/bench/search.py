@@ -36,8 +36,8 @@ class SearchBench(msgspec.Struct, frozen=True):
 
     ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
     processor time, with an evaluator that costs nothing, rules and observations included. The others are of
-    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches, on a
-    GPU of the best size, ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
+    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches,
+    on a GPU of the best size, ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
     """
 
     game: str
