@@ -6,6 +6,7 @@ ludus train tic_tac_toe --method ./reinforce.py
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions, Objective
 from ludus.algorithms.config import ActorCriticConfig
+from ludus.algorithms.group import Group
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.loss import Loss, value_loss
 from ludus.algorithms.registry import BOTH, Method
@@ -19,7 +20,9 @@ class ReinforceConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True
     baseline: bool = True  # subtract the predicted value from the return
 
 
-def returns(config: ReinforceConfig, moves: Transitions, value: Floats, ratio: Floats | None) -> Returns:
+def returns(
+    config: ReinforceConfig, moves: Transitions, value: Floats, ratio: Floats | None, group: Group
+) -> Returns:
     """Return discounted sums of rewards, to the end of the match or to the value at the end of the slab."""
     found = gae(moves, value, discount=config.discount, gae_lambda=1.0)
     advantage = found.advantage if config.baseline else found.target

@@ -52,6 +52,12 @@ def test_a_link_to_weights_has_the_parameters_of_their_game(page: LivePage) -> N
     page.evaluate("document.querySelector('#start').click()")
     page.wait("window.ludus?.game.view?.columns === 5")
     assert "small@1" in page.text("aside")
+    page.evaluate("ludus.game.send('resign')")
+    page.wait("document.querySelector('#new-match') !== null")
+    page.go(page.evaluate("document.querySelector('#new-match').getAttribute('href')"), START)
+    page.wait("document.querySelector('#param-size').value === '5'")
+    page.wait("document.querySelector('#strength-1') !== null")
+    assert "small@1" in page.text("fieldset output")
 
 
 @pytest.mark.parametrize("params", ["[", '{"size":"99999"}', '{"<b>":{"a":[]}}'])
@@ -91,4 +97,4 @@ def test_a_match_without_winner_is_called_so(page: LivePage) -> None:
         ".then((m) => m.resultText({over: true, players: ['a', 'b'], outcome: %s}))"
     )
     found = [page.evaluate(text % outcome) for outcome in ("[0, 0]", "[-1, -1]", "[1, -1]", "[]")]
-    assert found == ["a draw", "no one", "a", "cut off"]
+    assert found == ["a draw", "no one won", "won by a", "cut off"]

@@ -76,7 +76,7 @@ def test_connect_four_is_played_by_clicks_against_a_search(page: LivePage) -> No
     assert info.players[1] == "mcts:30"
     assert info.over
     assert page.text("#result b") in ("You won", "You lost", "A draw")
-    assert page.evaluate("ludus.drawn.marks") == info.ticks
+    page.wait(f"ludus.drawn.marks === {info.ticks}")
     page.click("#replay-link")
     page.wait("document.body?.classList.contains('ready') && location.pathname.startsWith('/replay/')")
 

@@ -213,6 +213,17 @@ def test_a_server_that_stops_saves_its_matches(tmp_path: Path) -> None:
     assert replays.verify(file.read_bytes()).same
 
 
+def test_a_server_that_stops_waits_for_no_search(tmp_path: Path) -> None:
+    with served(tmp_path) as client:
+        page = client.play("go", "person", "mcts:100000", params={"size": 19}).greet()
+        page.act(3)
+        time.sleep(0.3)
+        started = time.monotonic()
+    assert time.monotonic() - started < 5
+    (file,) = saved(tmp_path)
+    assert replays.verify(file.read_bytes()).same
+
+
 def test_pausing_lets_everything_stand_and_a_rate_changes_the_speed(client: Client) -> None:
     page = client.play("minirts", "person", "noop", rate=4).greet()
     page.get("moment")

@@ -5,13 +5,20 @@ from __future__ import annotations
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions, Objective, weighted_loss
 from ludus.algorithms.config import A2cConfig
+from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions, gae, n_step
 from ludus.policies.network import PolicyNetwork
 
 
-def a2c_returns(config: A2cConfig, transitions: Transitions, value: Floats, ratio: Floats | None) -> Returns:
+def a2c_returns(
+    config: A2cConfig,
+    transitions: Transitions,
+    value: Floats,
+    ratio: Floats | None,
+    group: Group = ALONE,
+) -> Returns:
     """Return n-step returns; with ``n_steps = 0`` they reach the end of the match or of the slab.
 
     Args:
@@ -19,6 +26,7 @@ def a2c_returns(config: A2cConfig, transitions: Transitions, value: Floats, rati
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
         ratio: Not read: importance weights stand in the loss.
+        group: Not read.
     """
     if 0 < config.n_steps < len(transitions.reward):
         return n_step(transitions, value, discount=config.discount, n_steps=config.n_steps)

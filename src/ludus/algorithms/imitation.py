@@ -107,13 +107,14 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
         returns = gae(moves, value, discount=config.discount, gae_lambda=config.gae_lambda)
         decided = samples.learner_mask[:-1] & np.isfinite(log_prob)
         known = returns.valid & decided
-        stats.samples = int(decided.sum())
+        stats.samples = self.group.total(int(decided.sum()))
         stats.lag = {0: stats.samples}  # a teacher's decisions do not age
         if stats.samples:
-            if known.any():
-                targets = returns.target[known]
+            targets = self.group.joined(returns.target[known])
+            guesses = self.group.joined(value[:-1][known])
+            if len(targets):
                 self._absorb_returns(targets)
-                stats.numbers["value/explained_variance"] = explained_variance(targets, value[:-1][known])
+                stats.numbers["value/explained_variance"] = explained_variance(targets, guesses)
             target = self._normalised(returns.target)
             batch = _TeacherBatch(samples, target, known.astype(np.float32), decided)
             yield from self._epochs(batch, progress, stats)
@@ -129,7 +130,7 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
 
         for epoch in range(config.epochs):
             key = shuffle_key(self.seed, self.version, epoch)
-            for parts in shuffled_minibatches(self.network, batch.decided, config, key):
+            for parts in shuffled_minibatches(self.network, batch.decided, config, key, group=self.group):
                 step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
                 results.append((yield from step))
         stats.learned, stats.gradient_steps = sum(r.samples for r in results), len(results)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
+from ludus.algorithms.group import ALONE, Group, compare_ranks
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import (
     Optimiser,
@@ -38,6 +39,7 @@ from ludus.policies.protocol import Network
 
 SETTLE = "settle"  # counter: updates to come at learning rate 0, as surgery asks for; missing is 0
 LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
+COMPARED_EVERY = 100  # updates after which the ranks of a group compare their parameters
 Config = TypeVar("Config", bound=SlabLearnerConfig)
 
 
@@ -50,17 +52,19 @@ class LearnerContext:
         policy: Id of the policy in slabs that is trained.
         workers: Number of threads that may run tasks of one update at once, >= 1.
         frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
+        group: Learners that make each update together, this one included.
     """
 
     seed: int
     policy: int = 0
     workers: int = 1
     frame_skip: int = 1
+    group: Group = ALONE
 
 
 @dataclass(slots=True)
 class UpdateStats:
-    """Result of one update.
+    """Result of one update, of all ranks of a group together.
 
     ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
     samples unless the method's documentation names others. A method reports the numbers that it has.
@@ -135,7 +139,13 @@ class Learner(Protocol):
         ...
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Return everything that a bit-equal continuation needs: arrays by name, and counters."""
+        """Return everything that a bit-equal continuation needs: arrays by name, and counters.
+
+        All ranks of a group call it at the same version.
+
+        Raises:
+            GroupError: The ranks have different parameters.
+        """
         ...
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
@@ -163,7 +173,7 @@ class SlabLearner(ABC, Generic[Config]):
             context: Seed, policy id, threads, frame skip.
         """
         self.config, self.network, self.seed = config, network, context.seed
-        self.policy, self.frame_skip = context.policy, context.frame_skip
+        self.policy, self.frame_skip, self.group = context.policy, context.frame_skip, context.group
         self.spec = network.spec
         self.parameters = FlatParameters(network)
         self.optimiser: Optimiser = make_optimiser(config, self.parameters)
@@ -173,7 +183,7 @@ class SlabLearner(ABC, Generic[Config]):
         self.lineage: Lineage | msgspec.UnsetType = msgspec.UNSET
         #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
         self._workers = max(1, context.workers) if network.device.type == "cpu" else 1
-        self.minibatches = Minibatches(network, self.parameters, self._workers)
+        self.minibatches = Minibatches(network, self.parameters, self._workers, self.group)
         #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
@@ -254,6 +264,7 @@ class SlabLearner(ABC, Generic[Config]):
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""
+        self._compare_ranks()
         arrays, counters = optimiser_state(self.optimiser, self.parameters)
         for kind, network in {"network": self.network, **self.others}.items():
             arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
@@ -271,6 +282,13 @@ class SlabLearner(ABC, Generic[Config]):
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
         self.settle = max(0, counters.get(SETTLE, 0))
 
+    def _compare_ranks(self) -> None:
+        """Check that every rank has the parameters and statistics of this one. Raises ``GroupError``."""
+        if self.group.size > 1:
+            networks = {"network": self.network, **self.others}
+            tensors = {f"{kind}.{n}": a for kind, net in networks.items() for n, a in tensors_of(net).items()}
+            compare_ranks(self.group, tensors, self.version)
+
     # ---- parts of stages -------------------------------------------------------------------------
 
     def _learning_rate(self, progress: float) -> float:
@@ -282,7 +300,10 @@ class SlabLearner(ABC, Generic[Config]):
         self.config = with_horizon(self.config, self.frame_skip, progress)
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.learner_mask[:-1]]
-        stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
+        lag = self.group.sums(
+            {str(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
+        )
+        stats.lag = {int(v): int(lag[v]) for v in sorted(lag, key=int)}
         self.minibatches.norm_sums.clear()
         stats.refusal = self._too_large(slab)
         if stats.refusal:
@@ -295,6 +316,8 @@ class SlabLearner(ABC, Generic[Config]):
         self.steps += stats.samples
         if self.settle and stats.gradient_steps:
             self.settle -= 1
+        if self.version % COMPARED_EVERY == 0:
+            self._compare_ranks()
 
     def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
         """Update the batch norms' statistics, after the gradients, by the inputs of the gradient passes.
@@ -302,6 +325,7 @@ class SlabLearner(ABC, Generic[Config]):
         A method whose gradients did not pass through every norm pays for one forward pass.
         """
         sums = self.minibatches.norm_sums
+        sums.meet(self.group.add)
         if not sums.complete:
             sums.clear()
             decided = samples.learner_mask[:-1]
@@ -315,6 +339,7 @@ class SlabLearner(ABC, Generic[Config]):
             yield [functools.partial(observe, i) for i in range(len(parts))]
             for some in seen:
                 sums.add(some)
+            sums.meet(self.group.add)
         sums.absorb()
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
@@ -335,7 +360,7 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _too_large(self, slab: Slab) -> str:
         """Return why rewards of this size cannot be learned from; empty if they can."""
-        largest = float(np.abs(self._rewards(slab)).max(initial=0.0))
+        largest = float(np.max(self.group.each(float(np.abs(self._rewards(slab)).max(initial=0.0)))))
         if largest <= LEARNABLE:
             return ""
         scale = self.config.reward_scale
@@ -351,16 +376,17 @@ class SlabLearner(ABC, Generic[Config]):
         return array
 
     def _absorb_returns(self, targets: Floats) -> None:
-        """Add value targets ``[N]`` to their normaliser; predictions stay what they were."""
+        """Add value targets ``[N]`` of all ranks to their normaliser; predictions stay what they were."""
         if self.network.values is not None and self.config.normalise_returns:
             self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
 
     def _absorb_observations(self, samples: Samples, trained: Index) -> None:
-        """Add observations to their normaliser, after the gradients.
+        """Add observations of all ranks to their normaliser, after the gradients.
 
         So behaviour and learner agree on the statistics at lag 0.
         """
         if self.network.normaliser is None:
             return
         vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]
-        self.network.normaliser.absorb(torch.cat([v for v in vectors if v is not None]))
+        seen = [v for v in vectors if v is not None] or [self.network.normaliser.mean[None][:0]]
+        self.network.normaliser.absorb(torch.cat(self.group.gather(torch.cat(seen))))

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ludus.algorithms.config import AdvantageConfig
 from ludus.algorithms.forward import Bools, forward, part_size, units_of
+from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import Optimiser, clip_by_norm
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed
@@ -26,6 +27,7 @@ from ludus.policies.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 
 EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
+_SAMPLES = ""  # name of their number among sums; no number of a loss has it
 #: A replica and a part of the minibatch -> the loss summed over the part's samples, and their number.
 PartLoss = Callable[[PolicyNetwork, Index], tuple[Loss, int]]
 
@@ -60,15 +62,18 @@ def mean_of(name: str, results: Sequence[MinibatchResult]) -> float:
 class Minibatches:
     """Owner of the replicas, and of a gradient for each micro-batch of a minibatch."""
 
-    def __init__(self, network: PolicyNetwork, parameters: FlatParameters, workers: int) -> None:
+    def __init__(
+        self, network: PolicyNetwork, parameters: FlatParameters, workers: int, group: Group = ALONE
+    ) -> None:
         """Make a replica for each worker.
 
         Args:
             network: Network that learns.
             parameters: Its parameters.
             workers: Number of threads that may run tasks at once.
+            group: Learners whose parts of a minibatch are added.
         """
-        self.parameters = parameters
+        self.parameters, self.group = parameters, group
         self.replicas = [replica_of(network) for _ in range(max(workers, 1))]
         self._gradients: list[Tensor] = []
         #: what the network's batch norms saw in all steps since it was cleared
@@ -84,15 +89,15 @@ class Minibatches:
     def gradient(
         self, parts: Sequence[Index], loss: PartLoss
     ) -> Generator[Sequence[Task], None, tuple[Tensor, int, dict[str, float]]]:
-        """Differentiate the mean loss over all samples of ``parts``.
+        """Differentiate the mean loss over all samples of ``parts``, those of the other ranks included.
 
-        Yields one list with a task for each part.
+        Yields one list with a task for each part. A rank may have none.
 
         Returns:
             The gradient ``[P]``, which the next call overwrites, the number of samples, and ``Loss.numbers``
             summed over them.
         """
-        while len(self._gradients) < len(parts):
+        while len(self._gradients) < max(len(parts), 1):
             self._gradients.append(torch.empty_like(self.parameters.vector))
         done: list[tuple[dict[str, float], int]] = [({}, 0)] * len(parts)
         seen: list[list[list[Tensor]]] = [[] for _ in parts]
@@ -108,9 +113,11 @@ class Minibatches:
         yield [functools.partial(differentiate, i) for i in range(len(parts))]
         for sums in seen:
             self.norm_sums.add(sums)
-        samples = sum(count for _, count in done)
-        gradient = summed(self._gradients[: len(parts)]).div_(float(samples))
-        return gradient, samples, {name: sum(part[name] for part, _ in done) for name in done[0][0]}
+        numbers = {name: sum(part[name] for part, _ in done) for name in done[0][0]} if parts else {}
+        totals = self.group.sums({_SAMPLES: sum(count for _, count in done), **numbers})
+        mine = summed(self._gradients[: len(parts)]) if parts else self._gradients[0].zero_()
+        samples = int(totals.pop(_SAMPLES))
+        return self.group.add(mine).div_(float(samples)), samples, totals
 
     def step(
         self,
@@ -155,9 +162,14 @@ def shuffle_key(seed: int, version: int, epoch: int) -> tuple[int, int]:
 
 
 def shuffled_minibatches(
-    network: PolicyNetwork, valid: Bools, config: PassSettings, key: Sequence[int], share: float = 1.0
+    network: PolicyNetwork,
+    valid: Bools,
+    config: PassSettings,
+    key: Sequence[int],
+    share: float = 1.0,
+    group: Group = ALONE,
 ) -> Iterator[list[Index]]:
-    """Yield the parts of each minibatch of one shuffled pass over a slab.
+    """Yield the parts of each minibatch of one shuffled pass over a slab, where any rank has some.
 
     Args:
         network: Network that learns; with memory its units are rows, else decisions.
@@ -165,13 +177,15 @@ def shuffled_minibatches(
         config: Number of minibatches, decisions of a part.
         key: Key of the shuffle.
         share: Share in (0, 1] of the slab.
+        group: Learners that make the pass together, each over its own slab.
     """
     size = part_size(network, config.micro_batch, len(valid))
     shuffled = np.random.Generator(np.random.Philox(key=list(key))).permutation(units_of(network, valid))
-    for minibatch in minibatches_of(shuffled, share, config.minibatches):
-        parts = list(pieces(minibatch, size))
-        if parts:
-            yield parts
+    minibatches = minibatches_of(shuffled, share, config.minibatches)
+    filled = group.sums({str(i): len(units) for i, units in enumerate(minibatches)})
+    for i, minibatch in enumerate(minibatches):
+        if filled[str(i)]:
+            yield list(pieces(minibatch, size))
 
 
 def minibatches_of(shuffled: Index, share: float, minibatches: int) -> list[Index]:

@@ -8,6 +8,7 @@ import numpy as np
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions, MinimumCoverage, Objective, weighted_loss
 from ludus.algorithms.config import PolicyGradientConfig
+from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions, gae, monte_carlo
@@ -17,7 +18,11 @@ LEAST_COVERAGE = 0.2  # share of decisions whose match must end inside the slab 
 
 
 def policy_gradient_returns(
-    config: PolicyGradientConfig, transitions: Transitions, value: Floats, ratio: Floats | None
+    config: PolicyGradientConfig,
+    transitions: Transitions,
+    value: Floats,
+    ratio: Floats | None,
+    group: Group = ALONE,
 ) -> Returns:
     """Return rewards up to the end of the match, less the baseline.
 
@@ -29,13 +34,14 @@ def policy_gradient_returns(
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
         ratio: Not read: importance weights stand in the loss.
+        group: Learners over whose decisions the baseline ``mean`` is taken.
     """
     if config.baseline == "value":
         return gae(transitions, value, discount=config.discount, gae_lambda=1.0)
     found = monte_carlo(transitions, discount=config.discount)
-    if config.baseline == "none" or not found.valid.any():
+    if config.baseline == "none" or not group.total(int(found.valid.sum())):
         return found
-    mean = np.float32(found.target[found.valid].mean(dtype=np.float64))
+    mean = np.float32(group.mean(found.target[found.valid]))
     advantage = np.where(found.valid, found.target - mean, np.float32(0.0))
     return Returns(advantage, found.target, found.valid)
 

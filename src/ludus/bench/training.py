@@ -39,6 +39,7 @@ from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
 from ludus.training.opponents import build_matchmaker
+from ludus.version import __version__
 
 TURNS = 4
 WARM_ROUNDS = 3
@@ -48,14 +49,14 @@ class BenchTrainResult(msgspec.Struct, frozen=True):
     """Rates per second of wall time; shares in 0..1 (a little above 1 is noise of the machine).
 
     ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
-    the network alone. ``share_of_combined_limit``: decisions against both together.
+    the network alone. ``share_of_combined_limit``: decisions against both together. ``ludus``: version of the
+    package. ``slab_decisions``: of the last slab; ``slab_bytes``: what a learner reads of a slab.
     """
 
     preset: str
     game: str
     lag: str
     threads: int
-    device: str
     precision: str
     parameters: int
     matches: int
@@ -75,6 +76,10 @@ class BenchTrainResult(msgspec.Struct, frozen=True):
     sample_reuse: float
     sampler_wait_share: float
     learner_wait_share: float
+    ludus: str
+    device: str
+    slab_decisions: int
+    slab_bytes: int
     advice: str
 
 
@@ -304,12 +309,13 @@ def _result(
     combined = limit_of(pure, network, shared=shared)
     sampler_wait = training.sampler_wait_s / max(training.seconds, 1e-9)
     learner_wait = max(0.0, training.learner_wait_s) / max(training.learner_s, 1e-9)
+    slab = components.sampler.slabs[0]
+    inputs = [tensor.name for tensor in components.learner.network.inputs]
     return BenchTrainResult(
         preset=name or preset.title,
         game=components.spec.name,
         lag=preset.run.lag,
         threads=components.threads,
-        device=device_title(device),
         precision=components.learner.network.precision,
         parameters=sum(p.numel() for p in components.learner.network.parameters()),
         matches=preset.pool.slots,
@@ -329,6 +335,10 @@ def _result(
         sample_reuse=training.learned / max(1, training.received),
         sampler_wait_share=min(1.0, sampler_wait),
         learner_wait_share=min(1.0, learner_wait),
+        ludus=__version__,
+        device=device_title(device),
+        slab_decisions=int(((slab.active[:-1] != 0) & (slab.policy[:-1] == components.policy)).sum()),
+        slab_bytes=sum(a.nbytes for a in slab.learned_fields(inputs).values()),
         advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < components.threads),
     )
 

@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     },
     "clusters": {
         "cluster render": Entry("cluster:ClusterRender", "write the file of a run for KubeRay or SLURM"),
+        "plan": Entry("cluster:PlanRun", "plan the machines of a run from measured rates"),
     },
     "matches": {
         "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),

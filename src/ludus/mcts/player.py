@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ludus.mcts.evaluator import Evaluator
@@ -81,6 +81,7 @@ class SearchPlayer:
         plies: Sequence[int] | None = None,
         visits: int = 0,
         seconds: float = 0.0,
+        until: Callable[[], bool] | None = None,
     ) -> list[SearchResult]:
         """Search the matches of ``slots`` and choose a move for each, without playing it.
 
@@ -90,6 +91,7 @@ class SearchPlayer:
             plies: Plies played in each match, for the temperature (default: temperature 0).
             visits: Visits of a search; 0 = the player's own.
             seconds: Time limit in seconds; 0 = the player's own.
+            until: Asked between visits whether to decide at once.
 
         Returns:
             One result per slot.
@@ -99,7 +101,11 @@ class SearchPlayer:
                 self.trees.set_state(slot, state)
         self._decisions += 1
         self.trees.run(
-            slots, visits=visits, seconds=seconds or self.text.seconds, seed=self._seed + self._decisions
+            slots,
+            visits=visits,
+            seconds=seconds or self.text.seconds,
+            seed=self._seed + self._decisions,
+            until=until,
         )
         found = []
         for index, slot in enumerate(slots):

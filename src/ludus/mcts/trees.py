@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -135,6 +135,7 @@ class Trees:
         seconds: float = 0.0,
         noise: bool = False,
         seed: int = 0,
+        until: Callable[[], bool] | None = None,
     ) -> None:
         """Search the matches of ``slots`` in parallel, with at least one visit each.
 
@@ -144,11 +145,12 @@ class Trees:
             seconds: Time limit in seconds; 0 = none.
             noise: Add Dirichlet noise to the roots' priors.
             seed: Seed of noise and rollouts.
+            until: Asked between visits whether to end the search early.
         """
         core_, end = self._core, time.perf_counter() + seconds
         for slot in slots:
             core_.begin(slot, visits or self.config.visits, noise, seed)
-        rounds = 64 if seconds > 0.0 else 1 << 20
+        rounds = 64 if seconds > 0.0 or until is not None else 1 << 20
         while True:
             count = core_.collect(rounds)
             if count > 0:
@@ -156,7 +158,8 @@ class Trees:
                 core_.deliver(*self._evaluator.evaluate(self._batch, count))
             if all(core_.done(slot) for slot in slots):
                 return
-            if seconds > 0.0 and time.perf_counter() >= end:
+            late = seconds > 0.0 and time.perf_counter() >= end
+            if late or (until is not None and until()):
                 for slot in slots:
                     core_.stop(slot)
 

@@ -13,7 +13,7 @@ Shapes: ``C`` channels; inputs ``[N, C]`` or ``[N, C, H, W]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -128,6 +128,18 @@ class NormSums:
             for sums in some:
                 before = self._sums[k]
                 self._sums[k] = sums if before is None else before + sums
+
+    def meet(self, add: Callable[[Tensor], Tensor]) -> None:
+        """Replace the sums of every norm by ``add`` of them, which adds those of other learners.
+
+        A norm without sums gives zeros ``float64[3, C]``, and has none afterwards where all gave zeros.
+        """
+        for k, norm in enumerate(self.norms):
+            mine = self._sums[k]
+            if mine is None:
+                mine = torch.zeros((3, norm.bias.numel()), dtype=torch.float64, device=norm.bias.device)
+            total = add(mine)
+            self._sums[k] = total if float(total[2, 0]) > 0.0 else None
 
     @property
     def complete(self) -> bool:

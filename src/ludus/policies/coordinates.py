@@ -31,6 +31,8 @@ from ludus.policies.network import PolicyNetwork
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.torso import Dense, Planes, Residual, Rows, after_convolution
 
+#: Most places of a network, all axes of all its tensors together: files come from anywhere.
+MAX_PLACES = 1 << 21
 #: Name of a place; comparable and hashable.
 Place = tuple[Any, ...]
 
@@ -117,11 +119,14 @@ def describe(config: PolicyConfig, spec: GameSpec) -> Coordinates:
     """Return :class:`Coordinates` of a policy.
 
     Raises:
-        ValueError: Configuration and spec do not match.
+        ValueError: Configuration and spec do not match, or the network is too large for names.
     """
     with torch.device("meta"):
         network = build_network(config, spec, None)
     assert isinstance(network, nn.Module)
+    places = sum(sum(t.shape) for t in network.state_dict().values())
+    if places > MAX_PLACES:
+        raise ValueError(f"a network of {places} places: expected at most {MAX_PLACES}")
     names = _Names(network, spec)
     if isinstance(network, ResidualNetwork):
         assert isinstance(config, ResnetConfig)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,7 @@ import msgspec
 from ludus.flow.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
-from ludus.storage.files import TEMPORARY, fsync_directory, open_regular
+from ludus.storage.files import TEMPORARY, fsync_directory, open_new, open_regular
 
 NAME = "league.sqlite"
 SCHEMA = 1
@@ -229,18 +230,6 @@ class Journal:
         self._written = min(self._written, number)
         return gone
 
-    def copy_to(self, path: Path) -> None:
-        """Write a copy to ``path``, durable when it returns. Raises ``RunExists`` or ``OSError``."""
-        Journal.create(path).close()
-        try:
-            with contextlib.closing(_connect(path, "rw")) as copy:
-                self._database.backup(copy)
-                copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            raise OSError(errno.EIO, f"the journal cannot be copied ({error})", str(path)) from error
-        with open_regular(path) as file:
-            os.fsync(file.fileno())
-
     def rows(self, after: int = 0) -> Iterator[JournalRow]:
         """Yield all events after number ``after``, in order. Raises ``CorruptFile``."""
         with _explained(self.path):
@@ -305,6 +294,28 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         """Close the file."""
         self.close()
+
+
+def copy_journal(source: Path, target: Path) -> None:
+    """Copy the journal of a run that no process trains, durable when it returns.
+
+    Nothing beside ``source`` is written, as any reader through SQLite would.
+
+    Raises:
+        RunNotFound: There is none.
+        CorruptFile: It is damaged, or of another version of ludus.
+        OSError: The copy cannot be written.
+    """
+    for suffix in ("", "-wal"):
+        path = source.with_name(source.name + suffix)
+        if not suffix or path.exists():
+            _regular(path)
+            with open_regular(path) as file, open_new(target.with_name(target.name + suffix)) as copy:
+                shutil.copyfileobj(file, copy)
+                copy.flush()
+                os.fsync(copy.fileno())
+    Journal.open(target).close()
+    fsync_directory(target.parent)
 
 
 def _regular(path: Path) -> None:

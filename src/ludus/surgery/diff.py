@@ -54,9 +54,9 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
         raise SurgeryError(
             "game.heads", [h.name for h in new.spec.heads], f"heads {expected}, as in the old game"
         )
+    draft = _Draft(_described(changed, "old"), _described(new, "new"), hints)
     tensors = checks.check_tensors(changed, new)
     heads = checks.check_heads(changed, new, in_turn[0])
-    draft = _Draft(_described(changed, "old"), _described(new, "new"), hints)
     draft.copied_critic = (before.critic, after.critic) == ("shared", "own")
     draft.heads = _head_numbers(changed.spec, new.spec)
     made = [draft.tensor(name) for name in draft.new.axes]

@@ -96,6 +96,14 @@ def test_a_win_in_one_is_played_and_the_end_is_reported() -> None:
         trees.run([1])
 
 
+def test_a_search_ends_when_it_is_asked_to() -> None:
+    trees = Trees("tic_tac_toe", config=SearchConfig(visits=1_000_000))
+    asked = iter([False, False, True])
+    trees.run([0], until=lambda: next(asked))
+    assert 0 < trees.root(0).move_visits.sum() < 100_000
+    assert next(asked, None) is None
+
+
 def test_seconds_end_a_search() -> None:
     trees = Trees(GAME, config=SearchConfig(visits=1 << 20), evaluator=UniformEvaluator(game_spec(GAME)))
     trees.run([0], seconds=0.05)

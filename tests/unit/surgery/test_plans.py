@@ -192,7 +192,8 @@ def test_new_choices_take_the_share_that_is_asked_for() -> None:
     state = arrays(case.new)
     choice_shares(case.plan, state, {"policy_head.bias": float(logits.logsumexp(1).mean())}, 0.01)
     case.load(state)
-    after: Any = case.new.flat({n: x.flatten(0, 1) for n, x in case.moments.new.items()})[0]
+    with torch.no_grad():
+        after: Any = case.new.flat({n: x.flatten(0, 1) for n, x in case.moments.new.items()})[0]
     share = after.logits[:, :6].softmax(1)[:, 4:].sum(1)
     assert 0.01 < float(share.mean()) < 0.04
     assert torch.allclose(after.logits[:, :4], logits, atol=1e-5)

@@ -202,6 +202,13 @@ def test_residual_towers_are_refused() -> None:
         make_plan(side, side)
 
 
+def test_networks_that_fit_no_game_or_no_memory_are_refused() -> None:
+    assert "policy.inputs names 'mapp'" in refused({"inputs": ("mapp",)})
+    assert "expected at most" in refused({"channels": (8, 1 << 19)})
+    unknown = _with_tensor(game(), "numbers", codec="none of ours")
+    assert "none of ours" in refused(spec=unknown)
+
+
 def test_arrays_that_are_not_the_plans_are_refused() -> None:
     case = Case((config(**BASE), game()), (config(**BASE, hidden=(20,)), game()))
     old, fresh = arrays(case.old), arrays(case.fresh)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from ludus.flow.decode import from_toml
 

@@ -6,6 +6,7 @@ the current probabilities and values first.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -103,17 +104,20 @@ class AdvantageLearner(SlabLearner[Config]):
         final_value = slab.final_value if acted else None
         rewards = [self._rewards(slab)] * heads  # all heads have the whole reward
         moves = transitions_of_heads(slab, rewards, final_value, value, samples.learner_mask)
-        returns = returns_of_heads(self.objective, self.config, moves, value, ratio)
+        returns = returns_of_heads(self.objective, self.config, moves, value, ratio, self.group)
         trained = np.flatnonzero(returns.valid)
-        stats.samples = len(trained)
+        stats.samples = self.group.total(len(trained))
         self._count(stats, slab.steps)
         if not stats.samples:
             return
-        targets = flat(returns.target)[trained]
+        targets, guesses, reward = (
+            self.group.joined(flat(array)[trained])
+            for array in (returns.target, predicted[:-1], moves[0].reward)
+        )
         self._absorb_returns(targets)
-        stats.numbers["value/explained_variance"] = explained_variance(targets, flat(predicted[:-1])[trained])
+        stats.numbers["value/explained_variance"] = explained_variance(targets, guesses)
         stats.numbers["value/target_mean"] = float(targets.mean())
-        stats.numbers["rollout/reward_mean"] = float(moves[0].reward.reshape(-1)[trained].mean())
+        stats.numbers["rollout/reward_mean"] = float(reward.mean())
         batch = AdvantageBatch(
             samples,
             self._standardised(returns.advantage, trained),
@@ -153,7 +157,7 @@ class AdvantageLearner(SlabLearner[Config]):
     def _minibatches(self, batch: AdvantageBatch, epoch: int, share: float) -> Iterator[list[Index]]:
         """Yield the parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
         key = shuffle_key(self.seed, self.version, epoch)
-        return shuffled_minibatches(self.network, batch.valid, self.config, key, share)
+        return shuffled_minibatches(self.network, batch.valid, self.config, key, share, self.group)
 
     def _entropy_coefficient(self, progress: float) -> float:
         """Return the entropy's weight when the share ``progress`` of the budget is spent."""
@@ -186,9 +190,11 @@ class AdvantageLearner(SlabLearner[Config]):
         return with_terms(loss, batch.terms, inputs), len(index)
 
     def _standardised(self, advantage: Floats, trained: Index) -> Floats:
-        """Return advantages with mean 0 and deviation 1 over the trained decisions of the slab."""
+        """Return advantages with mean 0 and deviation 1 over the trained decisions of all ranks' slabs."""
         if not self.config.normalise_advantages:
             return advantage
         picked = advantage.reshape(-1)[trained].astype(np.float64)
-        standard: Floats = (advantage - np.float32(picked.mean())) / np.float32(picked.std() + 1e-8)
+        mean = self.group.mean(picked)
+        deviation = math.sqrt(self.group.mean(np.square(picked - mean)))
+        standard: Floats = (advantage - np.float32(mean)) / np.float32(deviation + 1e-8)
         return standard

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import AdvantageConfig
+from ludus.algorithms.group import Group
 from ludus.algorithms.loss import Loss, kl_estimate, value_loss, weighted_policy_loss
 from ludus.algorithms.returns import Floats, Returns, Transitions
 
@@ -41,8 +42,9 @@ class MinimumCoverage(NamedTuple):
 class Objective(NamedTuple, Generic[Config]):
     """One method.
 
-    ``returns(config, transitions, value, ratio)``: advantages and value targets. ``value: float32[T+1, R]``
-    is in the game's units; ``ratio: float32[T, R]`` is pi / mu, None where lag is 0 or not corrected for.
+    ``returns(config, transitions, value, ratio, group)``: advantages and value targets. ``value:
+    float32[T+1, R]`` is in the game's units; ``ratio: float32[T, R]`` is pi / mu, None where lag is 0 or not
+    corrected for. A number of all decisions, as their mean, is that of all ranks of ``group``.
 
     ``loss(config, decisions, entropy_coefficient)``: the sum over the decisions that is differentiated.
 
@@ -52,7 +54,7 @@ class Objective(NamedTuple, Generic[Config]):
     ``minimum_coverage(config)``: share of the first updates' decisions that must be ``valid``; None = any.
     """
 
-    returns: Callable[[Config, Transitions, Floats, Floats | None], Returns]
+    returns: Callable[[Config, Transitions, Floats, Floats | None, Group], Returns]
     loss: Callable[[Config, Decisions, float], Loss]
     corrects_lag: Callable[[Config], bool]
     minimum_coverage: Callable[[Config], MinimumCoverage | None] = lambda _: None

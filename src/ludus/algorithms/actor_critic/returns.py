@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from ludus.algorithms.actor_critic.objective import Config, Objective
+from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.returns import Bools, Floats, Returns, Transitions, transitions, vtrace
 from ludus.flow import Slab
 
@@ -44,7 +45,11 @@ class VtraceSettings(Protocol):
 
 
 def vtrace_returns(
-    config: VtraceSettings, transitions: Transitions, value: Floats, ratio: Floats | None
+    config: VtraceSettings,
+    transitions: Transitions,
+    value: Floats,
+    ratio: Floats | None,
+    group: Group = ALONE,
 ) -> Returns:
     """Return V-trace with lambda; GAE where ``ratio`` is None.
 
@@ -55,6 +60,7 @@ def vtrace_returns(
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
         ratio: ``float32[T, R]``, pi / mu.
+        group: Not read.
     """
     return vtrace(
         transitions,
@@ -97,14 +103,15 @@ def returns_of_heads(
     moves: Sequence[Transitions],
     value: Floats,
     ratio: Floats | None,
+    group: Group = ALONE,
 ) -> Returns:
     """Return the objective's returns: with K > 1 heads ``target: [T, R, K]``, and one advantage for all."""
     heads = len(moves)
     if heads == 1 and not config.value_discounts:
-        return objective.returns(config, moves[0], value, ratio)
+        return objective.returns(config, moves[0], value, ratio, group)
     found = [
         objective.returns(
-            msgspec.structs.replace(config, discount=discount), moves[k], of_head(value, k), ratio
+            msgspec.structs.replace(config, discount=discount), moves[k], of_head(value, k), ratio, group
         )
         for k, discount in enumerate(config.value_discounts or (config.discount,) * heads)
     ]

@@ -52,7 +52,12 @@ class AlphaZeroLearner:
             config: Settings of the method.
             network: Network on its device; its parameters move into one vector.
             context: ``seed``, and ``workers``: threads of a minibatch on the processor.
+
+        Raises:
+            ValueError: A group of several ranks.
         """
+        if context.group.size > 1:
+            raise ValueError(f'{context.group.size} learners: expected 1 with algorithm.name = "alphazero"')
         self.config, self.network, self.spec, self.seed = config, network, network.spec, context.seed
         self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)

@@ -97,11 +97,12 @@ class DqnLearner(SlabLearner[DqnConfig]):
         decisions = self.replay_buffer.decisions()
         rate = self._learning_rate(progress)
         results: list[MinibatchResult] = []
-        if len(decisions) >= max(config.learning_starts, 1):
+        smallest = min(self.group.each(len(decisions)))  # of the ranks' buffers: all start at once
+        if smallest >= max(config.learning_starts, 1):
             for _ in range(config.updates):
                 drawn = self._draw(decisions, beta_at(config, progress))
                 results.append((yield from self._gradient_step(*drawn, rate)))
-        stats.samples = len(added)
+        stats.samples = self.group.total(len(added))
         stats.learned = sum(r.samples for r in results)
         stats.gradient_steps = len(results)
         if results:
@@ -111,8 +112,8 @@ class DqnLearner(SlabLearner[DqnConfig]):
             stats.numbers["learner/grad_norm"] = float(np.mean([r.grad_norm for r in results]))
         self._explore(progress)
         stats.numbers["dqn/epsilon"] = epsilon_at(config, progress)
-        stats.numbers["dqn/transitions"] = float(len(decisions))
-        if len(added):
+        stats.numbers["dqn/transitions"] = float(self.group.total(len(decisions)))
+        if stats.samples:
             self._absorb_observations(samples, added)
 
     def _store(self, samples: Samples) -> Index:
@@ -193,7 +194,10 @@ class DqnLearner(SlabLearner[DqnConfig]):
         self.network.epsilon.fill_(epsilon_at(self.config, progress))
 
     def _absorb_targets(self, target: Floats) -> None:
-        """Add targets ``[N]`` to their normaliser. Predictions in the game's units stay what they were."""
+        """Add targets ``[N]`` of all ranks to their normaliser.
+
+        Predictions in the game's units stay what they were.
+        """
         network, values = self.network, self.network.values
         if values is None or not self.config.normalise_returns:
             return
@@ -202,7 +206,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
             other = self.others[TARGET]
             heads += [other.policy_head, other.value_head]
         absorb_targets(
-            torch.from_numpy(target).to(network.device),
+            torch.from_numpy(self.group.joined(target)).to(network.device),
             values,
             [h for h in heads if isinstance(h, nn.Linear)],
         )

@@ -202,10 +202,14 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
             done[i] = (float(loss.total), float(kl.total), count)
 
         yield [functools.partial(measure, i) for i in range(len(parts))]
-        samples = sum(count for _, _, count in done)
-        return _Measurement(
-            sum(loss for loss, _, _ in done) / samples, sum(kl for _, kl, _ in done) / samples
+        sums = self.group.sums(
+            {
+                "loss": sum(loss for loss, _, _ in done),
+                "kl": sum(kl for _, kl, _ in done),
+                "samples": sum(count for _, _, count in done),
+            }
         )
+        return _Measurement(sums["loss"] / sums["samples"], sums["kl"] / sums["samples"])
 
     def _divergence(self, batch: AdvantageBatch, network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
         """Return KL(policy at the start of the update || policy of ``network``), a sum over decisions."""

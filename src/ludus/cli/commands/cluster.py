@@ -1,20 +1,25 @@
-"""``ludus cluster render``: files that start a run on a cluster that others manage."""
+"""``ludus cluster render`` and ``ludus plan``: a run on a cluster that others manage, and its machines."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE
+from ludus.cli.errors import DONE, UserError
 from ludus.cluster.render.job import Options
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
 from ludus.presets.game_checks import check_game
 
+if TYPE_CHECKING:
+    from ludus.cluster.plan.sizing import Plan
+
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Speed = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Hours = Annotated[float, msgspec.Meta(ge=0, le=8760)]
 
 
@@ -87,3 +92,97 @@ class ClusterRender(msgspec.Struct, frozen=True):
         else:
             console.result("---\n".join(map(kuberay.to_yaml, documents)).rstrip("\n"))
         return DONE
+
+
+class PlanRun(msgspec.Struct, frozen=True):
+    """Plan the machines of a run from measured rates: processors, learners, bytes, lag, idle time, the limit.
+
+    The rates are files that ludus bench train PRESET --json wrote on a machine that plays and on one that
+    learns. Lag and idle time are those of a simulation. cluster.rollouts = 0 means: as many as are needed.
+    Any setting of the preset can be given as for ludus train. Ray is not needed.
+    """
+
+    EXAMPLES: ClassVar = (
+        "ludus plan minirts --decisions-per-s 1e6 --rollout rollout.json --learner learner.json",
+        "ludus plan --like openai-five",
+    )
+
+    preset: Annotated[str, positional("name of a shipped preset, a TOML file, or a game")] = ""
+    decisions_per_s: Annotated[Amount, option("decisions to be learned from a second", "D")] = 0.0
+    rollout: Annotated[str, option("file of ludus bench train on a machine that plays", "FILE")] = ""
+    learner: Annotated[str, option("file of ludus bench train on a machine that learns", "FILE")] = ""
+    gbit: Annotated[Speed, option("network of each machine, in Gbit/s", "G")] = 10.0
+    core_price: Annotated[Amount, option("price of a processor of a rollout, an hour", "P")] = 0.0
+    learner_price: Annotated[Amount, option("price of a learner's machine, or a GPU, an hour", "P")] = 0.0
+    like: Annotated[
+        Literal["", "openai-five", "opengo", "tleague"],
+        option("figures of a paper beside this planner's", "PAPER"),
+    ] = ""
+    json: Annotated[bool, option("print one JSON document")] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        """Print the plan and return the exit code."""
+        from ludus.cluster.plan.papers import PAPERS
+
+        if not (self.preset or self.like):
+            raise UserError("ludus plan: expected a preset, or --like with a paper; see: ludus plan --help")
+        plan = self._plan() if self.preset else None
+        figures = PAPERS[self.like]() if self.like else []
+        if self.json:
+            console.document({"plan": plan, "like": self.like, "figures": figures})
+            return DONE
+        if plan is not None:
+            self._show(plan)
+        if figures:
+            rows = [(f.name, f"{f.ours:,.5g}", _range(f.paper), f.source) for f in figures]
+            console.result(console.table(rows, (self.like, "ours", "paper", "ours from")))
+        return DONE
+
+    def _plan(self) -> Plan:
+        from ludus.cluster.plan.measured import check_alike, read_measured
+        from ludus.cluster.plan.sizing import Wanted, make_plan
+
+        loaded = load_preset(self.preset, self.overrides)
+        spec = check_game(loaded)
+        if not self.decisions_per_s:
+            raise UserError("--decisions-per-s: missing; expected a number above 0, such as 1e6")
+        rollout = read_measured("--rollout", self.rollout)
+        learner = read_measured("--learner", self.learner)
+        check_alike(rollout, learner, spec.name)
+        wanted = Wanted(self.decisions_per_s, self.gbit, self.core_price, self.learner_price)
+        return make_plan(loaded.preset, rollout, learner, wanted)
+
+    def _show(self, plan: Plan) -> None:
+        percent, si = console.percent, console.si
+        per_rollout = plan.cores // plan.rollouts
+        gpus = f", {plan.inference_gpus:,} GPUs" if plan.inference_gpus else ""
+        rows = [
+            ("rollouts", f"{plan.rollouts:,} of {per_rollout} processors: {plan.cores:,} processors{gpus}"),
+            (
+                "learners",
+                f"{plan.learners:,}, {percent(plan.learner_efficiency)} of their time without exchange",
+            ),
+            (
+                "batch",
+                f"{plan.batch_decisions:,} decisions; slab {plan.slab_s:.3g} s, update {plan.update_s:.3g} s",
+            ),
+            ("network", f"slabs {plan.slab_mb_per_s:,.4g} MB/s, weights {plan.weights_mb_per_s:,.4g} MB/s"),
+            ("object store", f"{plan.store_mb:,.4g} MB"),
+            ("calls", f"{plan.calls_per_s:,.4g} a second of the controller"),
+            ("lag", f"{plan.lag_mean:.2f} versions, at most {plan.lag_max}; {percent(plan.dropped)} dropped"),
+            ("idle", f"rollouts {percent(plan.rollout_idle)}, learners {percent(plan.learner_idle)}"),
+            ("decisions", f"{si(plan.decisions_per_s)}/s as simulated, {si(self.decisions_per_s)}/s wanted"),
+        ]
+        if plan.cost_per_hour:
+            a_billion = plan.cost_per_hour / 3600 / plan.decisions_per_s * 1e9
+            rows.append(("cost", f"{plan.cost_per_hour:,.4g} an hour, {a_billion:,.4g} for 1e9 decisions"))
+        use = plan.uses[plan.limit]
+        short = "; not enough" if use > 1.0 else ""
+        rows.append(("limit", f"{plan.limit}, {percent(use)} of the capacity{short}"))
+        console.result(console.table(rows))
+
+
+def _range(numbers: tuple[float, float]) -> str:
+    low, high = (f"{number:,.5g}" for number in numbers)
+    return low if low == high else f"{low} to {high}"

@@ -178,4 +178,4 @@ def pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def _exactness(exact: bool) -> str:
-    return "same outputs for old inputs" if exact else "approximate: outputs change"
+    return "same outputs for old inputs" if exact else "same outputs but for the changes above"

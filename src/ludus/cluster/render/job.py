@@ -28,7 +28,7 @@ _FOLDER = re.compile(r"[A-Za-z0-9._/-]{1,255}")
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What a preset does not say.
+    """Settings of a job that a preset does not have.
 
     Attributes:
         name: Of the job; empty = made from the preset's.
@@ -96,7 +96,7 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
         loaded: The preset with the overrides.
         preset: The word by which the machines there find the preset.
         overrides: Option without leading dashes -> text.
-        options: What the preset does not say.
+        options: Settings that a preset does not have.
 
     Raises:
         ConfigError: No rollouts, an address, or an option that cannot be carried out.

@@ -83,7 +83,7 @@ def rollout_arrays(arrays: Arrays, conversion: Conversion, *, others: Collection
 
 
 def time_step_alone(arrays: Arrays) -> Arrays:
-    """Return what a rollout keeps whose matches start again: the number of time steps, so draws go on."""
+    """Return what a rollout keeps whose matches start again: the number of time steps, so draws continue."""
     counts = [a for n, a in arrays.items() if n.endswith(TIME_STEP) and a.dtype == np.int64]
     newest = max((int(a.max(initial=0)) for a in counts), default=0)
     return {TIME_STEP: np.array([min(max(newest, 0), MAX_TIME_STEP - 1)], np.int64)}

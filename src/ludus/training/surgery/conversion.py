@@ -39,11 +39,13 @@ class Conversion:
         plan: The plan; None: the network stays as it is.
         target: The new network.
         architecture: Its configuration as weights files hold it.
+        hints: The hints of the plan.
     """
 
     plan: Plan | None
     target: NewNetwork
     architecture: str
+    hints: Hints = field(default_factory=Hints)
     #: tensor -> places of its only axis and their numbers, which :meth:`tensors` sets
     statistics: dict[str, tuple[Places, Array]] = field(default_factory=dict, init=False)
     _fresh: Arrays | None = field(default=None, init=False)
@@ -121,4 +123,4 @@ def conversion_of(old: Side, target: NewNetwork, hints: Hints) -> Conversion:
     """
     same = old.config == target.config and old.spec.spec_hash == target.spec.spec_hash
     plan = None if same else make_plan(old, Side(target.config, target.spec), hints)
-    return Conversion(plan, target, encode_config(target.config))
+    return Conversion(plan, target, encode_config(target.config), hints)

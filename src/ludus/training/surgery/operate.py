@@ -57,7 +57,7 @@ RUN_SCHEMA = 1
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks for.
+    """Wishes of the user.
 
     ``preset``: the settings after surgery. ``hints``: what settings cannot tell. ``settle``: updates at
     learning rate 0, None for :data:`SETTLE_UPDATES` where weights are added and 0 elsewhere.
@@ -69,7 +69,7 @@ class Request:
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """What surgery does to a run, as it is printed.
+    """Summary of surgery on a run, as it is printed.
 
     ``parameters``: before and after. ``operators``: a sentence each. ``exact``: whether outputs of old inputs
     stay as they were. ``new_matches``: why matches in play start again, empty where they continue.

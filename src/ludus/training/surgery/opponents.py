@@ -14,7 +14,7 @@ from ludus.league.players import member_and_version, player_of
 from ludus.presets.config import Preset
 from ludus.storage import Checkpoint, RunDirectory, read_weights
 from ludus.storage.frozen import LearnerState
-from ludus.storage.journal import Journal
+from ludus.storage.journal import copy_journal
 from ludus.storage.tensors import encode_weights
 from ludus.surgery.plan import Hints
 from ludus.training.actor_learner.checkpoint import TrainerState
@@ -57,8 +57,7 @@ class Players:
         if self._source.league is None:
             self._write_past(run, checkpoint)
             return
-        with Journal.read(self._source.run.league) as journal:
-            journal.copy_to(run.league)
+        copy_journal(self._source.run.league, run.league)
         frozen = self._source.run.frozen
         for player in frozen.players():
             for version in frozen.versions(player):

@@ -24,6 +24,7 @@ _PLAY = (
     "game.",
     "opponents",
     "curriculum.",
+    "team",
     "pool.slots",
     "pool.groups",
     "pool.rollout_length",

@@ -8,6 +8,7 @@ closes the socket.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -19,6 +20,7 @@ PER_SECOND = 50  #: messages from one page
 CLOSE_LARGE, CLOSE_FLOOD = 1009, 4429  #: codes of the socket's end for a page that sends too much
 CLOSE_FORBIDDEN, CLOSE_UNKNOWN, CLOSE_FULL = 4403, 4404, 4430  #: wrong token or key, no such match, no room
 
+MAX_LINK = 2000  #: characters of parameters in the address of a page
 MAX_ACTION = 4096  # heads of a decision
 Natural = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 Choice = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
@@ -156,6 +158,7 @@ class Hello(_Message, frozen=True, tag="hello"):
         match: Id of the match.
         key: Key with which a page that lost its socket connects again.
         first: Present state.
+        params: Parameters of the game, for a link to the next match; empty where they are too long for one.
     """
 
     game: str
@@ -174,6 +177,7 @@ class Hello(_Message, frozen=True, tag="hello"):
     match: str
     key: str
     first: Moment
+    params: dict[str, str] = {}
 
 
 class Thought(_Message, frozen=True, tag="thought"):
@@ -251,6 +255,12 @@ def read(data: bytes | str) -> FromPage:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise Unreadable(str(error)) from None
     return message
+
+
+def linked(params: Mapping[str, str]) -> dict[str, str]:
+    """Return parameters of a game for the address of a page; none where they are too long for one."""
+    found = dict(params)
+    return found if sum(map(len, (*found, *found.values()))) <= MAX_LINK else {}
 
 
 def write(message: FromServer) -> str:

@@ -169,7 +169,8 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
         return _actor(text, "network", rules, seed)
     if library is not None and "@" in text:
         return _actor(_reference(text, library), "network", rules, seed)
-    known = [*bots, UNIFORM, f"{ROLLOUTS}:400", PERSON]
+    searches = [f"{ROLLOUTS}:400"] if rules.spec.turn_based else []
+    known = [*bots, UNIFORM, *searches, PERSON]
     raise PlayerError(f"{shown(text)}: no such player of {rules.spec.name}{did_you_mean(text, known)}")
 
 

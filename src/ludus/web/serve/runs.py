@@ -22,13 +22,13 @@ from ludus.storage.files import open_regular, read_bounded
 from ludus.storage.jsonl import MAX_LINE_BYTES, Row, read_jsonl
 from ludus.storage.rundir import RunDirectory
 from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
+from ludus.web.serve.messages import linked
 
 MAX_METRICS_BYTES = 256 << 20
 MAX_REPORT_BYTES = 1 << 20
 TAIL_BYTES = 64 << 10
 MOST_EVENTS, MOST_EVALUATIONS = 200, 500
 MOST_SERIES, MOST_POINTS = 64, 4000
-MAX_LINK = 2000  # characters of parameters in the address of a page
 _EVALUATION = b'"kind":"evaluation"'
 _X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
 
@@ -364,8 +364,7 @@ def _params(directory: RunDirectory) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=MAX_RUNS)
 def _configured(config: Path, modified: int, size: int) -> dict[str, str]:
-    found = params_text(parse_game(RunDirectory(config.parent).config_bytes(), str(config)).params)
-    return found if sum(map(len, (*found, *found.values()))) <= MAX_LINK else {}
+    return linked(params_text(parse_game(RunDirectory(config.parent).config_bytes(), str(config)).params))
 
 
 def _weigh(path: Path) -> tuple[int, float]:

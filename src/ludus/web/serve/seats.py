@@ -199,13 +199,23 @@ class SearchSeat:
         self.name, self.skip, self._player = name, 1, player
         self._decisions = 0
         self.found: SearchResult | None = None  # of the last decision
+        self._hurried = False
 
     def decide(self, match: Match, seat: int) -> Choice | None:
         """Search the match's state."""
         seconds = self._player.text.seconds or LONGEST_S
         self._decisions += 1
-        self.found = self._player.decide([0], [match.state], plies=[match.tick], seconds=seconds)[0]
+        self.found = self._player.decide(
+            [0], [match.state], plies=[match.tick], seconds=seconds, until=self._ends
+        )[0]
         return Choice((self.found.move,))
+
+    def hurry(self) -> None:
+        """Decide at once from now on, with what was found: the match is to end. For any thread."""
+        self._hurried = True
+
+    def _ends(self) -> bool:
+        return self._hurried
 
     def state(self) -> int:
         """Return the number of decisions, on which later draws depend."""

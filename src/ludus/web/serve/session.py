@@ -134,6 +134,7 @@ class Session(threading.Thread):
     def stop(self, why: str = "the server stops") -> None:
         """End the match; it is saved."""
         self._inbox.put(_Stop(why))
+        self.table.hurry()
 
     # The thread.
 

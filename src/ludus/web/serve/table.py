@@ -15,7 +15,7 @@ from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
 from ludus.web.serve.messages import Thought
-from ludus.web.serve.seats import Choice, Offer, Person, Seat
+from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat
 from ludus.web.serve.sight import Sight, sight_of
 from ludus.web.serve.thinking import Thinking
 
@@ -190,6 +190,12 @@ class Table:
             return (), text
         return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
 
+    def hurry(self) -> None:
+        """Let no search keep the match from its end. For any thread."""
+        for seat in self.seats:
+            if isinstance(seat, SearchSeat):
+                seat.hurry()
+
     def forget(self) -> None:
         """Forget what only a match that continues needs."""
         self._before.clear()
@@ -223,6 +229,7 @@ class Table:
             match="",
             key="",
             first=first,
+            params=messages.linked(self.match.params),
         )
 
     def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.Moment:

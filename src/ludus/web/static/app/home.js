@@ -39,17 +39,17 @@ function Listing({ title, path, name, empty, columns, children }) {
 
 const id = encodeURIComponent;
 
-// The set-up page with a run's game, its parameters and an opponent chosen.
+// The set-up page with a game, its parameters and an opponent chosen, as a run or a match has them.
 export function playLink(run, player) {
   const params = Object.keys(run.params).length ? `&params=${id(JSON.stringify(run.params))}` : "";
-  return `/play?game=${id(run.game)}&against=${id(player)}${params}`;
+  return `/play?game=${id(run.game)}${player && `&against=${id(player)}`}${params}`;
 }
 
 export function resultText({ outcome, over, players }) {
   if (!over || outcome.length === 0) return "cut off";
   const winners = outcome.flatMap((o, seat) => (o > 0 ? [players[seat] ?? `seat ${seat}`] : []));
-  if (winners.length) return winners.join(", ");
-  return outcome.every((o) => o === 0) ? "a draw" : "no one";
+  if (winners.length) return `won by ${winners.join(", ")}`;
+  return outcome.every((o) => o === 0) ? "a draw" : "no one won";
 }
 
 export function HomePage() {
@@ -74,7 +74,7 @@ export function HomePage() {
           <td>${run.best && html`<a class="button" href=${playLink(run, `${run.id}@best`)}>Play it</a>`}</td>
         </tr>`}
       </${Listing}>
-      <${Listing} title="Replays" path="/api/replays" name="replays" columns=${["match", "game", "players", "winner", "recorded"]}
+      <${Listing} title="Replays" path="/api/replays" name="replays" columns=${["match", "game", "players", "result", "recorded"]}
         empty="No replays in this folder. Every match that is played here is recorded.">
         ${(replay) => html`<tr key=${replay.id}>
           <td>${replay.problem ? replay.name : html`<a href=${`/replay/${id(replay.id)}`}>${replay.name}</a>`}</td>

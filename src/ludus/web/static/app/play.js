@@ -3,6 +3,7 @@ import { Board } from "./board.js";
 import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
 import { LiveGame } from "./game.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
+import { playLink } from "./home.js";
 import { HeldKeys } from "./keys.js";
 import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
 import { LastMoves, Players, Thoughts } from "./players.js";
@@ -122,6 +123,17 @@ function thinkers({ seats }) {
   return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
 }
 
+// The first other player, by the name that a set-up takes; "" where it has none.
+function opponent({ seats }) {
+  const others = seats.filter((seat) => seat.kind !== "person");
+  return others.find((seat) => seat.kind !== "network" || SERVED.test(seat.name))?.name ?? "";
+}
+
+function sightText({ you }) {
+  if (!you.length) return "you see what the seats of persons see";
+  return you.length > 1 ? "you see what your seats see" : "you see what your seat sees";
+}
+
 function Result({ game }) {
   const { over } = game;
   if (!over) return null;
@@ -129,7 +141,7 @@ function Result({ game }) {
     <b>${game.result(over)}</b> <span>${over.reason}</span>
     ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
     ${over.url && thinkers(game.hello).map((name) => html`<a class="button" href=${`${over.url}?with=${encodeURIComponent(name)}`}>Thoughts of ${name}</a>`)}
-    ${game.hello.you.length > 0 && html`<a class="button" href=${`/play?game=${encodeURIComponent(game.hello.game)}`}>New match</a>`}
+    ${game.hello.you.length > 0 && html`<a class="button" id="new-match" href=${playLink(game.hello, opponent(game.hello))}>New match</a>`}
   </div>`;
 }
 
@@ -253,7 +265,7 @@ export function PlayPage({ id, matchKey }) {
   return html`<header>
       <a class="home" href="/">Ludus</a>
       <h1 id="title">${hello?.title ?? "Match"}</h1>
-      ${hello?.hidden && html`<span class="fact">you see what your seat sees</span>`}
+      ${hello?.hidden && html`<span class="fact">${sightText(hello)}</span>`}
     </header>
     ${hello && hello.renderer === "document" && !game.drawable && html`<${Failure}>This game shows its seats no board</${Failure}>`}
     <${Match} game=${game} key=${hello?.match ?? ""} />`;

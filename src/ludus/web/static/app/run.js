@@ -65,7 +65,7 @@ function Replays({ run }) {
     ${error && html`<${Failure}>${error}</${Failure}>`}
     ${data && replays.length === 0 && html`<p class="hint">None yet</p>`}
     <ul class="plain">${replays.map((replay) => html`<li key=${replay.id}><a href=${`/replay/${id(replay.id)}`}>${replay.name}</a>
-      <small> ${replay.players.join(" – ")}; winner: ${resultText(replay)}</small></li>`)}</ul></section>`;
+      <small> ${replay.players.join(" – ")}; ${resultText(replay)}</small></li>`)}</ul></section>`;
 }
 
 export function RunPage({ id: run }) {

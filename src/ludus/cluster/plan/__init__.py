@@ -1,0 +1,1 @@
+"""How many machines a run needs, from measured rates: formulas and a simulation. The modules need no Ray."""

@@ -1,0 +1,77 @@
+"""Rates of one machine: the file that ``ludus bench train PRESET --json`` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ludus.flow.decode import from_json
+from ludus.flow.shown import shown
+from ludus.presets.errors import ConfigError
+from ludus.storage.errors import StorageError
+from ludus.storage.files import read_bounded
+
+MAX_BYTES = 1 << 16
+Rate = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 50)]
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """The part of a :class:`~ludus.bench.training.BenchTrainResult` that a plan reads.
+
+    Rates are of the whole machine, with ``threads``. ``learning_steps_per_s`` counts a decision once,
+    however many epochs learn from it.
+    """
+
+    ludus: str
+    game: str
+    device: str
+    threads: Count
+    parameters: Count
+    pure_steps_per_s: Rate
+    inference_steps_per_s: Rate
+    learning_steps_per_s: Rate
+    slab_decisions: Count
+    slab_bytes: Count
+
+    @property
+    def decision_bytes(self) -> float:
+        """Bytes of a decision that a learner reads."""
+        return self.slab_bytes / self.slab_decisions
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights, which travel in float32."""
+        return 4 * self.parameters
+
+
+def read_measured(option: str, name: str) -> Measured:
+    """Read the file of an option. Raises ``ConfigError``."""
+    hint = f"expected the output of: ludus bench train PRESET --json > {option[2:]}.json"
+    if not name:
+        raise ConfigError(f"{option}: missing; {hint}")
+    where = f"{option} {shown(name)}"
+    try:
+        return from_json(read_bounded(Path(name), MAX_BYTES), Measured)
+    except StorageError as error:
+        raise ConfigError(f"{option}: {error}; {hint}") from error
+    except OSError as error:
+        raise ConfigError(f"{where}: cannot be read ({error.strerror}); {hint}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{where}: {error}; {hint}") from error
+
+
+def check_alike(rollout: Measured, learner: Measured, game: str) -> None:
+    """Check that both files measure the same thing. Raises ``ConfigError``."""
+    pairs = {"Ludus": (rollout.ludus, learner.ludus), "parameters": (rollout.parameters, learner.parameters)}
+    for name, (one, other) in pairs.items():
+        if one != other:
+            raise ConfigError(
+                f"--rollout has {name} {shown(str(one))}, --learner {name} {shown(str(other))}: "
+                "expected the same; measure both again"
+            )
+    for option, measured in (("--rollout", rollout), ("--learner", learner)):
+        if measured.game != game:
+            raise ConfigError(f"{option}: measured {shown(measured.game)}, the preset's game is {game}")
