@@ -17,16 +17,17 @@ enum Bot { kSimple, kPush, kRandom, kNoop, kBots };
 
 constexpr int kFrameSkip = 10;
 
-rts::Decision decide(const Moba::Rules& rules, Moba::State& s, int seat, int bot) {
+void check_bot(int bot) {
   if (bot < 0 || bot >= kBots) {
     throw GameError("moba: bot " + std::to_string(bot) + ": expected an integer in [0, " +
                     std::to_string(kBots - 1) + "]");
   }
-  if (bot == kNoop || s.world.over) return {};
-  const rts::Choices c(rules, s, seat);
+}
+
+rts::Decision decide(const rts::Choices& c, Rng& rng, int bot) {
   if (bot == kSimple) return rts::simple_hero(c);
   if (bot == kPush) return rts::pushing_hero(c);
-  return rts::random_hero(c, s.rng);
+  return rts::random_hero(c, rng);
 }
 
 void add_hero(Hash64& h, const rts::Hero& hero) {
@@ -99,13 +100,17 @@ void Moba::act(const Rules& rules, State& s, int seat, std::span<const std::int3
 }
 
 void Moba::bot(const Rules& rules, State& s, int seat, int bot) {
-  const rts::Decision d = decide(rules, s, seat, bot);
-  if (d.order != rts::kKeep) rts::obey(rts::Choices(rules, s, seat), s, d);
+  check_bot(bot);
+  if (bot == kNoop || s.world.over) return;
+  const rts::Choices c(rules, s, seat);
+  rts::obey(c, s, decide(c, s.rng, bot));
 }
 
 void Moba::bot_choice(const Rules& rules, State& s, int seat, int bot,
                       std::span<std::int32_t> action) {
-  const rts::Decision d = decide(rules, s, seat, bot);
+  check_bot(bot);
+  rts::Decision d;
+  if (bot != kNoop && !s.world.over) d = decide(rts::Choices(rules, s, seat), s.rng, bot);
   action[rts::kOrderHead] = d.order;
   action[rts::kTargetHead] = d.target;
   action[rts::kPlaceHead] = d.place;
