@@ -6,7 +6,7 @@
 namespace ludus::rts {
 
 // Bullets fly, commands run, their effects happen, and the end of the match is decided. Orders for
-// this tick must have been given before. A game that wants to know who killed whom gives `events`.
+// this tick must have been given before. A game that needs the killer of each unit gives `events`.
 void advance_tick(const EngineRules& rules, State& state, const HeuristicStore& store,
                   TickEvents* events = nullptr);
 
