@@ -181,7 +181,9 @@ class SlabLearner(ABC, Generic[Config]):
         self.steps = 0  # decisions trained on, each counted once
         self.settle = 0  # updates to come at learning rate 0: moments and normalisers move, parameters do not
         self.lineage: Lineage | msgspec.UnsetType = msgspec.UNSET
-        self.minibatches = Minibatches(network, self.parameters, context.workers, self.group)
+        #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
+        self._workers = max(1, context.workers) if network.device.type == "cpu" else 1
+        self.minibatches = Minibatches(network, self.parameters, self._workers, self.group)
         #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
@@ -208,7 +210,7 @@ class SlabLearner(ABC, Generic[Config]):
                 f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
             )
         self._value_only = value_only
-        self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)))
+        self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)), self._workers)
         return self._plan
 
     def finish(self) -> UpdateStats:

@@ -16,13 +16,21 @@ Task = Callable[[int], None]  # called with the number of the worker that runs i
 class UpdatePlan:
     """Plan of one update. Thread-safe; each worker number is used by one thread at a time.
 
+    With ``workers = 1`` no two tasks run at once, whoever helps, and all run under number 0.
+
     The learner's thread calls ``help(0)``; a sampler that has finished its slab may call ``help(1)``;
     ``wait()`` runs nothing. An exception in a task ends the plan and is raised in every thread that helps or
     waits.
     """
 
-    def __init__(self, stages: Iterator[Sequence[Task]]) -> None:
-        """Keep the stages; nothing runs until a thread helps."""
+    def __init__(self, stages: Iterator[Sequence[Task]], workers: int = 2) -> None:
+        """Keep the stages; nothing runs until a thread helps.
+
+        Args:
+            stages: Lists of tasks, with serial work between them.
+            workers: 1 = one task at a time.
+        """
+        self._serial = workers == 1
         self._stages = stages
         self._changed = threading.Condition()
         self._tasks: Sequence[Task] = ()
@@ -54,7 +62,7 @@ class UpdatePlan:
                         raise self._error
                     if self._done:
                         return True
-                    if self._next < len(self._tasks):
+                    if self._next < len(self._tasks) and not (self._serial and self._running):
                         task: Task | None = self._tasks[self._next]
                         self._next += 1
                         break
@@ -71,11 +79,11 @@ class UpdatePlan:
                 if task is None:
                     self._advance()
                 else:
-                    task(worker)
+                    task(0 if self._serial else worker)
                     with self._changed:
                         self.tasks_run[worker] = self.tasks_run.get(worker, 0) + 1
                         self._left -= 1
-                        if self._left == 0:
+                        if self._left == 0 or self._serial:
                             self._changed.notify_all()
             except BaseException as error:
                 with self._changed:
@@ -90,6 +98,11 @@ class UpdatePlan:
             self._changed.wait_for(lambda: self._done)
             if self._error is not None:
                 raise self._error
+
+    @property
+    def _running(self) -> int:
+        """Number of tasks that threads run at this moment."""
+        return self._left - (len(self._tasks) - self._next)
 
     def _advance(self) -> None:
         """Run the serial part up to the next list of tasks, in one thread at a time."""

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import torch
 
+from ludus.flow import GameSpec
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
 from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
@@ -23,10 +24,11 @@ from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_name, precision_name, thread_count
+from ludus.presets.hardware import device_name, device_title, precision_name, thread_count
 from ludus.training.alphazero.workers import Workers
 
 TURNS = 3
+MOST_DOUBLINGS = 6  # of the batches of self-play, in search of a GPU's best rate
 
 
 class SearchBench(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class SearchBench(msgspec.Struct, frozen=True):
     ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
     processor time, with an evaluator that costs nothing, rules and observations included. The others are of
     all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches,
-    ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
+    on a GPU of the best size, ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
     """
 
     game: str
@@ -158,13 +160,14 @@ def _with_network(
             for i in range(count)
         ]
     )
+    raw_rows = plays.slots if device == "cpu" else _best_rows(evaluator, spec, plays.slots, count)
     raw_s = play_s = 0.0
     raw = played = 0
     filled = batches = 0
     try:
         for turn in range(TURNS + 1):
             started = time.perf_counter()
-            done = _raw(evaluator, LeafBatch(spec, plays.slots), count, seconds / (2 * TURNS))
+            done = _raw(evaluator, LeafBatch(spec, raw_rows), count, seconds / (2 * TURNS))
             took = time.perf_counter() - started
             started = time.perf_counter()
             workers.start()
@@ -184,13 +187,25 @@ def _with_network(
         network=f"{tower.blocks} blocks x {tower.filters}",
         parameters=sum(p.numel() for p in network.parameters()),
         precision=precision,
-        device=device,
+        device=device_title(device),
         threads=count,
         raw_per_s=raw / raw_s,
         self_play_per_s=played / play_s,
         share=(played / play_s) / (raw / raw_s),
         batch_fill=filled / max(1, batches * plays.slots),
     )
+
+
+def _best_rows(evaluator: NetworkEvaluator, spec: GameSpec, rows: int, threads: int) -> int:
+    """Return the size of batches, a power of 2 times ``rows``, at which a GPU evaluates most a second."""
+    rates: dict[int, float] = {}
+    for size in (rows << k for k in range(MOST_DOUBLINGS + 1)):
+        batch = LeafBatch(spec, size)
+        _raw(evaluator, batch, threads, 0.05)  # warm
+        started = time.perf_counter()
+        done = _raw(evaluator, batch, threads, 0.2)
+        rates[size] = done / (time.perf_counter() - started)
+    return max(rates, key=lambda size: rates[size])
 
 
 def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:

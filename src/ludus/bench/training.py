@@ -29,7 +29,7 @@ from ludus.pool.factory import make_pool
 from ludus.pool.native import NativePool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_name, pool_thread_count
+from ludus.presets.hardware import device_title, pool_thread_count
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.training.actor_learner.async_loop import AsyncRounds
@@ -300,12 +300,13 @@ def _result(
     inference: _Tally,
     learning: _Tally,
 ) -> BenchTrainResult:
-    # Inference is timed on one thread; every thread could do as much.
-    infer = inference.steps_per_s * components.threads
-    learn = learning.steps_per_s
-    network = 1.0 / (1.0 / max(infer, 1e-9) + 1.0 / max(learn, 1e-9))
-    pure = simulation.steps_per_s
-    combined = 1.0 / (1.0 / max(pure, 1e-9) + 1.0 / max(network, 1e-9))
+    device = components.learner.network.device.type
+    shared = device == "cpu"
+    # Inference is timed on one thread; every thread could do as much, but for a GPU.
+    infer = inference.steps_per_s * (components.threads if shared else 1)
+    learn, pure = learning.steps_per_s, simulation.steps_per_s
+    network = limit_of(infer, learn, shared=shared)
+    combined = limit_of(pure, network, shared=shared)
     sampler_wait = training.sampler_wait_s / max(training.seconds, 1e-9)
     learner_wait = max(0.0, training.learner_wait_s) / max(training.learner_s, 1e-9)
     slab = components.sampler.slabs[0]
@@ -335,11 +336,24 @@ def _result(
         sampler_wait_share=min(1.0, sampler_wait),
         learner_wait_share=min(1.0, learner_wait),
         ludus=__version__,
-        device=device_name(preset.run),
+        device=device_title(device),
         slab_decisions=int(((slab.active[:-1] != 0) & (slab.policy[:-1] == components.policy)).sum()),
         slab_bytes=sum(a.nbytes for a in slab.learned_fields(inputs).values()),
         advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < components.threads),
     )
+
+
+def limit_of(*rates: float, shared: bool) -> float:
+    """Return the highest rate of work that passes several stages.
+
+    Args:
+        rates: Of each stage alone.
+        shared: The stages share processors, so that their times add; else they run at once, and the slowest
+            decides, as on a GPU beside a simulation.
+    """
+    if not shared:
+        return min(rates)
+    return 1.0 / sum(1.0 / max(rate, 1e-9) for rate in rates)
 
 
 def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) -> str:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ludus.codecs.constants import constant
 from ludus.codecs.layout import TensorLayout
 from ludus.codecs.sparse import SparsePlanes
 from ludus.flow import TensorSpec
@@ -129,15 +130,15 @@ class RtsCells:
         batch, area = packed.shape[0], side * side
         sample, unit = present_units(packed)
         at = sample * area + unit[:, 0] - 1
-        planes = torch.zeros((batch * area, layout.count), device=packed.device)
-        planes.index_add_(0, at, unit_planes(unit, layout))
+        planes = summed_by_cell(batch * area, at, unit_planes(unit, layout))
         count = torch.bincount(at, minlength=batch * area)
         shared = (count > 1).nonzero().squeeze(1)
         if shared.numel() > 0:
             crowd = planes[shared]
-            means = crowd[:, layout.means] / count[shared].unsqueeze(1).float()
+            at_means = constant(layout.means, crowd.device)
+            means = crowd.index_select(1, at_means) / count[shared].unsqueeze(1).float()
             crowd.clamp_(max=1.0)
-            crowd[:, layout.means] = means
+            crowd.index_copy_(1, at_means, means)
             planes[shared] = crowd
         planes = planes.reshape(batch, area, layout.count)
         planes += seat_planes(packed, layout).unsqueeze(1)
@@ -186,6 +187,17 @@ def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
     return index // units, columns
 
 
+def summed_by_cell(cells: int, at: Tensor, values: Tensor) -> Tensor:
+    """Return ``float32[cells, C]``: sums of the ``values: float32[n, C]`` at the same cell ``at: int64[n]``.
+
+    A GPU adds in any order. There sums are float64, in which those of a few units are exact, whatever the
+    order: values are 0 or between 2^-17 and 2^6, with 24 bits each.
+    """
+    dtype = torch.float32 if values.device.type == "cpu" else torch.float64
+    sums = torch.zeros((cells, values.shape[1]), dtype=dtype, device=values.device)
+    return sums.index_add_(0, at, values.to(dtype)).float()
+
+
 def unit_planes(unit: Tensor, layout: PlaneIndex) -> Tensor:
     """Return each unit's share in its cell, ``float32[n, C]``, zeros in the seat's planes.
 
@@ -197,7 +209,7 @@ def unit_planes(unit: Tensor, layout: PlaneIndex) -> Tensor:
     planes[:, layout.affiliation] = 1.0 + (kind >= layout.enemy)
     planes[:, layout.hp] = hp_ratio(unit[:, 2], unit[:, 3])
     planes[:, layout.decay] = (50.0 / (age + 1).double()).float()
-    bins = torch.bucketize(age, torch.tensor(_AGE_BINS, device=unit.device), right=True)
+    bins = torch.bucketize(age, constant(_AGE_BINS, unit.device), right=True)
     planes.scatter_(1, (layout.age + bins).unsqueeze(1), 1.0)
     return planes
 

@@ -19,12 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.codecs.constants import constant
 from ludus.policies.distribution import Heads
 
 LOG_DEVIATION = (-5.0, 2.0)  # bounds of a network's output
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)  # expectations under a normal distribution
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_nodes, _weights = np.polynomial.hermite_e.hermegauss(8)  # expectations under a normal distribution
+_NODES: tuple[float, ...] = tuple(_nodes.tolist())
+_WEIGHTS: tuple[float, ...] = tuple((_weights / _weights.sum()).tolist())
 
 
 def to_bits(u: Tensor) -> Tensor:
@@ -51,8 +53,8 @@ def squashed_entropy(mean: Tensor, log_deviation: Tensor, bounded: bool) -> Tens
     entropy = log_deviation + 0.5 + _HALF_LOG_2PI
     if not bounded:
         return entropy
-    nodes = torch.as_tensor(_NODES, dtype=mean.dtype, device=mean.device)
-    weights = torch.as_tensor(_WEIGHTS, dtype=mean.dtype, device=mean.device)
+    nodes = constant(_NODES, mean.device, mean.dtype)
+    weights = constant(_WEIGHTS, mean.device, mean.dtype)
     u = mean.unsqueeze(-1) + log_deviation.exp().unsqueeze(-1) * nodes
     slope = 2.0 * (math.log(2.0) - u - functional.softplus(-2.0 * u))
     return entropy + (slope * weights).sum(dim=-1)
@@ -180,5 +182,5 @@ class FreeDeviation(nn.Module):
         return layer
 
     def _ordered(self, made: Tensor, free: Tensor, dim: int) -> Tensor:
-        order = torch.tensor(self.order, device=made.device)
+        order = constant(tuple(self.order), made.device)
         return torch.cat([made, free], dim=dim).index_select(dim, order)

@@ -11,6 +11,7 @@ A head without any legal choice is irrelevant at that time step: it yields choic
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ludus.codecs.constants import constant
 from ludus.flow.seeds import GAMMA, splitmix64
 
 
@@ -111,6 +113,11 @@ class Heads:
             at += size * (sum(self.sizes[d] for d in tables) if tables else 1)
         return out
 
+    @functools.cached_property
+    def _offsets(self) -> tuple[int, ...]:
+        """Position of each head's first choice among all choices."""
+        return tuple(itertools.accumulate((0, *self.sizes[:-1])))
+
     @property
     def choices(self) -> int:
         """``A``: choices of all heads together, if no head depends on another."""
@@ -135,10 +142,9 @@ class Heads:
 
     def _indices(self, actions: Tensor) -> Tensor:
         """Return the positions of ``actions: int[N, K]`` among the ``A`` concatenated choices."""
-        offsets = np.cumsum((0, *self.sizes[:-1]))
         if len(self.sizes) == 1:
             return actions.long()
-        return actions.long() + torch.as_tensor(offsets, device=actions.device)
+        return actions.long() + constant(self._offsets, actions.device)
 
     def log_prob_of(self, log_probs: Tensor, actions: Tensor) -> Tensor:
         """Return ``float32[N]``: log-probability of whole decisions ``actions: int[N, K]``."""

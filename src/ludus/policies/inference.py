@@ -1,4 +1,4 @@
-"""Fast inference of a residual network: statistics folded into convolutions, one traced graph."""
+"""Fast inference of a residual network: statistics folded into convolutions; a traced graph on processors."""
 
 from __future__ import annotations
 
@@ -85,10 +85,13 @@ class Inference:
         for module in folded.modules():
             if isinstance(module, nn.Conv2d):
                 module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+        self._graph: nn.Module = folded
+        self._fused: torch.jit.ScriptModule | None = None
+        if self.device.type != "cpu":  # its fuser would compile again for each batch size and each publish
+            return
         self._graph = self._compiled(folded, torch.zeros((2, channels, *shape)))
         fuses = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-        self._fused: torch.jit.ScriptModule | None = None
-        if rows > 0 and self.device.type == "cpu" and fuses:
+        if rows > 0 and fuses:
             with _fusion():
                 self._fused = self._compiled(folded, torch.zeros((rows, channels, *shape)))
 

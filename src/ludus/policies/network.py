@@ -346,11 +346,11 @@ class PolicyNetwork(Encoder):
         if self.recall is not None:
             each = self.recalled(obs, first, active, memory)
             recalled, memory = each.flatten(0, 1), each[-1]
-        if bool(active.all()):
+        index = active.flatten().nonzero().squeeze(1)
+        if index.numel() == steps * rows:
             with autocast(self.device, self.precision):
                 encoded = self.encode(flat, recalled)
         else:
-            index = active.flatten().nonzero().squeeze(1)
             if recalled is not None:
                 recalled = recalled.index_select(0, index)
             with autocast(self.device, self.precision):

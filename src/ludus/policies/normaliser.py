@@ -6,6 +6,8 @@ learner, in float64 and in a fixed order, so that equal data give equal bits.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
@@ -51,6 +53,21 @@ class ObservationNormaliser(nn.Module):
         self.count.fill_(total)
 
 
+class _Read(NamedTuple):
+    """Moments, the tensors that they were read from, and the number of writes to each until then."""
+
+    mean: Tensor
+    mean_writes: int
+    square: Tensor
+    square_writes: int
+    moments: tuple[float, float]
+
+    def holds(self, mean: Tensor, square: Tensor) -> bool:
+        """Return whether these are the same tensors, and no one has written to them."""
+        same = mean is self.mean and square is self.square
+        return same and (mean._version, square._version) == (self.mean_writes, self.square_writes)
+
+
 class ValueNormaliser(nn.Module):
     """Mean and deviation of value targets (PopArt; van Hasselt et al. 2016, Hessel et al. 2019).
 
@@ -76,12 +93,26 @@ class ValueNormaliser(nn.Module):
         self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
         self.register_buffer("square", torch.ones((), dtype=torch.float64))
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))
+        self._read: _Read | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what was read: a copy has tensors of its own."""
+        return {**self.__dict__, "_read": None}
 
     def moments(self) -> tuple[float, float]:
-        """Return mean and standard deviation of returns."""
-        mean = float(self.mean)
-        variance = max(float(self.square) - mean * mean, 0.0)
-        return mean, max(variance**0.5, self.floor)
+        """Return mean and standard deviation of returns.
+
+        They are read once after each change: on a GPU the host waits for them.
+        """
+        read = self._read
+        if read is None or not read.holds(self.mean, self.square):
+            mean = float(self.mean)
+            variance = max(float(self.square) - mean * mean, 0.0)
+            moments = mean, max(variance**0.5, self.floor)
+            read = self._read = _Read(
+                self.mean, self.mean._version, self.square, self.square._version, moments
+            )
+        return read.moments
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the head in the game's own units."""
@@ -138,12 +169,12 @@ class HeadsNormaliser(ValueNormaliser):
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the heads in the game's own units."""
-        mean, deviation = self.of_heads()
+        mean, deviation = (x.to(value.device) for x in self.of_heads())
         return value * deviation.to(value.dtype) + mean.to(value.dtype)
 
     def normalise(self, returns: Tensor) -> Tensor:
         """Return targets of the heads for returns."""
-        mean, deviation = self.of_heads()
+        mean, deviation = (x.to(returns.device) for x in self.of_heads())
         return (returns - mean.to(returns.dtype)) / deviation.to(returns.dtype)
 
     @torch.no_grad()
@@ -152,7 +183,7 @@ class HeadsNormaliser(ValueNormaliser):
         if returns.numel() == 0:
             return
         old_mean, old_deviation = self.of_heads()
-        data = returns.double()
+        data = returns.to(self.mean.device).double()
         old = float(self.weight) * self.decay
         total = old + 1.0
         self.mean.mul_(old).add_(data.mean(dim=0)).div_(total)

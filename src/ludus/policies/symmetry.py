@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ludus.codecs.constants import constant
 from ludus.flow import GameSpec
 
 
@@ -62,12 +63,15 @@ class Symmetries:
         if k == 0:
             return policy
         out = torch.empty_like(policy)
-        out[:, torch.from_numpy(self.choice[k]).to(policy.device)] = policy
-        return out
+        return out.index_copy_(1, self._choices(k, policy.device), policy)
 
     def from_turned(self, policy: Tensor, k: int) -> Tensor:
         """Invert :meth:`to_turned`."""
-        return policy if k == 0 else policy[:, torch.from_numpy(self.choice[k]).to(policy.device)]
+        return policy if k == 0 else policy.index_select(1, self._choices(k, policy.device))
+
+    def _choices(self, k: int, device: torch.device) -> Tensor:
+        """Return ``choice[k]`` on a device, where it stays."""
+        return constant(tuple(self.choice[k].tolist()), device)
 
 
 def _numpy_turn(cells: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:

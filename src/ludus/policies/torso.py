@@ -268,9 +268,20 @@ class Rows(nn.Module):
         ``owner: int64[n]``, ascending, is the sample of each row.
         """
         count = torch.bincount(owner, minlength=samples)
-        total = features.new_zeros((samples, features.shape[1])).index_add(0, owner, features)
+        total = sums_of(features, owner, count)
         mean = total / count.clamp(min=1).unsqueeze(1)
         return torch.cat([mean, _top(features, owner, count)], dim=1)
+
+
+def sums_of(rows: Tensor, owner: Tensor, count: Tensor) -> Tensor:
+    """Return the sum of each owner's ``count`` rows ``[n, D] -> [samples, D]``, in the order of the rows.
+
+    ``index_add`` on a GPU adds in any order. There each sum is one thread's: equal runs have equal bits.
+    """
+    if rows.device.type == "cpu":
+        return rows.new_zeros((count.numel(), rows.shape[1])).index_add(0, owner, rows)
+    sums: Tensor = torch.segment_reduce(rows, "sum", lengths=count, axis=0, unsafe=True)
+    return sums
 
 
 def _top(rows: Tensor, owner: Tensor, count: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 import time
 from importlib import metadata
@@ -34,14 +35,28 @@ def pool_thread_count(preset: Preset) -> int:
 
 
 def device_name(config: RunConfig) -> str:
-    """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``.
+    """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``. CUDA computes in a fixed order from then on.
 
     Raises:
         ConfigError: ``cuda`` without a GPU.
     """
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError('run.device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
+    if config.device == "cuda":
+        fix_order()
     return "cpu" if config.device == "auto" else config.device
+
+
+def fix_order() -> None:
+    """Let CUDA add in a fixed order, and float32 be float32: equal seeds give equal bits.
+
+    Call it before the first matrix product. ``torch.use_deterministic_algorithms`` would refuse operations
+    whose order is fixed by how they are used here.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.allow_tf32 = False
 
 
 def device_note(config: RunConfig) -> str:
@@ -97,13 +112,40 @@ def processor() -> str:
 
 
 def host() -> dict[str, str]:
-    """Return a description of the machine, for reports."""
+    """Return a description of the machine, for reports, with its GPU if it has one."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
         "processor": processor(),
         "processors": str(os.cpu_count() or 0),
+        **gpu(),
     }
+
+
+def gpu() -> dict[str, str]:
+    """Return ``gpu``, ``driver`` and ``cuda``: the card that ``cuda`` means, and versions; else nothing."""
+    if not torch.cuda.is_available():
+        return {}
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "driver": _driver(),
+        "cuda": str(torch.version.cuda or ""),
+    }
+
+
+def _driver() -> str:
+    """Return the version of NVIDIA's kernel driver; empty where the system does not show it."""
+    try:
+        with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as file:
+            found = re.search(r"\b\d+\.\d+(\.\d+)?\b", file.readline(1000))
+    except OSError:
+        return ""
+    return found[0] if found else ""
+
+
+def device_title(device: str) -> str:
+    """Return ``cpu``, or ``cuda`` with the card's name, for results."""
+    return f"{device} ({torch.cuda.get_device_name()})" if device == "cuda" else device
 
 
 def command() -> tuple[str, ...]:

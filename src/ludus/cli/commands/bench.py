@@ -175,7 +175,7 @@ class BenchTrain(msgspec.Struct, frozen=True):
             ("both together", "", si(b.combined_limit_steps_per_s), percent(b.share_of_combined_limit)),
         ]
         console.result(
-            f"{b.preset}: {b.game}, {b.lag}, {b.threads} threads, {b.precision}, "
+            f"{b.preset}: {b.game}, {b.lag}, {b.threads} threads, {b.device}, {b.precision}, "
             f"{b.parameters:,} parameters, {b.matches} matches at once"
         )
         console.result(console.table(rows, indent="  "))

@@ -68,6 +68,15 @@ class Components:
         """Actor that decides with the weights of :attr:`learner`."""
         return self.sampler.actors[self.policy]
 
+    def learner_threads(self, own: int) -> int:
+        """Return the number of threads that only learn, beside ``own`` others.
+
+        It is at most 1 on a GPU, whose kernels run one after another.
+        """
+        threads = max(0, self.threads - own)
+        on_gpu = any(learner.network.device.type != "cpu" for learner in self.learners.values())
+        return min(threads, 1) if on_gpu else threads
+
     def close(self) -> None:
         """Stop the pools."""
         for sampler in (self.sampler, *self.siblings):

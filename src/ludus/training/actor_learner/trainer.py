@@ -74,7 +74,7 @@ def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads,
     """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
-    threads = LearnerThreads(max(0, components.threads - own), first=own)
+    threads = LearnerThreads(components.learner_threads(own), first=own)
     if run.lag == "async":
         return threads, AsyncRounds(components, threads, run, overtaking=preset.cluster.rollouts > 1)
     pipelined = run.lag == "pipelined"

@@ -92,7 +92,7 @@ class LeagueTrainer:
             raise
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self._parents = origin.members_reset_to(components.config)
-        self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
+        self.learner_threads = LearnerThreads(first.components.learner_threads(1))
         components.start(
             self.learner_threads,
             self.frozen,

@@ -1,0 +1,59 @@
+"""Every method trains on a pretended GPU: no tensors of two devices meet, and no cost rises."""
+
+import json
+
+import pytest
+import torch
+
+from tests.pretend import KINDS
+from tests.pretended_training import QUICK, SLOW, TABLE, Costs, measured
+
+table = json.loads(TABLE.read_text(encoding="utf-8"))
+pytestmark = pytest.mark.skipif(
+    torch.__version__.partition("+")[0] != table["torch"].partition("+")[0],
+    reason=f"costs were counted with torch {table['torch']}, this is {torch.__version__}",
+)
+
+
+def risen(counted: Costs, allowed: Costs) -> list[str]:
+    """Return a line for each cost above the table's."""
+    return [
+        f"{part}: {costs[kind]} x {kind}, at most {allowed[part][kind]} expected"
+        for part, costs in counted.items()
+        for kind in KINDS
+        if costs[kind] > allowed[part][kind]
+    ]
+
+
+@pytest.fixture(scope="module")
+def quick() -> dict[str, Costs]:
+    return measured(*QUICK)
+
+
+def check(counted: Costs, allowed: Costs) -> None:
+    assert counted.keys() == allowed.keys()
+    assert not risen(counted, allowed)
+
+
+@pytest.mark.parametrize("case", QUICK)
+def test_a_preset_learns_on_the_gpu_at_no_higher_cost(case: str, quick: dict[str, Costs]) -> None:
+    check(quick[case], table["costs"][case])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SLOW)
+def test_further_presets_learn_on_the_gpu_at_no_higher_cost(case: str) -> None:
+    check(measured(case)[case], table["costs"][case])
+
+
+def test_a_cost_above_the_table_is_reported() -> None:
+    allowed = {"act": dict.fromkeys(KINDS, 2)}
+    assert risen({"act": {**dict.fromkeys(KINDS, 2), "wait": 3}}, allowed) == [
+        "act: 3 x wait, at most 2 expected"
+    ]
+    assert risen(allowed, allowed) == []
+
+
+def test_tensors_of_two_devices_must_not_meet() -> None:
+    with pytest.raises(AssertionError, match=r"a tensor of the GPU meets the processor's torch\.float32"):
+        measured("--meet")
