@@ -119,8 +119,8 @@ def new_columns(plan: Plan | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 def measure(plan: Plan, pair: Pair) -> Verification:
     """Compare two networks on a recording of matches.
 
-    The old network plays. Where the spec changed or the new one reads other tensors, that one does, and the
-    old one starts without memory. Columns and choices that the old network does not know are not in its view.
+    The old network plays. Where the spec changed or the new one reads other tensors, that one does; the old
+    one has no memory then. Columns and choices that the old network does not know are not in its view.
 
     Args:
         plan: From the old network to the new one.
