@@ -39,7 +39,7 @@ _WAITS = {
     "equal",
     "repeat_interleave",
 }
-#: Operations that launch nothing: views, and memory that nobody has written.
+#: Operations that launch nothing: views, and memory that no one has written.
 _FREE = {
     "_local_scalar_dense",
     "_reshape_alias",
