@@ -12,6 +12,7 @@
 #include "games/pommerman/pommerman.hpp"
 #include "games/rts/capture_the_flag/capture_the_flag.hpp"
 #include "games/rts/minirts/minirts.hpp"
+#include "games/rts/moba/moba.hpp"
 #include "games/rts/rulebook/rts.hpp"
 #include "games/rts/tower_defense/tower_defense.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
@@ -19,6 +20,6 @@
 namespace ludus {
 
 using BuiltinGames = GameList<CaptureTheFlag, ConnectFour, Go, Gomoku, KuhnPoker, LeducPoker,
-                              Matrix, MiniRts, Pommerman, Rts, TicTacToe, TowerDefense>;
+                              Matrix, MiniRts, Moba, Pommerman, Rts, TicTacToe, TowerDefense>;
 
 }  // namespace ludus

@@ -27,9 +27,13 @@ def names() -> list[str]:
     return core.rulebook_names()
 
 
-def schema() -> dict[str, object]:
-    """Return the JSON schema of a rulebook, for editors; draft 2020-12."""
-    return from_json(core.rulebook_schema(), dict[str, object])
+def schema(game: str = GAME) -> dict[str, object]:
+    """Return the JSON schema of a game's rulebook, for editors; draft 2020-12.
+
+    Raises:
+        ParamError: The game has no rulebook with a schema.
+    """
+    return from_json(core.rulebook_schema(game), dict[str, object])
 
 
 def keys(text: str) -> dict[str, str]:

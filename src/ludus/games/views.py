@@ -92,7 +92,7 @@ DOCUMENT = View("document")
 _ARROWS = (("ArrowUp", 1), ("ArrowDown", 2), ("ArrowLeft", 3), ("ArrowRight", 4), (" ", 5))
 
 _BUILT_IN: Mapping[str, View | str] = {
-    **dict.fromkeys(("minirts", "capture_the_flag", "rts"), MAP),
+    **dict.fromkeys(("minirts", "capture_the_flag", "moba", "rts"), MAP),
     "tower_defense": View("map", input="units"),
     "connect_four": View("board", input="columns", coordinates="columns"),
     "go": View("board", input="cells", lines="crossings", coordinates="go"),

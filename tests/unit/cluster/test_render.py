@@ -232,7 +232,7 @@ _SCONTROL = """#!/bin/bash
 if [ "$1" = show ]; then echo node1; else echo "$@" >> requeued; fi
 """
 _HOSTNAME = '#!/bin/bash\necho "127.0.0.1 ::1"\n'
-_SLEEP = '#!/bin/bash\n[ "$1" = 30 ] || exec /bin/sleep "$1"\n'
+_SLEEP = '#!/bin/bash\n[ "$1" = 30 ] || exec /bin/sleep 0.1\n'
 _RAY = f"""#!/bin/bash
 echo "$@ token=$RAY_AUTH_TOKEN" >> ray
 case "$*" in *--head*) exec {sys.executable} -c '
@@ -244,8 +244,8 @@ time.sleep(60)' ;; esac
 exec /bin/sleep 60
 """
 _LUDUS = """#!/bin/bash
+for w; do case "$w" in --run-dir=*) mkdir -p "${w#*=}" && touch "${w#*=}/config.toml" ;; esac; done
 echo "$@" >> ludus
-mkdir -p runs/minirts && touch runs/minirts/config.toml
 trap 'sleep 0.1; echo saved >> ludus; exit 130' TERM
 touch playing
 if [ -n "${CODE:-}" ]; then exit "$CODE"; fi
@@ -360,9 +360,35 @@ def test_the_exit_code_of_the_program_is_that_of_the_job(
 def test_a_signal_before_the_program_starts_none(
     number: signal.Signals, requeued: int, batch: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    process = batch(HEAD_S="1.5")
+    process = batch(HEAD_S="0.8")
     _wait_for(tmp_path / "ray")
     process.send_signal(number)
     assert process.wait(30) == 143
     assert _lines(tmp_path / "ludus") == []
     assert len(_lines(tmp_path / "requeued")) == requeued
+
+
+def test_the_scripts_of_a_pod_train_then_resume_and_save_before_it_ends(
+    tmp_path: Path, rendered: Rendered
+) -> None:
+    settings, _ = yaml.safe_load_all(rendered("kuberay", *MINIRTS, "--runs", str(tmp_path / "runs")))
+    for name, text in settings["data"].items():
+        (tmp_path / name).write_text(text.replace("/tmp/ludus.pid", str(tmp_path / "pid")))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ludus").write_text(_LUDUS)
+    (tmp_path / "bin" / "ludus").chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "RAY_ADDRESS": "10.0.0.1:6379"}
+    for _ in range(2):
+        program = subprocess.Popen(["sh", "run.sh"], cwd=tmp_path, env=environment)
+        _wait_for(tmp_path / "playing")
+        assert (tmp_path / "pid").read_text() == f"{program.pid}\n"
+        stop = subprocess.Popen(["sh", "stop.sh"], cwd=tmp_path)
+        assert program.wait(30) == 130
+        assert stop.wait(30) == 0
+        (tmp_path / "playing").unlink()
+    trained, _, resumed, _ = _lines(tmp_path / "ludus")
+    run, address = tmp_path / "runs" / "minirts", "--cluster.address 10.0.0.1:6379"
+    assert trained == f"train minirts --cluster.rollouts=3 --run-dir={run} {address}"
+    assert resumed == f"resume {run} {address}"
+    assert subprocess.run(["sh", "stop.sh"], cwd=tmp_path, timeout=30).returncode == 0

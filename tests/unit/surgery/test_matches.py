@@ -40,12 +40,20 @@ NEW = {**OLD, "memory_size": 24, "channels": (12, 8), "hidden": (40,), "dense": 
 @pytest.fixture(scope="module")
 def rulebooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Return the rulebook of Extended MiniRTS, and the same with pikemen in the middle of the types."""
-    text = importlib.resources.files("ludus.games").joinpath("rulebooks/extended.toml").read_text()
     folder = tmp_path_factory.mktemp("rules")
-    more = text.replace("\n[units.cavalry]", f"{PIKEMAN}[units.cavalry]")
+    return _read(folder / "old.toml", _extended()), _read(folder / "new.toml", more_types())
+
+
+def _extended() -> str:
+    return importlib.resources.files("ludus.games").joinpath("rulebooks/extended.toml").read_text()
+
+
+def more_types() -> str:
+    """Return the lines of Extended MiniRTS with pikemen in the middle of the types."""
+    more = _extended().replace("\n[units.cavalry]", f"{PIKEMAN}[units.cavalry]")
     more = more.replace('builds = ["spearman"]', 'builds = ["spearman", "pikeman"]')
     assert more.count("pikeman") == 2
-    return _read(folder / "old.toml", text), _read(folder / "new.toml", more)
+    return more
 
 
 def _read(path: Path, text: str) -> str:

@@ -32,12 +32,35 @@ void step(const EngineRules& rules, State& state, const EffectEntry& e, std::uin
   }
 }
 
-void hit(const EngineRules& rules, State& state, EffectQueue& queue, const EffectEntry& e) {
+void note_wound(const EngineRules& rules, const State& state, const EffectEntry& e, int loss,
+                TickEvents& events) {
+  if (events.wounds == kMaxWounds) return;
+  events.wound[static_cast<std::size_t>(events.wounds++)] = {
+      e.unit == kNone ? -1 : state.id[e.unit], state.id[e.target],
+      static_cast<std::uint8_t>(rules.owner_of(e.target)), state.type[e.target],
+      std::min<std::int32_t>(loss, state.hp[e.target])};
+}
+
+void note_fall(const EngineRules& rules, const State& state, const EffectEntry& e,
+               TickEvents& events) {
+  if (events.falls == kSlots) return;
+  events.fall[static_cast<std::size_t>(events.falls++)] = {
+      e.unit == kNone ? -1 : state.id[e.unit],
+      state.id[e.target],
+      static_cast<std::uint8_t>(rules.owner_of(e.target)),
+      state.type[e.target],
+      state.x[e.target],
+      state.y[e.target]};
+}
+
+void hit(const EngineRules& rules, State& state, EffectQueue& queue, const EffectEntry& e,
+         TickEvents* events) {
   if (e.target == kNone || state.hp[e.target] <= 0) return;
   const UnitType& type = rules.type[state.type[e.target]];
   const int loss = std::max(0, e.amount - type.defence);
   if (loss == 0) return;
   if (type.invulnerable && !rules.quirks.hurts_invulnerable) return;
+  if (events != nullptr) note_wound(rules, state, e, loss, *events);
   state.hp[e.target] = static_cast<std::int16_t>(std::max(state.hp[e.target] - loss, -32768));
   if (state.hp[e.target] <= 0) {
     queue.push(Effect::bury, e.unit, e.target, 0);
@@ -143,7 +166,7 @@ void bury(const EngineRules& rules, State& state, EffectQueue& queue, const Effe
 
 }  // namespace
 
-void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
+void run_effects(const EngineRules& rules, State& state, EffectQueue& queue, TickEvents* events) {
   std::uint64_t gone = 0;
   std::uint64_t moved = 0;
   for (int i = 0; i < queue.size; ++i) {
@@ -159,7 +182,7 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         shoot(state, e);
         break;
       case Effect::hit:
-        hit(rules, state, queue, e);
+        hit(rules, state, queue, e, events);
         break;
       case Effect::harvest:
         if (state.hp[e.target] > 0) {
@@ -193,6 +216,7 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         score_flag(rules, state, queue, e);
         break;
       case Effect::bury:
+        if (events != nullptr) note_fall(rules, state, e, *events);
         bury(rules, state, queue, e);
         break;
       case Effect::remove:

@@ -2,7 +2,7 @@
 // them, and the queue runs first in, first out once all of them have been queued.
 #pragma once
 
-#include "games/rts/engine/types.hpp"
+#include "games/rts/engine/events.hpp"
 
 namespace ludus::rts {
 
@@ -33,10 +33,10 @@ inline constexpr int kMaxWave = 64;
 
 // Lives on the stack of one tick. Capacity: every unit queues at most three entries a run, a unit
 // with counter-attacks or revivals runs again for each, every bullet one, every death two, a wave
-// one for each of its units, the flag a few.
+// one for each of its units, the flag a few, a game its blows.
 struct EffectQueue {
-  static constexpr int kCapacity =
-      3 * (kSlots + kMaxCounters + kMaxRevivals) + kMaxBullets + 2 * kSlots + kMaxWave + 8;
+  static constexpr int kCapacity = 3 * (kSlots + kMaxCounters + kMaxRevivals) + kMaxBullets +
+                                   2 * kSlots + kMaxWave + 8 + kMaxBlows;
   EffectEntry entry[kCapacity];
   int size = 0;
 
@@ -46,7 +46,7 @@ struct EffectQueue {
   }
 };
 
-// Runs the whole queue, including what it queues itself.
-void run_effects(const EngineRules& rules, State& state, EffectQueue& queue);
+// Runs the whole queue, including what it queues itself. `events` may be null.
+void run_effects(const EngineRules& rules, State& state, EffectQueue& queue, TickEvents* events);
 
 }  // namespace ludus::rts

@@ -1,7 +1,9 @@
 #include "games/rts/engine/rule_overrides.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "base/json.hpp"
 #include "base/names.hpp"
 #include "game/params.hpp"
 
@@ -17,12 +19,27 @@ OverrideField flag_field(std::string key, bool& target) {
           [&target] { return target ? "1" : "0"; }};
 }
 
+OverrideField choice_field(std::string key, std::uint8_t& target,
+                           std::vector<std::string> choices) {
+  std::string expected = "one of";
+  for (const std::string& c : choices) expected += (&c == choices.data() ? " " : ", ") + c;
+  return {std::move(key), expected,
+          [&target, choices](std::string_view text) {
+            const auto it = std::ranges::find(choices, text);
+            if (it == choices.end()) return false;
+            target = static_cast<std::uint8_t>(it - choices.begin());
+            return true;
+          },
+          [&target, choices] { return choices[target]; }, choices};
+}
+
 OverrideField names_field(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
   std::string expected = "a comma-separated list of";
   for (const std::string& v : valid) {
     if (!v.empty()) expected += " " + v;
   }
-  return {std::move(key), expected,
+  return {std::move(key),
+          expected,
           [&target, valid](std::string_view text) {
             std::uint16_t set = 0;
             while (!text.empty()) {
@@ -43,7 +60,8 @@ OverrideField names_field(std::string key, std::uint16_t& target, std::vector<st
               text += valid[i];
             }
             return text;
-          }};
+          },
+          {}};
 }
 
 void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& name,
@@ -86,44 +104,125 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-std::string quoted(std::string_view text) {
-  return "'" + std::string(text.substr(0, 80)) + (text.size() > 80 ? "..." : "") + "'";
-}
-
 constexpr std::size_t kMaxOverrides = 65536;
+constexpr std::size_t kMaxMistakes = 20;
 
 }  // namespace
 
-void apply_overrides(const OverrideFields& fields, const std::string& where,
-                     const std::string& text) {
+std::string quoted_text(std::string_view text) {
+  return "'" + std::string(text.substr(0, 80)) + (text.size() > 80 ? "..." : "") + "'";
+}
+
+void OverrideMistakes::add(const std::string& mistake) {
+  if (++count_ > kMaxMistakes) return;
+  if (!text_.empty()) text_ += '\n';
+  text_ += mistake;
+}
+
+void OverrideMistakes::finish() const {
+  if (count_ == 0) return;
+  if (count_ <= kMaxMistakes) throw ParamError(text_);
+  throw ParamError(text_ + "\nand " + std::to_string(count_ - kMaxMistakes) + " more");
+}
+
+std::vector<OverrideLine> override_lines(const std::string& where, std::string_view text) {
   if (text.size() > kMaxOverrides) {
     throw ParamError(where + ": " + std::to_string(text.size()) + " bytes: expected at most " +
                      std::to_string(kMaxOverrides));
   }
+  std::vector<OverrideLine> lines;
   std::string_view rest = text;
-  for (int line_number = 1; !rest.empty(); ++line_number) {
+  for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(rest.size(), end + 1));
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    const std::string place = where + " line " + std::to_string(line_number) + ": ";
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos) {
-      throw ParamError(place + quoted(line) + ": expected key=value");
-    }
-    const std::string_view key = trim(line.substr(0, equals));
-    const std::string_view value = trim(line.substr(equals + 1));
-    const auto it = std::ranges::find(fields, key, &OverrideField::key);
-    if (it == fields.end()) {
-      std::vector<std::string> valid;
-      for (const OverrideField& f : fields) valid.push_back(f.key);
-      throw ParamError(place + "unknown key " + quoted(key) + did_you_mean(key, valid));
-    }
-    if (!it->assign(value)) {
-      throw ParamError(place + it->key + " = " + quoted(value) + ": expected " + it->expected);
+    if (equals == std::string_view::npos || trim(line.substr(0, equals)).empty()) {
+      lines.push_back({number, {}, line});
+    } else {
+      lines.push_back({number, trim(line.substr(0, equals)), trim(line.substr(equals + 1))});
     }
   }
+  return lines;
+}
+
+void apply_overrides(const OverrideFields& fields, const std::string& where,
+                     const std::string& text) {
+  OverrideMistakes mistakes;
+  std::vector<std::string> valid;
+  for (const OverrideLine& line : override_lines(where, text)) {
+    const std::string place = where + " line " + std::to_string(line.number) + ": ";
+    if (line.key.empty()) {
+      mistakes.add(place + quoted_text(line.value) + ": expected key=value");
+      continue;
+    }
+    const auto it = std::ranges::find(fields, line.key, &OverrideField::key);
+    if (it == fields.end()) {
+      if (valid.empty()) {
+        for (const OverrideField& f : fields) valid.push_back(f.key);
+      }
+      mistakes.add(place + "unknown key " + quoted_text(line.key) + did_you_mean(line.key, valid));
+      continue;
+    }
+    if (it->assign(line.value)) continue;
+    std::string near = did_you_mean(line.value, it->choices);
+    if (near.find("did you mean") == std::string::npos) near.clear();
+    mistakes.add(place + it->key + " = " + quoted_text(line.value) + ": expected " + it->expected +
+                 near);
+  }
+  mistakes.finish();
+}
+
+namespace {
+
+struct SchemaTable {
+  std::map<std::string, SchemaTable> tables;
+  std::map<std::string, const OverrideField*> fields;
+};
+
+void write_schema(JsonWriter& j, const SchemaTable& table) {
+  j.field("type", "object").field("additionalProperties", false).key("properties").open('{');
+  for (const auto& [name, field] : table.fields) {
+    j.key(name).open('{').field("description", field->expected).field("type", field->kind);
+    if (field->low != field->high) {
+      j.field("minimum", field->low).field("maximum", field->high);
+    }
+    if (!field->choices.empty()) {
+      j.key("enum").open('[');
+      for (const std::string& c : field->choices) j.value(c);
+      j.close(']');
+    }
+    j.close('}');
+  }
+  for (const auto& [name, inner] : table.tables) {
+    j.key(name).open('{');
+    write_schema(j, inner);
+    j.close('}');
+  }
+  j.close('}');
+}
+
+}  // namespace
+
+std::string override_schema(const OverrideFields& fields, const std::string& title) {
+  SchemaTable root;
+  for (const OverrideField& f : fields) {
+    SchemaTable* at = &root;
+    std::string_view rest = f.key;
+    for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+      at = &at->tables[std::string(rest.substr(0, dot))];
+      rest.remove_prefix(dot + 1);
+    }
+    at->fields[std::string(rest)] = &f;
+  }
+  JsonWriter j;
+  j.open('{').field("$schema", "https://json-schema.org/draft/2020-12/schema");
+  j.field("title", title);
+  write_schema(j, root);
+  j.close('}');
+  return std::move(j).text();
 }
 
 std::string print_overrides(const OverrideFields& fields) {

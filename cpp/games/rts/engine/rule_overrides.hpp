@@ -20,6 +20,9 @@ struct OverrideField {
   std::string expected;                          // for error messages
   std::function<bool(std::string_view)> assign;  // false: invalid
   std::function<std::string()> print;
+  std::vector<std::string> choices = {};  // of a name: the nearest one is proposed
+  const char* kind = "string";            // in a JSON schema
+  double low = 0.0, high = 0.0;           // of an integer or a number
 };
 using OverrideFields = std::vector<OverrideField>;
 
@@ -46,10 +49,18 @@ requires std::is_arithmetic_v<T>
             target = v;
             return true;
           },
-          [&target] { return number_text(target); }};
+          [&target] { return number_text(target); },
+          {},
+          whole ? "integer" : "number",
+          low,
+          high};
 }
 
 [[nodiscard]] OverrideField flag_field(std::string key, bool& target);
+
+// One of `choices`, by its number.
+[[nodiscard]] OverrideField choice_field(std::string key, std::uint8_t& target,
+                                         std::vector<std::string> choices);
 
 // A set of names as bits, written "a,b,c"; empty text is the empty set, and an empty name cannot be
 // chosen.
@@ -64,8 +75,35 @@ void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& 
 // Fields of bullets and the path planner.
 void add_engine_fields(OverrideFields& fields, EngineRules& rules);
 
+// A line of `text`, without its comment; the ones that are no `key=value` have an empty key.
+struct OverrideLine {
+  int number;  // from 1
+  std::string_view key, value;
+};
+// Throws ParamError for a text that is too long.
+[[nodiscard]] std::vector<OverrideLine> override_lines(const std::string& where,
+                                                       std::string_view text);
+
+// Mistakes, one a line of the message of the ParamError.
+class OverrideMistakes {
+ public:
+  void add(const std::string& mistake);
+  void finish() const;  // throws if there is one
+
+ private:
+  std::string text_;
+  std::size_t count_ = 0;
+};
+
+// Text of a user for a message: in quotes, and not too long.
+[[nodiscard]] std::string quoted_text(std::string_view text);
+
+// JSON schema of the TOML form: keys with dots are tables.
+[[nodiscard]] std::string override_schema(const OverrideFields& fields, const std::string& title);
+
 // Reads `text`: lines `key=value`, '#' starts a comment. Throws ParamError with `where` (as
-// "minirts.rulebook"), the line, the key, the value, the allowed range and the nearest key.
+// "minirts.rulebook") and every mistake, one a line: the line, the key, the value, the allowed
+// range and the nearest key.
 void apply_overrides(const OverrideFields& fields, const std::string& where,
                      const std::string& text);
 

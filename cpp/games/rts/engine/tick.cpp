@@ -127,13 +127,20 @@ void find_winner(const EngineRules& rules, State& state) {
 
 }  // namespace
 
-void advance_tick(const EngineRules& rules, State& state, const HeuristicStore& store) {
+void advance_tick(const EngineRules& rules, State& state, const HeuristicStore& store,
+                  TickEvents* events) {
   EffectQueue queue;
   begin(rules, state, queue);
+  if (events != nullptr) {
+    for (int i = 0; i < events->blows; ++i) {
+      const Blow& b = events->blow[static_cast<std::size_t>(i)];
+      queue.push(Effect::hit, b.unit, b.target, b.amount);
+    }
+  }
   state.failed[state.tick & 31] = 0;
   if (state.bullets != 0) fly_all(rules, state, queue);
   run_commands(rules, state, store, queue);
-  run_effects(rules, state, queue);
+  run_effects(rules, state, queue, events);
 
   find_winner(rules, state);
   if (state.tick >= rules.tick_limit) {

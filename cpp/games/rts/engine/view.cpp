@@ -76,15 +76,20 @@ struct Printer {
     out += '}';
   }
 
+  [[nodiscard]] int seat_of(int owner, int slot) const {
+    if (names.seat_of) return names.seat_of(slot);
+    return owner == kFlagOwner ? -1 : owner;
+  }
+
   void units() {
     out += "\"units\":[";
     for (int owner = 0; owner < names.owners; ++owner) {
       for_units(rules, s, owner, [&](int i) {
         separate(out);
         print(out, "{\"id\":%d,\"seat\":%d,\"type\":\"%s\",\"x\":%.5f,\"y\":%.5f,", s.id[i],
-              owner == kFlagOwner ? -1 : owner, names.types[s.type[i]], s.x[i], s.y[i]);
-        print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i], rules.type[s.type[i]].hp,
-              s.built[i]);
+              seat_of(owner, i), names.types[s.type[i]], s.x[i], s.y[i]);
+        print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i],
+              names.max_hp_of ? names.max_hp_of(i) : rules.type[s.type[i]].hp, s.built[i]);
         if ((s.carrying >> i & 1) != 0) out += "\"carries\":true,";
         command(i);
         cooldowns(i);
@@ -133,7 +138,7 @@ struct Printer {
   void seen() {
     out += "\"seen\":[";
     for (int seat = 0; seat < names.seats; ++seat) {
-      const Sight sight = sight_of(rules, s, seat);
+      const Sight sight = sight_of(rules, s, names.owner_of ? names.owner_of(seat) : seat);
       separate(out);
       out += '[';
       for (int y = 0; y < rules.side; ++y) {
@@ -157,8 +162,11 @@ std::string view_world(const EngineRules& rules, const State& s, const ViewNames
   if (rules.terrain) p.terrain();
   print(p.out, "},\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
         s.congested ? "true" : "false");
-  print(p.out, "\"%s\":[%d", names.money, s.money[0]);
-  for (int seat = 1; seat < names.seats; ++seat) print(p.out, ",%d", s.money[seat]);
+  print(p.out, "\"%s\":[", names.money);
+  for (int seat = 0; seat < names.seats; ++seat) {
+    separate(p.out);
+    print(p.out, "%d", names.money_of ? names.money_of(seat) : s.money[seat]);
+  }
   p.out += "],";
   p.roles();
   p.out += ',';
@@ -169,6 +177,7 @@ std::string view_world(const EngineRules& rules, const State& s, const ViewNames
     p.out += ',';
     p.seen();
   }
+  if (!names.more.empty()) p.out += ',' + names.more;
   p.out += '}';
   return std::move(p.out);
 }

@@ -2,6 +2,7 @@
 // each seat sees.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -19,6 +20,13 @@ struct ViewNames {
   int owners = 2;  // whose units there are; the owner of the flag is seat -1
   bool fog = true;
   const char* money = "money";  // or "score"
+  // Of games with several seats a side; without them a seat is an owner, and its money is the
+  // world's.
+  std::function<int(int slot)> seat_of = {};
+  std::function<int(int slot)> max_hp_of = {};
+  std::function<int(int seat)> owner_of = {};
+  std::function<int(int seat)> money_of = {};
+  std::string more = {};  // members of the document, as JSON
 };
 
 [[nodiscard]] std::string view_world(const EngineRules& rules, const State& state,

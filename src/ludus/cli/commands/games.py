@@ -192,15 +192,22 @@ class GamesSchema(msgspec.Struct, frozen=True):
     The first line of the rulebook names the schema: #:schema ./rulebook.schema.json
     """
 
-    EXAMPLES: ClassVar = ("ludus games schema > rulebook.schema.json",)
+    EXAMPLES: ClassVar = (
+        "ludus games schema > rulebook.schema.json",
+        "ludus games schema moba > moba.schema.json",
+    )
 
+    game: Annotated[str, positional("rts or moba", "GAME")] = "rts"
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
         """Print the schema and return the exit code."""
         from ludus.games import rulebook
 
-        console.document(rulebook.schema())
+        try:
+            console.document(rulebook.schema(self.game))
+        except ValueError as error:
+            raise UserError(str(error)) from None
         return DONE
 
 
