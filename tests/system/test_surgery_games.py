@@ -51,7 +51,7 @@ def test_a_run_with_a_unit_type_more_is_verified_and_resumes(
     new = tmp_path / "new"
     words = ["surgery", f"{old}@last", "--to", str(preset), "--run-dir", str(new), "--json"]
     assert main([*words, "--verify", "--matches", "10"]) == 2
-    assert "--matches" in capsys.readouterr().err
+    assert "the old network cannot play the new game" in capsys.readouterr().err
     assert main([*words, "--verify"]) == 0
     document = json.loads(capsys.readouterr().out)
     found = document["proof"]["differences"]
@@ -61,3 +61,7 @@ def test_a_run_with_a_unit_type_more_is_verified_and_resumes(
     spec = decode_spec(RunDirectory.open(new).checkpoints.load_last()[0].weights.meta.spec)
     assert "build_pikeman" in spec.heads[0].labels
     assert main(["resume", str(new), "--quiet"]) == 0
+    capsys.readouterr()
+    like = ["--like", "pikeman=spearman", "--run-dir", str(tmp_path / "like"), "--verify", "--json"]
+    assert main([*words[:4], *like]) == 0
+    assert not json.loads(capsys.readouterr().out)["exact"]

@@ -116,6 +116,21 @@ def apply_memory(plan: Plan, rows: Array) -> Array:
     return made
 
 
+def old_memory(plan: Plan, rows: Array) -> Array | None:
+    """Return the old network's part ``[..., *old_shape]`` of memory ``[..., *new_shape]``; None without any.
+
+    Places that the new network lacks are 0.
+    """
+    axis = plan.axis(plan.memory.axis) if plan.memory is not None else None
+    if plan.memory is None or axis is None:
+        return None
+    lead = rows.shape[: rows.ndim - len(plan.memory.new_shape)]
+    made = np.zeros((*lead, *plan.memory.old_shape), rows.dtype)
+    new, old = axis.pairs()
+    made[..., old] = rows[..., new]
+    return made
+
+
 def choice_shares(
     plan: Plan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
 ) -> None:

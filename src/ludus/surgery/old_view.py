@@ -17,6 +17,7 @@ from ludus.codecs.forms import decoded
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.coordinates import choice_labels, column_labels
+from ludus.policies.critic import Others
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.surgery.labels import renamed
 from ludus.surgery.plan import Hints, Side
@@ -51,6 +52,10 @@ class OldView:
         tensor = next(t for t in self.new.spec.observation if t.name in obs)
         packed = obs[tensor.name]
         return tuple(packed.shape[: packed.dim() - len(tensor.packed_shape)])
+
+    def others(self, others: Others) -> Others:
+        """Return the observations of other seats that a centralised critic sees, as the old network's."""
+        return Others(self.observations(others.obs), others.place)
 
     def masks(self, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the old mask ``uint8[N, A]`` of a new one, and the new one without new choices."""

@@ -39,7 +39,7 @@ class Conversion:
         plan: The plan; None: the network stays as it is.
         target: The new network.
         architecture: Its configuration as weights files hold it.
-        hints: Those that the plan was made with.
+        hints: The hints of the plan.
     """
 
     plan: Plan | None

@@ -58,15 +58,13 @@ def prove(pair: Pair, *, verify: bool, matches: int) -> Proof:
         SurgeryError: The two cannot be compared.
     """
     plan = pair.conversion.plan
-    changed = plan is not None and plan.old_spec != plan.new_spec
-    if plan is not None and changed and (matches or pair.conversion.hints.like):
+    if matches and plan is not None and plan.old_spec != plan.new_spec:
         raise SurgeryError(
-            "--matches" if matches else "--like",
-            matches or list(pair.conversion.hints.like),
-            f"none with a proof, since the spec {plan.old_spec} becomes {plan.new_spec}",
+            "--matches", matches, "0: the old network cannot play the new game; --verify compares both"
         )
+    exact = plan is None or plan.exact
     proof = Proof(_differences(pair) if verify else None)
-    if proof.differences is not None and (failure := _too_different(proof.differences)):
+    if proof.differences is not None and (failure := _too_different(proof.differences, exact)):
         return msgspec.structs.replace(proof, failure=failure)
     return _played(pair, proof, matches) if matches else proof
 
@@ -81,8 +79,13 @@ def _differences(pair: Pair) -> Verification:
     return Verification(0, 0.0, 0.0, 0.0, 0.0, far, odd[0] if odd else "")
 
 
-def _too_different(found: Verification) -> str:
-    """Return what differs by more than :data:`TOLERANCE`, relative to outputs above 1; empty if nothing."""
+def _too_different(found: Verification, exact: bool) -> str:
+    """Return what differs by more than :data:`TOLERANCE`, relative to outputs above 1; empty if nothing.
+
+    Outputs of a conversion that is not ``exact`` may differ, its numbers may not.
+    """
+    if not exact and found.parameters <= TOLERANCE:
+        return ""
     bound = TOLERANCE * max(1.0, found.scale)
     if math.isfinite(found.largest) and found.largest <= bound:
         return ""

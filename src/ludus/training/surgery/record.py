@@ -17,11 +17,12 @@ from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.config import CurriculumConfig, OpponentConfig, Preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.exchange import StoredWeights
-from ludus.surgery.old_view import old_view
+from ludus.surgery.apply import old_memory
+from ludus.surgery.old_view import OldView, old_view
 from ludus.surgery.plan import Plan, Side, SurgeryError
 from ludus.surgery.verify import Moments, Verification, compare
 from ludus.training.actor_learner.sampler import build_sampler
-from ludus.training.surgery.conversion import Conversion, Pair
+from ludus.training.surgery.conversion import Conversion, Pair, side_of
 
 STEPS, SLOTS = 128, 32  # of a recording: 100 steps in a row, 4,096 decisions
 CALIBRATED = "normaliser.mean", "normaliser.variance"
@@ -117,10 +118,10 @@ def new_columns(plan: Plan | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @torch.no_grad()
 def measure(plan: Plan, pair: Pair) -> Verification:
-    """Compare two networks on a recording of matches.
+    """Compare two networks on a recording.
 
-    The old network plays. Where the spec changed or the new one reads other tensors, that one does; the old
-    one has no memory then. Columns and choices that the old network does not know are not in its view.
+    With one spec the old network plays. With two the new one plays the new game, and the old one sees the
+    columns that it knew (:class:`ludus.surgery.old_view.OldView`).
 
     Args:
         plan: From the old network to the new one.
@@ -130,40 +131,48 @@ def measure(plan: Plan, pair: Pair) -> Verification:
         SurgeryError: The networks are not those of the plan.
     """
     one, two = network_of(pair.old), network_of(pair.new)
-    reads = {t.name for t in two.inputs} <= {t.name for t in one.inputs}
-    if plan.old_spec == plan.new_spec and reads:
+    view: OldView | None = None
+    same = plan.old_spec == plan.new_spec
+    if same and {t.name for t in two.inputs} <= {t.name for t in one.inputs}:
         slab, policy = record(msgspec.structs.replace(pair.preset, policy=one.config), pair.old)
         memory = slab.memory.get(policy)
     else:  # a pool writes the tensors that its network reads
         slab, policy = record(pair.preset, pair.new)
-        start = one.initial_memory(slab.rows)
-        memory = None if start is None else start.numpy()
+        rows = slab.memory.get(policy)
+        memory = None if rows is None else old_memory(plan, rows)
+        hints, target = pair.conversion.hints, pair.conversion.target
+        view = old_view(side_of(pair.old.meta, "old weights"), Side(target.config, target.spec), hints)
+        one = _with_spec(one, view)
     obs = {n: torch.from_numpy(a[:STEPS]) for n, a in slab.obs.items()}
     mask = torch.from_numpy(slab.mask[:STEPS]).flatten(0, 1)
-    seen, masks = obs, (mask, mask)
-    if plan.old_spec != plan.new_spec:
-        if one.centralised or two.centralised:
-            raise SurgeryError("--verify", "a centralised critic", "the same spec before and after")
-        view = old_view(Side(one.config, one.spec), Side(two.config, two.spec), pair.conversion.hints)
-        seen, masks = view.observations(obs), view.masks(mask)
-        state = one.state_dict()
-        one = PolicyNetwork(one.config, view.spec)
-        one.load_state_dict(state)
-    others: list[Others | None] = [None, None]
-    index = np.arange(STEPS * slab.rows)
-    if one.centralised or two.centralised:
-        others = [Samples(slab, n, policy).others(index) if n.centralised else None for n in (one, two)]
+    masks = (mask, mask) if view is None else view.masks(mask)
+    others = _others(slab, two, policy)
+    seen = view.others(others) if view is not None and others is not None else None
     moments = Moments(
-        old=seen,
+        old=obs if view is None else view.observations(obs),
         new=obs,
         first=torch.from_numpy(slab.is_first[:STEPS] != 0),
         old_mask=masks[0],
         new_mask=masks[1],
         memory=torch.from_numpy(memory) if memory is not None else None,
-        old_others=others[0],
-        new_others=others[1],
+        old_others=_others(slab, one, policy) if view is None else seen,
+        new_others=others,
     )
     return compare(plan, one, two, moments)
+
+
+def _with_spec(network: PolicyNetwork, view: OldView) -> PolicyNetwork:
+    """Return a network with equal weights that reads the observations of a view."""
+    made = PolicyNetwork(network.config, view.spec, seed=None)
+    made.load_state_dict(network.state_dict())
+    return made
+
+
+def _others(slab: Slab, network: PolicyNetwork, policy: int) -> Others | None:
+    """Return the observations of the seats that a centralised critic sees; None for others."""
+    if not network.centralised:
+        return None
+    return Samples(slab, network, policy).others(np.arange(STEPS * slab.rows))
 
 
 def network_of(weights: Weights) -> PolicyNetwork:
