@@ -1,0 +1,39 @@
+"""The modules of the pages, read as text: no class defines a member twice, since the later one would win unseen."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+MEMBER = re.compile(r"  (?:static )?(?:async )?((?:(?:get|set) )?\w+)\(.*\) \{$")
+STATEMENTS = {"if", "for", "while", "switch", "catch"}
+
+
+def doubled(text: str) -> list[str]:
+    """Return ``class.member`` for each member that its class defines again."""
+    found, kept, seen = [], "", set[str]()
+    for line in text.splitlines():
+        if start := re.match(r"(?:export )?class (\w+)", line):
+            kept, seen = start[1], set()
+        member = MEMBER.match(line)
+        if not kept or member is None or member[1] in STATEMENTS:
+            continue
+        if member[1] in seen:
+            found.append(f"{kept}.{member[1]}")
+        seen.add(member[1])
+    return found
+
+
+def test_a_doubled_member_is_found() -> None:
+    assert doubled("class A {\n  get x() {\n  }\n  get x() {\n  }\n  x() {\n  }\n}") == ["A.get x"]
+    assert doubled("class A {\n  x() {\n  }\n}\nclass B {\n  x() {\n  }\n}") == []
+
+
+def test_no_class_of_the_pages_defines_a_member_twice() -> None:
+    read = 0
+    for folder in ("replay", "app"):
+        for module in (resources.files("ludus.web") / "static" / folder).iterdir():
+            if module.name.endswith(".js"):
+                read += 1
+                assert doubled(module.read_text(encoding="utf-8")) == [], module.name
+    assert read > 30
