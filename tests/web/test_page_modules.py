@@ -1,4 +1,4 @@
-"""The modules of the pages, read as text: no class defines a member twice, since the later one would win unseen."""
+"""The modules of the pages as text: no class defines a member twice, since the later one would win."""
 
 from __future__ import annotations
 
