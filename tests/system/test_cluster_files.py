@@ -34,6 +34,7 @@ from ludus.cluster.private_folder import PREFIX
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from tests.system.test_cluster import assert_each_once, local, nothing, trained
+from tests.unit.training.test_method_file import forget
 
 SMALL = {
     "run.threads": "1",
@@ -56,6 +57,14 @@ TAKEN = (
     "subprocess",
     "torch",
 )  # modules that load
+
+
+@pytest.fixture(scope="module", autouse=True)
+def methods_of_this_file() -> Iterator[None]:
+    """Forget at the end the methods that this file loads: tests of other files want none of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget(patch)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ timeout. Numbers that a rank has alone must not decide a step.
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.returns import Floats
+from ludus.flow.decode import from_json, to_json
 from ludus.flow.slab import Array
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ class Group(ABC):
 
     def sums(self, numbers: Mapping[str, float]) -> dict[str, float]:
         """Return the sums of numbers by name, added in the order of the ranks; a missing one counts 0."""
-        text = json.dumps(dict(numbers)).encode()
+        text = to_json({name: str(number) for name, number in numbers.items()})  # JSON itself has no NaN
         totals: dict[str, float] = {}
         for part in self.gather(torch.frombuffer(bytearray(text), dtype=torch.uint8)):
-            for name, number in json.loads(part.numpy().tobytes()).items():
-                totals[name] = totals.get(name, 0) + number
+            for name, number in from_json(part.numpy().tobytes(), dict[str, str]).items():
+                whole = number.removeprefix("-").isdigit()
+                totals[name] = totals.get(name, 0) + (int(number) if whole else float(number))
         return totals
 
     def joined(self, array: Floats) -> Floats:

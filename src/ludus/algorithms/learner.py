@@ -37,6 +37,8 @@ from ludus.flow.weights import Lineage
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
+TARGET = "target"  # name of a second network in checkpoints, which follows the learned one
+REPLAY_BUFFER = "replay_buffer."  # prefix of the names of a replay buffer's arrays in checkpoints
 SETTLE = "settle"  # counter: updates to come at learning rate 0, as surgery asks for; missing is 0
 LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
 COMPARED_EVERY = 100  # updates after which the ranks of a group compare their parameters

@@ -124,7 +124,7 @@ def host() -> dict[str, str]:
 
 def gpu() -> dict[str, str]:
     """Return ``gpu``, ``driver`` and ``cuda``: the card that ``cuda`` means, and versions; else nothing."""
-    if not torch.cuda.is_available():
+    if not torch.cuda.is_available() or torch.version.cuda is None:
         return {}
     return {
         "gpu": torch.cuda.get_device_name(),

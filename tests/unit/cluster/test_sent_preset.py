@@ -25,6 +25,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset, shipped_presets
 from ludus.presets.method_file import with_method
 from tests.unit.training.runs import small_preset
+from tests.unit.training.test_method_file import forget
 
 GAME = '''
 from ludus.flow import HeadSpec
@@ -74,6 +75,14 @@ class Last:
     def decide(self, scene):
         return scene.legal()[-1]
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def methods_of_this_file() -> Iterator[None]:
+    """Forget at the end the methods that this file loads: tests of other files want none of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget(patch)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -148,7 +148,7 @@ def test_every_member_of_a_league_shares_by_the_spirit_of_the_run(tmp_path: Path
     [
         ("minirts", {"team.spirit": "0.5"}, "minirts has no teams under these parameters"),
         ("pommerman-ffa", {"team.zero_sum": "true"}, r"pommerman \(game.params.mode = team\)"),
-        ("tic_tac_toe", {"team.spirit_final": "0"}, "games with teams: pommerman"),
+        ("tic_tac_toe", {"team.spirit_final": "0"}, "games with teams: moba, pommerman"),
         ("pommerman-team", {"team.spirit": "1.5"}, "expected a number from 0 to 1"),
         ("pommerman-team", {"team.spirit_final": "-0.5"}, "expected a number from 0 to 1"),
         ("pommerman-team", {"team.spirt": "0.5"}, r"did you mean (team\.)?spirit"),

@@ -22,7 +22,7 @@ from ludus.algorithms.dqn.replay_buffer import (
     slab_transitions,
 )
 from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priority_of
-from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
+from ludus.algorithms.learner import REPLAY_BUFFER, TARGET, LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult
 from ludus.algorithms.optimiser import under
@@ -34,9 +34,6 @@ from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.q_values import QValues, absorb_targets
-
-TARGET = "target"  # name of the second network in checkpoints
-REPLAY_BUFFER = "replay_buffer."  # prefix of its arrays' names in checkpoints
 
 
 def epsilon_at(config: DqnConfig, progress: float) -> float:

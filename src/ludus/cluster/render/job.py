@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.flow.shown import shell
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import LoadedPreset
@@ -160,11 +161,10 @@ def machines_of(job: Job) -> tuple[Machines, ...]:
 
 def program(job: Job) -> str:
     """Return lines of sh: resume the run if it is there, train if not. ``$RAY_ADDRESS`` is the cluster's."""
-    run = shlex.quote(job.run_dir)
     train = " ".join(map(shlex.quote, [*job.words, f"--run-dir={job.run_dir}"]))
     return (
-        f"if [ -f {run}/config.toml ]; then\n"
-        f'  set -- ludus resume {run} --cluster.address "$RAY_ADDRESS"\n'
+        f"if [ -f {shell(job.run_dir)}/config.toml ]; then\n"
+        f'  set -- ludus resume {shell(job.run_dir)} --cluster.address "$RAY_ADDRESS"\n'
         "else\n"
         f'  set -- {train} --cluster.address "$RAY_ADDRESS"\n'
         "fi\n"

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ludus.algorithms.dqn.learner import REPLAY_BUFFER, TARGET
+from ludus.algorithms.learner import REPLAY_BUFFER, TARGET
 from ludus.rollouts.exchange import TIME_STEP
 from ludus.surgery.plan import SurgeryError
 from ludus.training.actor_learner.checkpoint import MAX_TIME_STEP

@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 import torch
 
-from ludus.algorithms.dqn.learner import REPLAY_BUFFER
-from ludus.algorithms.learner import SETTLE
+from ludus.algorithms.learner import REPLAY_BUFFER, SETTLE
 from ludus.algorithms.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
+from ludus.flow.decode import from_json
 from ludus.flow.weights import Ancestor
 from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.factory import build_network
@@ -243,7 +243,7 @@ class Operation:
 
     def _state(self) -> TrainerState:
         """Return the counters, without evaluations: these name versions that the new run does not have."""
-        state = msgspec.json.decode(self.source.checkpoint.state, type=type(self.source.state))
+        state = from_json(self.source.checkpoint.state, type(self.source.state))
         state.best_score, state.best_version, state.best_player = None, -1, ""
         state.candidates, state.log_sizes = [], {}
         state.new_matches = self.new_matches

@@ -72,9 +72,7 @@ class Players:
     def _write_past(self, run: RunDirectory, checkpoint: Checkpoint) -> None:
         """Write the weights that past opponents of the new run have."""
         known = {member_and_version(player)[1] for player in self._source.state.frozen}
-        states = from_json(
-            msgspec.json.decode(checkpoint.state, type=TrainerState).matchmaker, dict[str, msgspec.Raw]
-        )
+        states = from_json(from_json(checkpoint.state, TrainerState).matchmaker, dict[str, msgspec.Raw])
         window = from_json(bytes(states[PAST]), _Window) if PAST in states else _Window()
         for version in sorted({*window.versions, *window.playing} | known):
             if version == checkpoint.version and version not in known:

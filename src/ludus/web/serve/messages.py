@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ludus.flow.decode import to_json
+from ludus.flow.decode import from_json, to_json
 
 MAX_BYTES = 64 << 10  #: of a message from the page
 PER_SECOND = 50  #: messages from one page
@@ -241,8 +241,6 @@ class Failed(_Message, frozen=True, tag="failed"):
 
 FromServer = Hello | Moment | Thought | Refused | Paused | Resumed | Over | Failed
 
-_DECODER = msgspec.json.Decoder(FromPage)
-
 
 class Unreadable(ValueError):
     """A message of a page that is none of :data:`FromPage`. The text has the reason."""
@@ -251,7 +249,7 @@ class Unreadable(ValueError):
 def read(data: bytes | str) -> FromPage:
     """Return a message of the page. Raises :class:`Unreadable`."""
     try:
-        message: FromPage = _DECODER.decode(data)
+        message: FromPage = from_json(data, FromPage)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise Unreadable(str(error)) from None
     return message
