@@ -199,6 +199,7 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
             workers.play_until(250, lambda: False)
 
 
+@pytest.mark.slow
 def test_a_rollout_that_stops_answering_is_replaced(
     machines: RayMachines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

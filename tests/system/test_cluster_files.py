@@ -137,6 +137,7 @@ def test_a_game_in_a_file_has_the_bits_of_one_process_and_leaves_no_file(game: s
     assert there == trained(preset_of(game, 0), local, 6, nothing)
 
 
+@pytest.mark.slow
 def test_two_rollouts_of_a_game_in_a_file_outlive_the_death_of_one(game: str, cluster: Path) -> None:
     def kill_once(sampler: Sampler, version: int) -> None:
         assert isinstance(sampler, RemoteSampler)

@@ -130,6 +130,7 @@ assert main([*command, "1"]) == 2
 """
 
 
+@pytest.mark.slow
 def test_too_few_processors_or_gpus_and_machines_that_differ_are_refused_with_both_sides(
     head: Head, tmp_path: Path
 ) -> None:
@@ -189,6 +190,7 @@ def killed_at_a_checkpoint(controller: subprocess.Popen[bytes], run: Path) -> di
         controller.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 def test_nothing_is_left_of_a_killed_run_which_resumes_and_leaves_the_other_cluster_alone(
     head: Head, tmp_path: Path

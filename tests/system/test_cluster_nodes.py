@@ -57,6 +57,7 @@ def fleet_of(sampler: Sampler) -> list[int]:
     return sampler.fleet.pids()
 
 
+@pytest.mark.slow
 def test_a_run_outlives_a_machine_and_counts_no_match_twice(nodes: Cluster) -> None:
     """The raylet of one rollout is killed; its successor starts on a machine that joined later."""
     killed: list[str] = []

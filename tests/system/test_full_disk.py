@@ -195,13 +195,18 @@ start_run(preset, run, sinks=[Moment()])
     ("preset", "refused"),
     [
         (BOT, ""),
-        (BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'), "snapshots/"),
+        pytest.param(
+            BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'),
+            "snapshots/",
+            marks=pytest.mark.slow,
+        ),
         (SELF_PLAY, "self_play/"),
-        (
+        pytest.param(
             SELF_PLAY.replace(
                 "sample_reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nsample_reuse"
             ),
             "snapshots/",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["a bot", "past opponents", "self-play", "a gate"],

@@ -200,6 +200,7 @@ builds = ["spearman", "pikeman"]
 """
 
 
+@pytest.mark.slow
 def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) -> None:
     path = tmp_path / "pikes.toml"
     path.write_text(PIKES)

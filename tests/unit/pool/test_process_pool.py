@@ -248,7 +248,10 @@ def test_games_that_cannot_be_made_are_reported_by_the_parent() -> None:
         walk({"lenght": 3})
 
 
-@pytest.mark.parametrize("trouble", ["step-exit", "step-hang", "reset-hang", "reset-unusable"])
+@pytest.mark.parametrize(
+    "trouble",
+    ["step-exit", "step-hang", pytest.param("reset-hang", marks=pytest.mark.slow), "reset-unusable"],
+)
 def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     match = 5 if trouble.startswith("reset") else 1
     with walk({"trouble": trouble, "seed": match_seed(5, match)}, slots=8, timeout_s=5.0) as pool:

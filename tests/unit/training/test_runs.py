@@ -123,8 +123,8 @@ def start_and_kill(preset: Preset, run: Path, update: int, machines: str = "Loca
     ("lag", "memory", "opponent"),
     [
         ("sync", "none", "random"),
-        ("pipelined", "none", "past"),
-        ("pipelined", "gru", "random"),
+        pytest.param("pipelined", "none", "past", marks=pytest.mark.slow),
+        pytest.param("pipelined", "gru", "random", marks=pytest.mark.slow),
         ("pipelined", "lstm", "simple"),  # MiniRTS, with its curriculum
     ],
 )

@@ -217,7 +217,9 @@ def killed_run(preset: Path, run: Path, kills: int, seed: int, rows: int) -> int
     return killed
 
 
-@pytest.mark.parametrize(("game", "lag"), [("matrix", "sync"), ("tic_tac_toe", "pipelined")])
+@pytest.mark.parametrize(
+    ("game", "lag"), [pytest.param("matrix", "sync", marks=pytest.mark.slow), ("tic_tac_toe", "pipelined")]
+)
 def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, lag: str) -> None:
     preset = league_preset(game, lag, 3000)
     (tmp_path / "league.toml").write_text(to_toml(preset))
