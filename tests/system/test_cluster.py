@@ -226,6 +226,7 @@ def test_a_rollout_that_is_killed_is_replaced_and_no_match_counts_twice() -> Non
     assert_each_once(after.results)
 
 
+@pytest.mark.slow
 def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
     stopped: list[int] = []

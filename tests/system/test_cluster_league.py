@@ -192,6 +192,7 @@ class Killing(Recorder):
             os.kill(self.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_both_members_play_on_after_the_death_of_their_rollout(machines: RayMachines, tmp_path: Path) -> None:
     preset, run = on_rollouts(league_preset(steps=1500), 1), tmp_path / "run"
     sampler = machines.sampler(preset)

@@ -200,7 +200,7 @@ start_run(preset, run, sinks=[Moment()])
             "snapshots/",
             marks=pytest.mark.slow,
         ),
-        (SELF_PLAY, "self_play/"),
+        pytest.param(SELF_PLAY, "self_play/", marks=pytest.mark.slow),
         pytest.param(
             SELF_PLAY.replace(
                 "sample_reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nsample_reuse"
