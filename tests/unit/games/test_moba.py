@@ -8,33 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.strength.moba_bots import played
 from ludus.cli.__main__ import main
-from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan
 from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
-from ludus.pool.native import NativePool
 from ludus.web.rts.document import RtsView
 from ludus.web.serve.seat_view import cut
 
 CLASSES = ("carry", "tank", "support")
-
-
-def lineup(heroes: int, first: str, second: str) -> Lineup:
-    """Return a line-up of bots, one name a team."""
-    names = [first] * heroes + [second] * heroes
-    return Lineup(tuple(SeatPlan((Controller(bot=name),)) for name in names))
-
-
-def play(heroes: int, first: str, second: str, matches: int) -> list[MatchResult]:
-    """Return the results of matches between two teams of bots."""
-    options = PoolOptions(slots=16, num_matches=matches, seed=7)
-    results: list[MatchResult] = []
-    with NativePool("moba", {"heroes": heroes}, lineup(heroes, first, second), options) as pool:
-        while not pool.finished:
-            batch = pool.recv()
-            results += batch.results
-            pool.send(batch.group)
-    return results
 
 
 def test_one_spec_serves_every_number_of_heroes() -> None:
@@ -86,7 +67,7 @@ def test_a_document_is_a_map_with_heroes_and_a_seat_sees_its_own_part() -> None:
 
 def test_simple_beats_who_does_nothing_and_who_plays_at_random() -> None:
     for other in ("noop", "random"):
-        results = play(3, "simple", other, 20)
+        results = played(3, "simple", other, 20)
         assert sum(r.outcome[r.players.index("simple")] > 0 for r in results) >= 19
 
 
@@ -94,7 +75,7 @@ def test_simple_beats_who_does_nothing_and_who_plays_at_random() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("heroes", [1, 3])
 def test_simple_against_itself_is_even_and_ends_by_the_ancient(heroes: int) -> None:
-    results = play(heroes, "simple", "simple", 2000)
+    results = played(heroes, "simple", "simple", 2000)
     won = Counter(r.outcome[0] for r in results)
     assert len(results) == 2000
     assert won[0.0] <= 0.05 * 2000

@@ -13,7 +13,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 
 BUSY = 0.9  # share of its time that a machine works, as planned
-CALLS_PER_S = 500.0  # of the controller; half of what was measured
+CALLS_PER_S = 500.0  # of the controller: half of the measured rate
 MAX_ROLLOUTS = 100_000
 MAX_LEARNERS = 4096
 LEAST_EFFICIENCY = 0.5  # of learners: more of them would exchange gradients most of their time

@@ -1,4 +1,4 @@
-"""A run on a managed cluster, whoever manages it: its name, its machines, the commands of its program."""
+"""A run on a managed cluster, by KubeRay or SLURM: its name, its machines, the commands of its program."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ head=$(scontrol show hostnames "$SLURM_JOB_NODELIST_HET_GROUP_0" | head -n 1)
 ip=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
 ip=${{ip%% *}}
 port=$((20000 + SLURM_JOB_ID % 10000))
-# Whoever has the token and reaches the ports can run code in the job.
+# Everyone who has the token and reaches the ports can run code in the job.
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n')
 export RAY_ADDRESS="$ip:$port" RAY_AUTH_MODE=token RAY_AUTH_TOKEN="$token"
 echo "head $head at $RAY_ADDRESS, restart ${{SLURM_RESTART_COUNT:-0}}"

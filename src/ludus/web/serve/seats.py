@@ -54,7 +54,7 @@ class Seat(Protocol):
 
 
 class Offer(NamedTuple):
-    """A decision that a page has sent. ``sender``: whoever is to hear of a refusal."""
+    """A decision that a page has sent. ``sender``: the connection that receives a refusal."""
 
     sender: object
     echo: int
