@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -56,7 +57,7 @@ class Rim:
     bottom: float = 0.0
 
 
-class Pictures:
+class Pictures(ABC):
     """View documents to pictures ``uint8[H, W, 3]``, H and W even, as the encoder requires.
 
     A subclass paints one moment: cells are 1 by 1, and (0, 0) is the upper left corner of the first.
@@ -88,17 +89,17 @@ class Pictures:
         self.text = self.fonts.load_default(max(9, self.head * 0.42) * FINER)
         self.letters = self.fonts.load_default(max(6.0, self.cell * 0.34))
 
+    @abstractmethod
     def sides(self, first: bytes | str) -> tuple[int, int]:
         """Return columns and rows, from the first view document."""
-        raise NotImplementedError
 
     def rim_of(self) -> Rim:
         """Return the room around the cells."""
         return Rim()
 
+    @abstractmethod
     def paint(self, pen: ImageDraw, view: bytes | str) -> tuple[int, list[str]]:
         """Paint the moment of a view document. Return its tick, and a text a seat for the headline."""
-        raise NotImplementedError
 
     def frames(self) -> Iterator[Picture]:
         """Yield a picture for each view document."""
