@@ -4,7 +4,7 @@
     python -m benchmarks.throughput.moba --record moba-simulation --commit 1a2b3c4 --machine "2 virtual cores"
 
 The game's first bot holds every seat and decides at the default frame skip. A reading is the processor
-time of one thread, so that a busy machine says the same; the games take turns, round by round, and
+time of one thread, so that other work on the machine counts little; the games take turns, round by round, and
 each round has its own ratio.
 """
 

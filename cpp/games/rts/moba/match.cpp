@@ -46,7 +46,7 @@ Standing standing(const MobaWorld& w, const Hero& h) {
   return {w.world.hp[h.slot], h.mana, h.level, h.tier};
 }
 
-// What the change of a hero's standing pays.
+// The reward of a change of a hero's standing.
 float worth_of_change(const MobaRules& rules, const Hero& h, const Standing& before,
                       const Standing& after) {
   if (before == after) return 0.0F;

@@ -35,7 +35,7 @@ struct Choices {
   std::array<std::uint64_t, kHeroOrders> targets{};
   std::array<std::uint32_t, kHeroOrders> places{};
 
-  // Where to move is left out with `Moves::later`: `open_move` tells it of one place.
+  // Where to move is left out with `Moves::later`: `open_move` looks at one place.
   enum class Moves : std::uint8_t { now, later };
   Choices(const MobaRules& rules, const MobaWorld& w, int seat, Moves moves = Moves::now);
 
