@@ -5,7 +5,7 @@ Processes are started, asked and ended here alone, and all of Ray's errors about
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -14,13 +14,16 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from ludus.cluster.rollout import Host
+from ludus.algorithms.group import GroupError
+from ludus.cluster.received import ReceivedFiles
+from ludus.cluster.rollout import Host, Rollout
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError
 
 PATIENCE_S = 10.0  # until a rollout that does not answer is asked whether it lives, and for that answer
 LEAVE_S = 2.0  # for a process to remove its files
-FORWARDED = (ConfigError, MatchError, PoolError, ValueError)  # errors of a rollout that mean the same here
+#: Errors of a rollout or a learner that mean the same here.
+FORWARDED = (ConfigError, GroupError, MatchError, PoolError, ValueError)
 
 
 class RolloutLost(Exception):
@@ -47,16 +50,29 @@ class Call:
 class RayHost(Host):
     """A process of the cluster."""
 
-    def __init__(self) -> None:
-        """Start without rollouts."""
-        super().__init__(ray.util.get_node_ip_address())
+    def __init__(self, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
+        """Start without rollouts. ``part``: see :class:`ludus.cluster.rollout.Host`."""
+        super().__init__(ray.util.get_node_ip_address(), part)
 
 
 class RolloutActor:
-    """A rollout in a process of the cluster, asked about one of its samplers."""
+    """A rollout, or a learner, in a process of the cluster; a rollout is asked about one of its samplers."""
 
-    def __init__(self, cpus: int, gpus: float) -> None:
-        """Ask for a process with ``cpus`` processors and ``gpus`` GPUs."""
+    def __init__(
+        self,
+        cpus: int,
+        gpus: float,
+        part: Callable[[ReceivedFiles, str], object] = Rollout,
+        place: Any = None,  # noqa: ANN401
+    ) -> None:
+        """Ask for a process.
+
+        Args:
+            cpus: Its processors.
+            gpus: Its GPUs.
+            part: Makes what answers calls there.
+            place: Reserved place of Ray's for it; None: anywhere.
+        """
         self._name = ""
         made = ray.remote(
             num_cpus=cpus,
@@ -64,8 +80,9 @@ class RolloutActor:
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"health": 1},
+            scheduling_strategy=place,
         )(RayHost)
-        self._handle = made.remote()
+        self._handle = made.remote(part)
 
     def named(self, name: str) -> RolloutActor:
         """Return the same process, to be asked about the sampler ``name``."""

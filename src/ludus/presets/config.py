@@ -29,6 +29,7 @@ Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+Learners = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Ahead = Annotated[int, msgspec.Meta(ge=0, le=64)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
@@ -182,8 +183,11 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines that play, by Ray; the process that was started learns.
 
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
-    ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
-    ``local`` starts one on this machine, for this run alone.
+    ``learners``: processes that learn together, this one included; each learns from the slabs of its share of
+    the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
+    ``cuda``.
+    ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
+    cluster; ``local`` starts one on this machine, for this run alone.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none.
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
@@ -191,6 +195,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     rollouts: Rollouts = 0
+    learners: Learners = 1
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"

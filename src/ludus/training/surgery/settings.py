@@ -56,6 +56,10 @@ def check_covered(old: Preset, new: Preset) -> None:
     for preset in (old, new):
         if not isinstance(preset.policy, EncoderConfig):
             raise SurgeryError("policy.network", "residual", "encoder: AlphaZero's towers are not covered")
+        if preset.cluster.learners > 1:
+            raise SurgeryError(
+                "cluster.learners", preset.cluster.learners, "1: states of several learners are not covered"
+            )
         if method_file(preset.algorithm) is not None:
             name = preset.algorithm.__struct_config__.tag
             raise SurgeryError("algorithm.name", str(name), "a built-in or installed method")
