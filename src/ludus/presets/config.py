@@ -37,6 +37,35 @@ NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
+class BeforeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Old rules of the game, under which an ever smaller share of the slabs is still played.
+
+    ``params``: as those of the game, which hold for every parameter that is not named here.
+    The share is ``share`` at first and moves linearly to ``share_final``. It reaches that at the share
+    ``until`` of the budget that is left when these rules are first played, or after ``over_steps`` trained
+    steps.
+    ``setback``: points of the win rate (0.05 = 5%), in a game of one seat of the mean return. When an
+    evaluation is lower than the highest one by more than that, the share goes back by a tenth of its way and
+    moves at half the speed from there; 0 = never.
+    """
+
+    params: dict[str, ParamValue] = {}
+    share: Share = 1.0
+    share_final: Share = 0.0
+    until: Share = 0.5
+    over_steps: Natural = 0
+    setback: NonNegative = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether the share changes over the run."""
+        return self.share != self.share_final
+
+    def share_at(self, way: float) -> float:
+        """Return the share of the slabs under the old rules when ``way`` (0..1) of its way is done."""
+        return min(1.0, max(0.0, self.share + way * (self.share_final - self.share)))
+
+
 class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which game under which rules. ``params`` are checked against the game's own declaration.
 
@@ -44,12 +73,20 @@ class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path of a TOML file, from here or from the preset's folder.
     ``randomise``: a key of the rulebook -> [low, high]; every match draws its own number. Both are
     resolved when the preset is loaded: a run's configuration holds the lines themselves in ``params``.
+    ``before``: rules of old, which new ones replace by degrees.
     """
 
     name: Name
     params: dict[str, ParamValue] = {}
     randomise: dict[str, tuple[float, float]] = {}
     frame_skip: Ticks = 0  # ticks between decisions of the learner, 0 = the game's default
+    before: BeforeConfig | None = None
+
+    @property
+    def under_old_rules(self) -> GameConfig:
+        """The game under the rules of :attr:`before`."""
+        old = self.before.params if self.before is not None else {}
+        return msgspec.structs.replace(self, params={**self.params, **old}, before=None)
 
 
 class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
