@@ -7,25 +7,27 @@ is resumed, and evaluations are kept in `lines.jsonl`: a second call with the sa
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import math
-import os
+import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import msgspec
 
+from benchmarks.strength.run_floors import floor_lines
+from ludus.cli.__main__ import main
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_jsonl, read_weights
-from tools.raw_lines import UNIFORM, Line, line_of, read_lines
+from tools.raw_lines import INITIAL, UNIFORM, Line, line_of, read_lines
 
 PRESET = "extended"
 BOTS = ("rush", "swords", "riders")
@@ -81,7 +83,7 @@ class Work:
         if not run.exists():
             target = str(self._preset(name, settings))
             words = ["surgery", f"{self.run(old)}@last", "--to", target, "--run-dir", str(run), "--json"]
-            text = _ludus(*words, "--verify", *options)
+            text = _ludus(*words, *options)
             (self.folder / f"{name}.surgery.json").write_text(text)
         return run
 
@@ -90,15 +92,25 @@ class Work:
         found: dict[str, object] = json.loads((self.folder / f"{name}.surgery.json").read_text())
         return found
 
-    def judge(self, run: Path, label: str, seed: int | None, *, version: str = "last") -> list[Line]:
-        """Play against every bot with equal seeds in each call. Return a line for each bot."""
+    def judge(
+        self, run: Path, label: str, seed: int | None, *, version: str = "last", times: int = 1
+    ) -> list[Line]:
+        """Play against every bot, with equal seeds in each call. Return a line for each bot.
+
+        Args:
+            run: The run of the player.
+            label: Of the lines.
+            seed: Of the run; None for a player that was not trained.
+            version: Of its weights, or ``uniform``.
+            times: Factor on the number of matches.
+        """
         found = [line for line in self.known if (line.label, line.seed) == (label, seed)]
         if found:
             return found
         player = UNIFORM if version == UNIFORM else f"{run}@{version}"
         game = load_preset(str(run / "config.toml")).preset.game
         for bot in BOTS:
-            settings = MatchSettings(matches=self.matches, seed=1)
+            settings = MatchSettings(matches=times * self.matches, seed=1)
             result = evaluate(player, bot, settings, game=game.name, params=dict(game.params))
             line = line_of(result, label, seed=seed, play="drawn")
             found.append(line)
@@ -108,6 +120,22 @@ class Work:
         print(f"seed {seed}, {label}: {percent(found):.1f}%", file=sys.stderr, flush=True)
         return found
 
+    def floors(self, run: Path, kind: str, seed: int) -> list[Line]:
+        """Return the matches of a run's initial weights, and those of uniform play in its game.
+
+        ``kind``: of the game and network, in the labels. The run was trained with :meth:`with_floor`.
+        """
+        initial = [
+            msgspec.structs.replace(line, label=f"{INITIAL}{kind}")
+            for line in floor_lines(run / "metrics.jsonl", seed)
+            if line.label.startswith(INITIAL)
+        ]
+        return [*initial, *self.judge(run, f"{UNIFORM} legal play{kind}", None, version=UNIFORM)]
+
+    def with_floor(self) -> dict[str, str]:
+        """Return the settings by which a run evaluates its initial weights."""
+        return {"evaluation.initial": "true", "evaluation.floor_matches": str(self.matches)}
+
     def _preset(self, name: str, settings: Mapping[str, str]) -> Path:
         path = self.folder / f"{name}.toml"
         path.write_text(to_toml(load_preset(PRESET, {**SETTINGS, **settings}).preset))
@@ -115,19 +143,15 @@ class Work:
 
 
 def _ludus(*words: str) -> str:
-    """Run a command of ludus. Return its output. Raises ``ValueError`` with its last line of error."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "ludus", *words],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
-    if done.returncode:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise ValueError(f"ludus {words[0]}: exit code {done.returncode}: {' '.join(last)}")
-    return done.stdout
+    """Run a command of ludus in this process. Return its output. Raises ``ValueError`` where it fails."""
+    with io.TextIOWrapper(io.BytesIO(), encoding="utf-8") as output:
+        with redirect_stdout(output):
+            code = main(words)
+        if code:
+            raise ValueError(f"ludus {shlex.join(words)}: exit code {code}")
+        output.flush()
+        output.seek(0)
+        return output.read()
 
 
 @contextmanager
@@ -166,6 +190,15 @@ def percent(lines: Sequence[Line]) -> float:
     """Share of the matches of ``lines`` that were won, in percent."""
     won, matches = (sum(getattr(line, key) or 0 for line in lines) for key in ("won", "matches"))
     return 100.0 * won / matches
+
+
+def print_lines(lines: Sequence[Line]) -> None:
+    """Print a line of text for each label."""
+    for label in dict.fromkeys(line.label for line in lines):
+        mine = [line for line in lines if line.label == label]
+        values = [line.value for line in mine if line.value is not None]
+        text = ", ".join(f"{v:g}" for v in values) if values else f"{percent(mine):.1f}%"
+        print(f"{label}: {text}")
 
 
 def difference(label: str, before: Sequence[Line], after: Sequence[Line], seed: int | None = None) -> Line:

@@ -5,8 +5,9 @@
         --record surgery-stages --commit 1a2b3c4 --machine Xeon
 
 Extended MiniRTS against its bots rush, swords and riders. Stage 1 has 14 types and 64 units a layer. Cut 1
-adds a type, the pikeman (pikes.toml); cut 2 doubles the hidden layer and the memory. The rerun has the last
-rules and the last network from its first decision, and the decisions of all three stages together.
+adds a type, the pikeman (pikes.toml), which starts as a copy of the spearman; cut 2 doubles the hidden layer
+and the memory. The rerun has the last rules and the last network from its first decision, and the decisions
+of all three stages together.
 A threshold is reached when five windows of training matches in a row have its share of wins.
 """
 
@@ -19,7 +20,6 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.strength.run_floors import floor_lines
 from benchmarks.strength.surgery_runs import (
     PRESET,
     WIDER,
@@ -27,7 +27,7 @@ from benchmarks.strength.surgery_runs import (
     add_options,
     difference,
     folder_of,
-    percent,
+    print_lines,
     reached,
     windows,
 )
@@ -36,20 +36,21 @@ from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, write_record
 from tools.records import Record, preset_hash
 
 RULES = {"game.params.rulebook": str(Path(__file__).with_name("pikes.toml"))}
-FLOOR = {"evaluation.initial": "true"}
+LIKE = "pikeman=spearman"
 STAGES: tuple[dict[str, str], ...] = ({}, RULES, {**RULES, **WIDER})
 CUTS = "cut 1, a unit type more", "cut 2, hidden layer and memory doubled"
 
 
 def stages(work: Work, seed: int, steps: int, settle: int) -> list[Line]:
     """Train the three stages of one seed. Return the evaluations before and after each cut, and the last."""
-    lines = []
+    lines: list[Line] = []
     name = ""
     for number, changes in enumerate(STAGES, start=1):
         old, name = name, f"stage{number}-{seed}"
         settings = {**changes, "run.seed": str(seed), "run.max_steps": str(number * steps)}
         if old:
-            run = work.cut(old, name, settings, "--settle", str(settle))
+            hints = ("--like", LIKE) if number == 2 else ()
+            run = work.cut(old, name, settings, "--verify", "--settle", str(settle), *hints)
             after = work.judge(run, f"{CUTS[number - 2]}: after", seed)
             before = [line for line in lines if line.label == f"{CUTS[number - 2]}: before"]
             label = f"{CUTS[number - 2]}: after minus before, seed by seed"
@@ -63,15 +64,9 @@ def stages(work: Work, seed: int, steps: int, settle: int) -> list[Line]:
 def rerun(work: Work, seed: int, steps: int) -> list[Line]:
     """Train the run from scratch. Return its evaluation and its floors."""
     budget = {"run.seed": str(seed), "run.max_steps": str(len(STAGES) * steps)}
-    floor = {**FLOOR, "evaluation.floor_matches": str(work.matches)}
-    run = work.train(f"rerun-{seed}", {**STAGES[-1], **budget, **floor})
-    initial = [
-        msgspec.structs.replace(line, label=f"{INITIAL}, last rules and network")
-        for line in floor_lines(run / "metrics.jsonl", seed)
-        if line.label.startswith(INITIAL)
-    ]
-    uniform = work.judge(run, f"{UNIFORM} legal play, last rules", None, version=UNIFORM)
-    return [*work.judge(run, "rerun from scratch: end", seed), *initial, *uniform]
+    run = work.train(f"rerun-{seed}", {**STAGES[-1], **budget, **work.with_floor()})
+    floors = work.floors(run, ", last rules", seed)
+    return [*work.judge(run, "rerun from scratch: end", seed), *floors]
 
 
 def until(work: Work, seed: int, thresholds: Sequence[float], window: int) -> list[Line]:
@@ -159,7 +154,7 @@ def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Re
 def parser_of() -> argparse.ArgumentParser:
     """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    add_options(parser, matches=200)
+    add_options(parser, matches=300)
     parser.add_argument("--steps", type=int, default=100_000, help="decisions of a stage")
     parser.add_argument("--settle", type=int, default=10, help="updates at learning rate 0 after each cut")
     parser.add_argument("--window", type=int, default=6_000, help="decisions of a window")
@@ -175,11 +170,7 @@ def main() -> None:
         with folder_of(args) as folder:
             work = Work(folder, args.matches)
             lines = measured(work, args)
-            for label in dict.fromkeys(line.label for line in lines):
-                mine = [line for line in lines if line.label == label]
-                values = [line.value for line in mine if line.value is not None]
-                text = ", ".join(f"{v:g}" for v in values) if values else f"{percent(mine):.1f}%"
-                print(f"{label}: {text}")
+            print_lines(lines)
             if args.record:
                 write_record(args.record, record_of(work, lines, args), lines)
     except ValueError as error:
