@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from ludus.algorithms.group import GroupError
 from ludus.cluster.received import ReceivedFiles
@@ -40,11 +40,11 @@ class Call:
     def first(self) -> Any:  # noqa: ANN401
         """Wait for the first object of the answer. Raises :class:`RolloutLost`, or the rollout's error."""
         self.actor.wait(self.refs[0])
-        return fetch(self.refs[0])
+        return fetch(self.refs[0], self.actor.kind)
 
     def second(self) -> Any:  # noqa: ANN401
         """Fetch the second object of the answer. Raises :class:`RolloutLost`, or the rollout's error."""
-        return fetch(self.refs[1])
+        return fetch(self.refs[1], self.actor.kind)
 
 
 class RayHost(Host):
@@ -74,6 +74,8 @@ class RolloutActor:
             place: Reserved place of Ray's for it; None: anywhere.
         """
         self._name = ""
+        self.kind = "rollout" if part is Rollout else "learner"
+        self.silent = False  #: whether the process was ended because it did not answer
         made = ray.remote(
             num_cpus=cpus,
             num_gpus=gpus,
@@ -128,7 +130,8 @@ class RolloutActor:
         """Return whether the process answers. One that does not is ended."""
         try:
             ray.get(self._ping(), timeout=PATIENCE_S)
-        except RayError:
+        except RayError as error:
+            self.silent = self.silent or isinstance(error, GetTimeoutError)
             self.kill()
             return False
         return True
@@ -151,22 +154,27 @@ def end_all(actors: Sequence[RolloutActor]) -> None:
         actor.kill()
 
 
-def fetch(ref: Any) -> Any:  # noqa: ANN401
-    """Return the value of ``ref``. Raises :class:`RolloutLost`, or the error that the rollout raised."""
+def fetch(ref: Any, kind: str = "rollout") -> Any:  # noqa: ANN401
+    """Return the value of ``ref``. Raises :class:`RolloutLost`, or the error that the process raised.
+
+    Args:
+        ref: The reference.
+        kind: Of the process that answers.
+    """
     try:
         return ray.get(ref)
     except RayTaskError as error:
-        raise original(error) from None
+        raise original(error, kind) from None
     except RayError as error:
         raise RolloutLost(first_line(error)) from error
 
 
-def original(error: RayTaskError) -> Exception:
-    """Return the error that a rollout raised, without Ray's wrapping."""
+def original(error: RayTaskError, kind: str = "rollout") -> Exception:
+    """Return the error that a process of a kind raised, without Ray's wrapping."""
     cause = error.cause
     if isinstance(cause, FORWARDED):
         return cause
-    return PoolError(f"rollout: {type(cause).__name__}: {cause}")
+    return PoolError(f"{kind}: {type(cause).__name__}: {cause}")
 
 
 def first_line(error: Exception) -> str:

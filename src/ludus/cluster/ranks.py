@@ -199,7 +199,8 @@ class Ranks:
             raise self._failed(rank, error) from error
 
     def _lost(self, rank: int, error: Exception) -> RankLost:
-        return RankLost(f"rank {rank} of {self.size} is gone: {error}")
+        silent = rank <= len(self._actors) and self._actors[rank - 1].silent
+        return RankLost(f"rank {rank} of {self.size} is gone: {'it stopped answering' if silent else error}")
 
     def _failed(self, rank: int, error: Exception) -> GroupError:
         return error if isinstance(error, GroupError) else GroupError(f"rank {rank} of {self.size}: {error}")
