@@ -5,8 +5,9 @@
 
 Nothing is trained here. The newest weights of each run (``RUN@last``) play each bot with drawn and with
 greedy actions, as ``ludus eval`` plays them. The floors are those that the runs measured themselves: their
-initial weights, and uniform play where ``evaluation.floor_matches`` asked for it. ``--lines FILE`` keeps
-finished evaluations: a second call plays only the others.
+initial weights and uniform play. Where a bot has changed since, ``--floors`` names runs of the same seeds
+that measured them against the present one. ``--lines FILE`` keeps finished evaluations: a second call plays
+only the others.
 """
 
 from __future__ import annotations
@@ -126,12 +127,13 @@ def main() -> None:
     parser.add_argument("--train", action="append", required=True, help="a command that made the runs")
     parser.add_argument("--note", action="append", default=[])
     parser.add_argument("--preset", default="", help="of the runs, one of presets/ (default: NAME)")
+    parser.add_argument("--floors", nargs="*", type=Path, default=[], help="runs with floors (default: RUNS)")
     parser.add_argument("--lines", type=Path, help="JSON lines, one an evaluation; read first if there")
     parser.add_argument("--commit", required=True)
     parser.add_argument("--machine", required=True)
     args = parser.parse_args()
     try:
-        floors = floors_of(args.runs, args.against)
+        floors = floors_of(args.floors or args.runs, args.against)
         record = record_of(args, lines := measured(args), floors)
     except (OSError, ValueError, StorageError) as error:
         parser.error(str(error))

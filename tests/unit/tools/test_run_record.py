@@ -77,6 +77,11 @@ def test_the_record_has_both_plays_of_every_seed_and_the_runs_own_floors(
     run_record.main()
     assert read_lines(tmp_path / "data" / "tic_tac_toe.jsonl") == lines
 
+    monkeypatch.setattr(sys, "argv", [*command(*runs), "--lines", str(kept), "--floors", runs[1]])
+    run_record.main()
+    floors = read_lines(tmp_path / "data" / "tic_tac_toe.jsonl")[4:]
+    assert floors == [line for line in lines[4:] if line.seed == 2]
+
 
 @pytest.mark.parametrize(
     ("twice", "against", "fault"),
