@@ -148,7 +148,8 @@ class Surgery(msgspec.Struct, frozen=True):
         rows = [("from", outline.source), ("parameters", f"{before:,} -> {after:,}")]
         rows += [("change", text) for text in outline.operators]
         rows += [("network", "unchanged" if not outline.operators else _exactness(outline.exact))]
-        rows += [("calibrated", f"{outline.calibrated} new columns")] if outline.calibrated else []
+        counts = zip(outline.calibrated, ("columns", "units under batch norm"), strict=True)
+        rows += [("calibrated", f"{count} new {noun}") for count, noun in counts if count]
         if self.out:
             pass
         elif outline.new_matches:
