@@ -11,6 +11,7 @@ from ludus.algorithms.samples import Samples
 from ludus.flow import RolloutStats, Slab, Weights
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.league.matchmaker import LATEST
+from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
@@ -116,13 +117,14 @@ def measure(plan: Plan, pair: Pair) -> Verification:
         old_others=_others(slab, one, policy) if view is None else seen,
         new_others=others,
     )
-    return compare(plan, one, two, moments)
+    return compare(plan, one, two, moments, pair.old.tensors)
 
 
 def _with_spec(network: PolicyNetwork, view: OldView) -> PolicyNetwork:
     """Return a network with equal weights that reads the observations of a view."""
-    made = PolicyNetwork(network.config, view.spec, seed=None)
-    made.load_state_dict(network.state_dict())
+    assert isinstance(view.config, EncoderConfig)
+    made = PolicyNetwork(view.config, view.spec, seed=None)
+    made.load_state_dict(dict(zip(made.state_dict(), network.state_dict().values(), strict=True)))
     return made
 
 
