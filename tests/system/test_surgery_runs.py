@@ -25,9 +25,9 @@ from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
 from ludus.training.runs import resume_run, start_run
+from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from tests.unit.training.league.test_league_runs import league_preset
 from tests.unit.training.runs import Recorder, small_preset
@@ -220,11 +220,11 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
     game = msgspec.structs.replace(preset.game, params={"rulebook": rules})
     operation = operated(old, msgspec.structs.replace(preset, game=game), tmp_path / "new")
     outline = operation.outline()
-    assert outline.calibrated == 4
+    assert outline.calibrated == (4, 0)
     assert outline.new_matches == "surgery changed game.params.rulebook"
     one, two = (RunDirectory.open(r).checkpoints.load_last()[0].weights for r in (old, tmp_path / "new"))
     assert one.meta.spec_hash != two.meta.spec_hash
-    columns = new_columns(operation.conversion.plan)
+    columns = new_places(operation.conversion.plan).columns
     for name, start in (("normaliser.mean", 0.0), ("normaliser.variance", 1.0)):
         known = np.delete(two.tensors[name], columns)
         assert sorted(known.tolist()) == sorted(one.tensors[name].tolist())
@@ -290,7 +290,6 @@ import os, random, signal, sys, time
 from pathlib import Path
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from ludus.presets.file import load_preset
 old, preset, new, kills = sys.argv[1:]

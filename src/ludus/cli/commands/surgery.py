@@ -57,7 +57,7 @@ class Surgery(msgspec.Struct, frozen=True):
     like: Annotated[
         tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")
     ] = ()
-    rename: Annotated[tuple[str, ...], option("what was called OLD is now called NEW", "OLD=NEW")] = ()
+    rename: Annotated[tuple[str, ...], option("label, tensor or head OLD is called NEW now", "OLD=NEW")] = ()
     approximate: Annotated[bool, option("allow changes that are not exact")] = False
     settle: Annotated[
         Annotated[int, msgspec.Meta(ge=-1, le=1_000_000)],
@@ -148,7 +148,8 @@ class Surgery(msgspec.Struct, frozen=True):
         rows = [("from", outline.source), ("parameters", f"{before:,} -> {after:,}")]
         rows += [("change", text) for text in outline.operators]
         rows += [("network", "unchanged" if not outline.operators else _exactness(outline.exact))]
-        rows += [("calibrated", f"{outline.calibrated} new columns")] if outline.calibrated else []
+        counts = zip(outline.calibrated, ("columns", "units under batch norm"), strict=True)
+        rows += [("calibrated", f"{count} new {noun}") for count, noun in counts if count]
         if self.out:
             pass
         elif outline.new_matches:

@@ -36,6 +36,7 @@ from ludus.training.league.seats import LEARNER
 from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids
 from ludus.training.start import resumed_start
 from ludus.training.surgery import carry
+from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import (
     Arrays,
     NewNetwork,
@@ -46,7 +47,6 @@ from ludus.training.surgery.conversion import (
 )
 from ludus.training.surgery.matches import Moved, is_compiled, move_matches
 from ludus.training.surgery.opponents import Players, carry_matchmaker
-from ludus.training.surgery.record import calibrate, new_columns
 from ludus.training.surgery.settings import check_covered, moved_by, why_empty_ring, why_new_matches
 from ludus.training.surgery.source import Source
 from ludus.training.teacher import demonstration_of, resumed_teacher
@@ -76,8 +76,8 @@ class Outline(msgspec.Struct, frozen=True):
     stay as they were. ``new_matches``: why matches in play start again; empty where they continue, as
     ``matches`` reports.
     ``empty_replay_buffer``: why a replay buffer starts empty. ``players``: number of frozen players and past
-    opponents. ``settle``: updates at learning rate 0. ``calibrated``: number of new columns, which
-    get the statistics of matches that the new network plays.
+    opponents. ``settle``: updates at learning rate 0. ``calibrated``: numbers of new columns
+    and of new units under batch norm, which get the statistics of matches that the new network plays.
     """
 
     source: str
@@ -90,7 +90,7 @@ class Outline(msgspec.Struct, frozen=True):
     empty_replay_buffer: str
     players: int
     settle: int
-    calibrated: int
+    calibrated: tuple[int, int]
 
 
 class Operation:
@@ -131,19 +131,19 @@ class Operation:
         settle = SETTLE_UPDATES if _adds(self.conversion.plan) else 0
         self.settle = settle if request.settle is None else request.settle
         self.players = Players(source, self.conversion, request.hints, self.ancestor)
-        self.calibrated = len(new_columns(self.conversion.plan))
+        self.calibrated = new_places(self.conversion.plan).counts
         self.moved: Moved | None = None
         self._state = self._counters()
         self._made: Checkpoint | None = None
 
     def prepare(self) -> None:
-        """Calibrate new observation columns and make the new checkpoint, in memory.
+        """Calibrate new columns and units and make the new checkpoint, in memory.
 
         Raises:
             SurgeryError: An array of the old run is not what its settings imply.
             ConfigError: The game cannot be played.
         """
-        if self.calibrated:
+        if any(self.calibrated):
             calibrate(self.conversion, self.preset, self._weights(self.source.checkpoint.weights))
         self._made = self._checkpoint()
 
