@@ -248,13 +248,13 @@ def changed(preset: Preset, **policy: object) -> Preset:
     return msgspec.structs.replace(preset, policy=msgspec.structs.replace(preset.policy, **policy))
 
 
-def test_other_opponents_start_new_matches_and_say_so(tmp_path: Path) -> None:
+def test_another_seed_starts_new_matches_and_says_so(tmp_path: Path) -> None:
     old = cut(preset_named("sync"), tmp_path / "old")
-    preset = preset_named("sync", opponents__0__name="past")
-    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed opponents.0.name"
+    preset = preset_named("sync", opponents__0__name="past", run__seed=7)
+    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed run.seed"
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
-    assert any("surgery changed opponents.0.name" in text for text in recorder.messages)
+    assert any("surgery changed run.seed" in text for text in recorder.messages)
     assert not any("continue without" in text for text in recorder.messages)
     state = json.loads(RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].state)
     assert state["new_matches"] == ""
@@ -349,7 +349,7 @@ def test_the_command_writes_a_run_that_resumes(tmp_path: Path, capsys: pytest.Ca
     assert document["parameters"][1] > document["parameters"][0]
     assert main(["resume", str(tmp_path / "new"), "--quiet"]) == 0
     file = tmp_path / "wider.safetensors"
-    assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file), "--verify"]) == 0
+    assert main(["surgery", f"{old}@last", "--to", str(preset), "-o", str(file), "--verify"]) == 0
     capsys.readouterr()
     assert main(["eval", str(file), "--against", "random", "--matches", "5"]) == 0
     assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file)]) == 2

@@ -38,7 +38,7 @@ class Surgery(msgspec.Struct, frozen=True):
         "ludus surgery RUN@last --to wider.toml --plan",
         "ludus surgery RUN@last --to wider.toml --verify --run-dir runs/wider",
         "ludus surgery RUN@last --to new_unit.toml --like pikeman=spearman",
-        "ludus surgery RUN@best --to wider.toml --out wider.safetensors",
+        "ludus surgery RUN@best --to wider.toml -o wider.safetensors",
     )
 
     source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION or a weights file", "SOURCE")]
@@ -46,7 +46,7 @@ class Surgery(msgspec.Struct, frozen=True):
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
-    out: Annotated[str, option("write the weights alone into this new file", "FILE")] = ""
+    out: Annotated[str, option("write the weights alone into this new file", "FILE", short="-o")] = ""
     plan: Annotated[bool, option("print the changes and write nothing")] = False
     verify: Annotated[
         bool, option("compare both networks on recorded matches; exit code 3 if they differ")
@@ -154,7 +154,7 @@ class Surgery(msgspec.Struct, frozen=True):
         elif outline.new_matches:
             rows.append(("matches", f"start again: {outline.new_matches}"))
         else:
-            rows.append(("matches", "continue"))
+            rows.append(("matches", outline.matches))
         if outline.empty_replay_buffer:
             rows.append(("replay buffer", f"starts empty: {outline.empty_replay_buffer}"))
         rows += [("players", f"{outline.players} carried over")] if outline.players else []

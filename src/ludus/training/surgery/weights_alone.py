@@ -52,6 +52,7 @@ def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pai
         operators=operators,
         exact=plan is None or plan.exact,
         new_matches="",
+        matches="",
         empty_replay_buffer="",
         players=0,
         settle=0,
