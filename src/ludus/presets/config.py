@@ -19,6 +19,7 @@ ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+Device = Literal["auto", "cpu", "cuda"]
 #: Bounds of the core, and of what a run may allocate or start.
 Slots = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 Threads = Annotated[int, msgspec.Meta(ge=0, le=1024)]
@@ -212,7 +213,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Threads = 0  # learner and sampler together; 0 = all processors this process may use
     checkpoint_every_minutes: NonNegative = 2.0
     keep_checkpoints: Count = 3
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
