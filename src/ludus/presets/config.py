@@ -19,6 +19,7 @@ ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+Device = Literal["auto", "cpu", "cuda"]
 #: Bounds of the core, and of what a run may allocate or start.
 Slots = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 Threads = Annotated[int, msgspec.Meta(ge=0, le=1024)]
@@ -29,6 +30,7 @@ Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+Learners = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Ahead = Annotated[int, msgspec.Meta(ge=0, le=64)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
@@ -211,7 +213,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Threads = 0  # learner and sampler together; 0 = all processors this process may use
     checkpoint_every_minutes: NonNegative = 2.0
     keep_checkpoints: Count = 3
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
@@ -219,8 +221,11 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines that play, by Ray; the process that was started learns.
 
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
-    ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
-    ``local`` starts one on this machine, for this run alone.
+    ``learners``: processes that learn together, this one included; each learns from the slabs of its share of
+    the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
+    ``cuda``.
+    ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
+    cluster; ``local`` starts one on this machine, for this run alone.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none.
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
@@ -228,6 +233,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     rollouts: Rollouts = 0
+    learners: Learners = 1
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"

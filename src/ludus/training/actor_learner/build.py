@@ -183,18 +183,18 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
 
 
 def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines = LOCAL) -> Components:
-    """Build a learner in this process and a sampler; the first weights act. Raises ``ConfigError``.
+    """Build a learner and a sampler; the first weights act. Raises ``ConfigError``.
 
     Args:
         preset: of the run.
         slabs: number of slabs that the sampler fills in turn.
         restarts: how often the run's matches started again
             (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
-        machines: makes the sampler.
+        machines: makes the sampler, and the group of the learner.
     """
     if preset.run.topology not in method_of(preset.algorithm).topologies:
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
-    learner = build_learner(preset)
+    learner = machines.grouped(preset, build_learner(preset))
     sampler, *siblings = _samplers(preset, slabs, restarts, machines)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})

@@ -7,17 +7,18 @@ and Ctrl-C takes effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
 from ludus.presets.before_checks import before_text
 from ludus.presets.config import Preset, RunConfig
-from ludus.presets.errors import RunFailed
+from ludus.presets.errors import GroupLost, RunFailed
 from ludus.storage import Checkpoint, CorruptFile, why_unsigned
 from ludus.training.actor_learner.acting import player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
@@ -86,6 +87,22 @@ def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads,
     return threads, Rounds(components, threads, pipelined, run.queue)
 
 
+@contextmanager
+def _in_group() -> Iterator[None]:
+    """Let the body end the run where the learners of a group cannot continue together.
+
+    Raises:
+        GroupLost: One of them is gone.
+        RunFailed: They differ, or one of them failed.
+    """
+    try:
+        yield
+    except RankLost as error:
+        raise GroupLost(f"{error}; the newest checkpoint stands") from error
+    except GroupError as error:
+        raise RunFailed(str(error)) from error
+
+
 class Trainer:
     """The steps of a run that trains on slabs of fresh matches (:class:`ludus.training.run_loop.Steps`)."""
 
@@ -135,7 +152,8 @@ class Trainer:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
             self._restart_matches(checkpoint, state)
-        self.rounds.restore(checkpoint, state)
+        with _in_group():
+            self.rounds.restore(checkpoint, state)
         self.state = state
         self._saved = self.rounds.progress_marker
         try:
@@ -220,7 +238,8 @@ class Trainer:
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Collect a slab and learn from one. ``evaluate`` runs in the sampler's turn."""
         try:
-            done = self.rounds.run(self._progress(), evaluate)
+            with _in_group():
+                done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._finished_round(done)
@@ -282,7 +301,8 @@ class Trainer:
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
-        checkpoint = self.rounds.checkpoint(state)
+        with _in_group():
+            checkpoint = self.rounds.checkpoint(state)
         if taken is not None:
             taken()
         path = self.run_dir.checkpoints.save(checkpoint)
