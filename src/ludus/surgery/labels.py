@@ -37,7 +37,7 @@ def labels_of(spec: GameSpec) -> list[str]:
 
 def names_of(spec: GameSpec) -> list[str]:
     """Return the names of all tensors and heads of a spec."""
-    return [part.name for part in (*spec.observation, *spec.heads)]
+    return [t.name for t in spec.observation] + [h.name for h in spec.heads]
 
 
 def _known(spec: GameSpec, word: str, path: str, side: str, names: Sequence[str] = ()) -> None:

@@ -57,9 +57,7 @@ class Surgery(msgspec.Struct, frozen=True):
     like: Annotated[
         tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")
     ] = ()
-    rename: Annotated[
-        tuple[str, ...], option("a label, tensor or head OLD is now called NEW", "OLD=NEW")
-    ] = ()
+    rename: Annotated[tuple[str, ...], option("label, tensor or head OLD is called NEW now", "OLD=NEW")] = ()
     approximate: Annotated[bool, option("allow changes that are not exact")] = False
     settle: Annotated[
         Annotated[int, msgspec.Meta(ge=-1, le=1_000_000)],
