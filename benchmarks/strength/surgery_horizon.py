@@ -22,6 +22,7 @@ from benchmarks.strength.surgery_runs import (
     add_options,
     difference,
     folder_of,
+    parsed,
     print_lines,
     steps_of,
 )
@@ -118,7 +119,7 @@ def parser_of() -> argparse.ArgumentParser:
 def main() -> None:
     """Run the command line."""
     parser = parser_of()
-    args = parser.parse_args()
+    args = parsed(parser)
     try:
         with folder_of(args) as folder:
             lines = measured(Work(folder, args.matches), args)
