@@ -24,6 +24,7 @@ from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.stats import finite_losses, join_stats
 from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM
+from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
 from ludus.flow.slab import Array
@@ -276,6 +277,9 @@ class AlphaZeroTrainer:
             self._hand_over(self.acting.evaluator())
 
     # ---- evaluation ------------------------------------------------------------------------------
+
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """See :class:`ludus.training.evaluations.Evaluable`: nothing follows from them."""
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """See :class:`ludus.training.run_loop.Steps`."""
