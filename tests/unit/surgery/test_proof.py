@@ -31,15 +31,15 @@ def pair(before: Preset | None, after: Preset) -> Any:  # noqa: ANN401
     return Pair(SimpleNamespace(plan=plan), weights, weights, after, before)  # type: ignore[arg-type]
 
 
-def play(
-    monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]
-) -> list[tuple[str, str, int, dict[str, str]]]:
+Played = list[tuple[str, str, int, dict[str, str]]]
+
+
+def play(monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]) -> Played:
     """Let matches end with the given shares of a player, 0.05 around each, and return what was played."""
     played: Played = []
 
-    def result(
-        spec: Any, params: Any, player: Any, against: Any, settings: Any
-    ) -> tuple[EvalResult, list[Any]]:
+    def result(*of: Any) -> tuple[EvalResult, list[Any]]:  # noqa: ANN401
+        spec, params, player, against, settings = of
         played.append((player.name, against.name, settings.seed, params))
         share = shares[player.name]
         low, high = share - 0.05, share + 0.05
