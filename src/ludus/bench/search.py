@@ -24,10 +24,11 @@ from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_name, device_title, precision_name, thread_count
+from ludus.presets.hardware import device_of, device_title, precision_name, thread_count
 from ludus.training.alphazero.workers import Workers
 
 TURNS = 3
+RUN = RunConfig()
 MOST_DOUBLINGS = 6  # of the batches of self-play, in search of a GPU's best rate
 
 
@@ -65,7 +66,7 @@ def bench_search(
     visits: int = 400,
     blocks: int = 0,
     filters: int = 64,
-    threads: int = 0,
+    run: RunConfig = RUN,
     seconds: float = 6.0,
 ) -> SearchBench:
     """Time self-play of ``slots`` matches a thread; with ``blocks`` also with a network of that size.
@@ -77,12 +78,13 @@ def bench_search(
         visits: Visits per move.
         blocks: Residual blocks of the network; 0 = no network.
         filters: Filters per convolution.
-        threads: Threads of self-play; 0 = all processors.
+        run: ``threads`` of self-play, 0 = all processors; ``device`` and ``precision`` of the network.
         seconds: Measuring time, approximately.
 
     Raises:
-        ConfigError: The game cannot be searched.
+        ConfigError: The game cannot be searched, or there is no such device.
     """
+    device_of(run.device)
     ref = searchable(game)
     name, native = ref
     search = SearchConfig(visits=visits, noise_share=0.25)
@@ -106,7 +108,7 @@ def bench_search(
     if blocks == 0:
         return base
     tower = ResnetConfig(blocks=blocks, filters=filters)
-    return _with_network(base, ref, params, search, plays, tower, threads, seconds / 2)
+    return _with_network(base, ref, params, search, plays, tower, run, seconds / 2)
 
 
 def _rate(step: Callable[[int], object], count: Callable[[], int], seconds: float) -> float:
@@ -131,12 +133,11 @@ def _with_network(
     search: SearchConfig,
     plays: SelfPlayConfig,
     tower: ResnetConfig,
-    threads: int,
+    run: RunConfig,
     seconds: float,
 ) -> SearchBench:
     torch.set_num_threads(1)
-    run = RunConfig(threads=threads)
-    device, count = device_name(run), thread_count(run)
+    device, count = device_of(run.device), thread_count(run)
     precision = precision_name(run, device)
     spec = game_spec(base.game, params)
     try:

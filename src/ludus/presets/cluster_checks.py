@@ -63,6 +63,8 @@ def _alone(preset: Preset) -> str:
         return f'algorithm.name = "{method.name}"'
     if preset.run.topology == "one_to_one":
         return 'run.topology = "one_to_one"'
+    if preset.game.before is not None:
+        return "there is a table game.before"
     game = preset.game.name
     if game.endswith(".cfg"):
         return f'game.name = "{game}" is a scenario with files of its own'

@@ -21,6 +21,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.alternating_sampler import AlternatingSampler
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.sampler import first_network
@@ -81,6 +82,12 @@ class Components:
         """Stop the pools."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
+
+    def set_before_share(self, share: float) -> None:
+        """Set the share of the slabs under the rules of ``game.before``, from the next slab on."""
+        for sampler in (self.sampler, *self.siblings):
+            if isinstance(sampler, AlternatingSampler):
+                sampler.share = share
 
 
 class LocalWeights:
@@ -205,9 +212,15 @@ def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> 
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
     part = msgspec.structs.replace(preset, pool=pool)
     made: list[Sampler] = []
+    before = preset.game.before
+    old = msgspec.structs.replace(part, game=preset.game.under_old_rules)
     try:
         while len(made) < pools:
             made.append(machines.sampler(part, len(made), slabs=slabs, restarts=restarts))
+            if before is None:
+                continue
+            other = machines.sampler(old, pools + len(made) - 1, slabs=1, restarts=restarts)
+            made[-1] = AlternatingSampler(made[-1], other, slabs, before.share)
     except BaseException:
         for sampler in made:
             sampler.close()

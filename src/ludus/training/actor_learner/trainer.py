@@ -13,8 +13,10 @@ from pathlib import Path
 
 from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
+from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
+from ludus.presets.before_checks import before_text
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import GroupLost, RunFailed
 from ludus.storage import Checkpoint, CorruptFile, why_unsigned
@@ -28,6 +30,7 @@ from ludus.training.actor_learner.checkpoint import (
 )
 from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.old_rules import evaluated, moved
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.seating import PlayerLost, Seating
@@ -142,6 +145,7 @@ class Trainer:
 
     def _start(self) -> None:
         self.seating.start()
+        self._report_old_rules()
         self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
@@ -158,7 +162,14 @@ class Trainer:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
         self.seating.resume()
         self.context.rewind_log(state.log_sizes)
+        self._report_old_rules()
         self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+
+    def _report_old_rules(self) -> None:
+        if (before := self.preset.game.before) is not None:
+            state = self.state.before
+            now = f"; now {before.share_at(state.way):.1%}" if state is not None else ""
+            self.report.message(f"{before_text(before)}{now}")
 
     def _restart_matches(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Report it, and remove the matches in flight from the counters."""
@@ -189,6 +200,28 @@ class Trainer:
             self.rounds.set_handover(self._handover())
         if self.preset.team.changes:
             self.rounds.set_spirit(self.preset.team.spirit_at(self._progress()))
+        self._set_before_share()
+
+    def _set_before_share(self) -> None:
+        """Move the share of the slabs under the old rules to where the budget is."""
+        before, run = self.preset.game.before, self.preset.run
+        if before is not None:
+            self.state.before = moved(before, run, self.state.budget, self.state.before)
+            self.components.set_before_share(before.share_at(self.state.before.way))
+
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """See :class:`ludus.training.evaluations.Evaluable`: a fall may set back new rules."""
+        before, state = self.preset.game.before, self.state.before
+        if before is None or state is None:
+            return
+        self.state.before = evaluated(before, state, results)
+        if self.state.before.setbacks > state.setbacks:
+            self._set_before_share()
+            share = before.share_at(self.state.before.way)
+            self.report.message(
+                f"the evaluation fell by more than game.before.setback = {before.setback:g}: "
+                f"old rules in {share:.1%} of the slabs, a share that moves at half the speed from now on"
+            )
 
     def ask(self) -> None:
         """See :class:`ludus.training.run_loop.Steps`."""

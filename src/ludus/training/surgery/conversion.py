@@ -122,5 +122,9 @@ def conversion_of(old: Side, target: NewNetwork, hints: Hints) -> Conversion:
         SurgeryError: The change is not covered, or not exact and the hints do not allow that.
     """
     same = old.config == target.config and old.spec.spec_hash == target.spec.spec_hash
-    plan = None if same else make_plan(old, Side(target.config, target.spec), hints)
+    plan = None
+    if not same or hints.rename or hints.like:  # names are checked even where nothing changes
+        plan = make_plan(old, Side(target.config, target.spec), hints)
+    if same:
+        plan = None
     return Conversion(plan, target, encode_config(target.config), hints)

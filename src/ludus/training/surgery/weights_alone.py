@@ -11,9 +11,9 @@ from ludus.presets.config import Preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.storage import name_of, resolve_weights
 from ludus.surgery.plan import Hints, SurgeryError
+from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after
-from ludus.training.surgery.record import calibrate, new_columns
 
 
 def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pair, Outline]:
@@ -52,9 +52,10 @@ def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pai
         operators=operators,
         exact=plan is None or plan.exact,
         new_matches="",
+        matches="",
         empty_replay_buffer="",
         players=0,
         settle=0,
-        calibrated=len(new_columns(plan)),
+        calibrated=new_places(plan).counts,
     )
     return Pair(conversion, old, conversion.weights(old, ancestor), preset), outline
