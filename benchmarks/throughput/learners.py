@@ -37,7 +37,7 @@ from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record, preset_hash
 
 PRESET = "minirts"
-LARGE = {"policy.hidden": "[512, 512, 512]", "pool.slots": "128", "pool.rollout_length": "64"}
+LARGE = {"policy.hidden": "[1024, 1024]", "pool.slots": "128", "pool.rollout_length": "64"}
 FASTER, AGAIN = (
     "one learner's time of an update / two learners'",
     "until the next update after a rank's death",
