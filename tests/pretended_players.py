@@ -107,7 +107,7 @@ def _watched(player: Trained, device: str) -> object:
     return msgspec.to_builtins(thought)
 
 
-#: What plays with which weights, on a device.
+#: Case -> the preset of its weights, and the function that plays with them on a device.
 CASES: dict[str, tuple[str, Callable[[Trained, str], object]]] = {
     "eval": (UNITS, lambda player, device: _matches("eval", device, player, "--against", "random")),
     "rate": (FAST, lambda player, device: _matches("rate", device, player, "random")),

@@ -52,7 +52,10 @@ class Surgery(msgspec.Struct, frozen=True):
         bool, option("compare both networks on recorded matches; exit code 3 if they differ")
     ] = False
     matches: Annotated[
-        Count, option("play N matches of old against new; exit code 3 if one is stronger", "N")
+        Count,
+        option(
+            "play N matches of old against new, or of each against a bot; exit code 3 if one is stronger", "N"
+        ),
     ] = 0
     like: Annotated[
         tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")

@@ -201,7 +201,8 @@ class Operation:
 
     def pair(self) -> Pair:
         """Return the weights before and after, once prepared."""
-        return Pair(self.conversion, self.source.checkpoint.weights, self.checkpoint.weights, self.preset)
+        old, source = self.source.checkpoint.weights, self.source.preset
+        return Pair(self.conversion, old, self.checkpoint.weights, self.preset, source)
 
     # ---- parts -----------------------------------------------------------------------------------
 
