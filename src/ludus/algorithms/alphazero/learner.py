@@ -35,6 +35,7 @@ from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
+from ludus.policies.transfer import uploaded
 
 
 class AlphaZeroLearner:
@@ -161,10 +162,10 @@ class AlphaZeroLearner:
         torch.set_num_threads(1)
         network = self._replicas[worker]
         device = network.device
-        obs = {t.name: torch.from_numpy(part.obs[t.name]).to(device) for t in network.inputs}
+        obs = {t.name: uploaded(part.obs[t.name], device) for t in network.inputs}
         planes = network.boards(obs)
-        policy = torch.from_numpy(part.policy).to(device)
-        mask = torch.from_numpy(part.mask).to(device)
+        policy = uploaded(part.policy, device)
+        mask = uploaded(part.mask, device)
         if self.symmetries is not None and self.symmetries.count > 1:
             s, pieces = self.symmetries, _halves(part, turns)
             planes = torch.cat([s.planes(planes[cut], k) for cut, k in pieces])
@@ -176,7 +177,7 @@ class AlphaZeroLearner:
             masked_log_probs(out.logits, mask),
             out.value,
             policy,
-            torch.from_numpy(part.value).to(device),
+            uploaded(part.value, device),
             self.config.value_coefficient,
         )
         ends = self._ends_loss(out, part, turns)
@@ -190,7 +191,7 @@ class AlphaZeroLearner:
         if part.ends is None or (out.ownership is None and out.score is None):
             return None
         device = out.value.device
-        ownership = torch.from_numpy(part.ends.ownership).to(device)
+        ownership = uploaded(part.ends.ownership, device)
         if self.symmetries is not None:
             s = self.symmetries
             ownership = torch.cat([s.cells(ownership[cut], k) for cut, k in _halves(part, turns)])
@@ -198,8 +199,8 @@ class AlphaZeroLearner:
             out.ownership,
             out.score,
             ownership,
-            torch.from_numpy(part.ends.score).to(device),
-            torch.from_numpy(part.ends.counted).to(device),
+            uploaded(part.ends.score, device),
+            uploaded(part.ends.counted, device),
             self.config.ownership_coefficient,
             self.config.score_coefficient,
         )
@@ -248,10 +249,7 @@ class AlphaZeroLearner:
         out = []
         random = self._draws(1, self.version)
         for part in positions.batches(size):
-            obs = {
-                t.name: torch.from_numpy(part.obs[t.name]).to(self.network.device)
-                for t in self.network.inputs
-            }
+            obs = {t.name: uploaded(part.obs[t.name], self.network.device) for t in self.network.inputs}
             planes = self.network.boards(obs)
             if self.symmetries is not None and self.symmetries.count > 1:
                 planes = self.symmetries.planes(planes, int(random.integers(self.symmetries.count)))
