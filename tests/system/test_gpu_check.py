@@ -73,6 +73,8 @@ def test_without_a_card_one_line_says_so() -> None:
     [
         (("--only", "bits,agrement"), "--only agrement: no such stage (did you mean agreement?)"),
         (("--seconds", "1e9"), "--seconds 1e+09: expected 5 to 3600"),
+        (("--device", "gpu"), "argument --device: invalid choice: 'gpu'"),
+        (("--seconds", "long"), "argument --seconds: invalid float value: 'long'"),
         (("--seconds", "nan"), "--seconds nan: expected 5 to 3600"),
         (("--out", "{folder}/kept.json"), "kept.json: exists; expected a new file"),
         (("--out", "{folder}/none/report.json"), "report.json: no folder"),
