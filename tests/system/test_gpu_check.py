@@ -37,9 +37,10 @@ def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_stage_runs_on_the_processor(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", ["6", pytest.param("60", marks=pytest.mark.slow)])
+def test_every_stage_runs_on_the_processor(seconds: str, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    done = checked("--device", "cpu", "--seconds", "6", "--out", str(out))
+    done = checked("--device", "cpu", "--seconds", seconds, "--out", str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(out.read_bytes())
     stages = {stage["name"]: stage for stage in report["stages"]}
