@@ -13,6 +13,7 @@ from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
+from ludus.policies.upload import on_device
 from ludus.rollouts.actor import ActInput, Decision
 
 
@@ -75,8 +76,7 @@ class NetworkActor:
         return None if array is None else self._tensor(array)
 
     def _tensor(self, array: Array) -> Tensor:
-        tensor = torch.from_numpy(array)
-        return tensor if self.network.device.type == "cpu" else tensor.to(self.network.device)
+        return on_device(array, self.network.device)
 
 
 class RandomActor:
