@@ -27,7 +27,8 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_jsonl, read_weights
-from tools.raw_lines import INITIAL, UNIFORM, Line, line_of, read_lines
+from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, line_of, read_lines
+from tools.records import Figure
 
 PRESET = "extended"
 BOTS = ("rush", "swords", "riders")
@@ -87,13 +88,21 @@ class Work:
             (self.folder / f"{name}.surgery.json").write_text(text)
         return run
 
+    def weights(self, old: str, name: str, *options: str) -> Path:
+        """Return the newest weights of ``old``, carried over to the settings of the run ``name``."""
+        file = self.folder / f"{name}.safetensors"
+        if not file.exists():
+            target = str(self.folder / f"{name}.toml")
+            _ludus("surgery", f"{self.run(old)}@last", "--to", target, "--out", str(file), *options)
+        return file
+
     def outline(self, name: str) -> dict[str, object]:
         """Return the document that ``ludus surgery`` printed about a run."""
         found: dict[str, object] = json.loads((self.folder / f"{name}.surgery.json").read_text())
         return found
 
     def judge(
-        self, run: Path, label: str, seed: int | None, *, version: str = "last", times: int = 1
+        self, run: Path, label: str, seed: int | None, *, player: str = "", rules: str = "", times: int = 1
     ) -> list[Line]:
         """Play against every bot, with equal seeds in each call. Return a line for each bot.
 
@@ -101,19 +110,21 @@ class Work:
             run: The run of the player.
             label: Of the lines.
             seed: Of the run; None for a player that was not trained.
-            version: Of its weights, or ``uniform``.
+            player: Another player than the newest weights of the run.
+            rules: Text of another rulebook than that of the run, with the same spec.
             times: Factor on the number of matches.
         """
-        found = [line for line in self.known if (line.label, line.seed) == (label, seed)]
+        key = label, seed, times * self.matches
+        found = [line for line in self.known if (line.label, line.seed, line.matches) == key]
         if found:
             return found
-        player = UNIFORM if version == UNIFORM else f"{run}@{version}"
         game = load_preset(str(run / "config.toml")).preset.game
+        params = {**game.params, **({"rulebook": rules} if rules else {})}
         for bot in BOTS:
             settings = MatchSettings(matches=times * self.matches, seed=1)
-            result = evaluate(player, bot, settings, game=game.name, params=dict(game.params))
-            line = line_of(result, label, seed=seed, play="drawn")
-            found.append(line)
+            result = evaluate(player or f"{run}@last", bot, settings, game=game.name, params=params)
+            name = Path(player).name  # no folder of this machine
+            found.append(line_of(result, label, seed=seed, play="drawn", player=name))
         self.known += found
         with self.store.open("ab") as file:
             file.writelines(msgspec.json.encode(line) + b"\n" for line in found)
@@ -130,7 +141,7 @@ class Work:
             for line in floor_lines(run / "metrics.jsonl", seed)
             if line.label.startswith(INITIAL)
         ]
-        return [*initial, *self.judge(run, f"{UNIFORM} legal play{kind}", None, version=UNIFORM)]
+        return [*initial, *self.judge(run, f"{UNIFORM} legal play{kind}", None, player=UNIFORM)]
 
     def with_floor(self) -> dict[str, str]:
         """Return the settings by which a run evaluates its initial weights."""
@@ -180,6 +191,17 @@ def add_options(parser: argparse.ArgumentParser, matches: int) -> None:
     parser.add_argument("--machine", default="", help="of the record")
 
 
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the options. A seed that is there twice, which would count twice, ends the program."""
+    args = parser.parse_args()
+    if len(set(args.seeds)) < len(args.seeds):
+        parser.error(f"--seeds {' '.join(map(str, args.seeds))}: expected each seed once")
+    for name in ("matches", "steps"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name} {getattr(args, name)}: expected at least 1")
+    return args
+
+
 def steps_of(run: Path) -> int:
     """Decisions of the newest weights of a run, with those before surgery."""
     path = RunDirectory.open(run).checkpoints.weights_path("last")
@@ -199,6 +221,13 @@ def print_lines(lines: Sequence[Line]) -> None:
         values = [line.value for line in mine if line.value is not None]
         text = ", ".join(f"{v:g}" for v in values) if values else f"{percent(mine):.1f}%"
         print(f"{label}: {text}")
+
+
+def figures(lines: Sequence[Line], unit: str, seeds: int) -> tuple[Figure, ...]:
+    """Return a figure for each label, over the seeds; of fewer than three seeds one for each of them."""
+    if seeds >= 3:
+        return figures_of(lines, unit, "seeds")
+    return figures_of(lines, unit, "wilson" if all(line.won is not None for line in lines) else "line")
 
 
 def difference(label: str, before: Sequence[Line], after: Sequence[Line], seed: int | None = None) -> Line:

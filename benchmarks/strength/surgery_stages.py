@@ -26,11 +26,14 @@ from benchmarks.strength.surgery_runs import (
     Work,
     add_options,
     difference,
+    figures,
     folder_of,
+    parsed,
     print_lines,
     reached,
     windows,
 )
+from ludus.games.rulebook import read
 from ludus.storage import utc_now
 from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, write_record
 from tools.records import Record, preset_hash
@@ -39,6 +42,7 @@ RULES = {"game.params.rulebook": str(Path(__file__).with_name("pikes.toml"))}
 LIKE = "pikeman=spearman"
 STAGES: tuple[dict[str, str], ...] = ({}, RULES, {**RULES, **WIDER})
 CUTS = "cut 1, a unit type more", "cut 2, hidden layer and memory doubled"
+PRICED_OUT = "after, at a price that no one can pay"
 
 
 def stages(work: Work, seed: int, steps: int, settle: int) -> list[Line]:
@@ -52,13 +56,42 @@ def stages(work: Work, seed: int, steps: int, settle: int) -> list[Line]:
             hints = ("--like", LIKE) if number == 2 else ()
             run = work.cut(old, name, settings, "--verify", "--settle", str(settle), *hints)
             after = work.judge(run, f"{CUTS[number - 2]}: after", seed)
+            if number == 2:
+                after += priced_out(work, old, name, seed)
             before = [line for line in lines if line.label == f"{CUTS[number - 2]}: before"]
-            label = f"{CUTS[number - 2]}: after minus before, seed by seed"
-            lines += [*after, difference(label, before, after, seed)]
+            lines += [*after, *seed_by_seed(before, after, seed)]
         run = work.train(name, settings)
         last = number == len(STAGES)
         lines += work.judge(run, "stage 3: end" if last else f"{CUTS[number - 1]}: before", seed)
     return lines
+
+
+def priced_out_rules(folder: Path) -> str:
+    """Return the last rules with a price of the new type that no one can pay. A file goes to ``folder``."""
+    file = folder / "priced_out.toml"
+    file.write_text(Path(RULES["game.params.rulebook"]).read_text().replace("cost = 70", "cost = 30000"))
+    return read(file)
+
+
+def priced_out(work: Work, old: str, name: str, seed: int) -> list[Line]:
+    """Return the matches after cut 1 under rules by which no one can pay for the new type.
+
+    They differ from those before the cut only by what surgery did to the network.
+    """
+    weights = work.weights(old, name, "--like", LIKE)
+    label, run = f"{CUTS[0]}: {PRICED_OUT}", work.run(name)
+    return work.judge(run, label, seed, player=str(weights), rules=priced_out_rules(work.folder))
+
+
+def seed_by_seed(before: Sequence[Line], after: Sequence[Line], seed: int) -> list[Line]:
+    """Return the differences of a cut for one seed."""
+    labels = dict.fromkeys(line.label for line in after)
+    return [
+        difference(
+            f"{label} minus before, seed by seed", before, [x for x in after if x.label == label], seed
+        )
+        for label in labels
+    ]
 
 
 def rerun(work: Work, seed: int, steps: int) -> list[Line]:
@@ -90,9 +123,9 @@ def measured(work: Work, args: argparse.Namespace) -> list[Line]:
         lines += stages(work, seed, args.steps, args.settle)
         lines += [line for line in rerun(work, seed, args.steps) if line not in lines]
         lines += until(work, seed, args.thresholds, args.window)
-    for cut in CUTS:
-        before, after = ([x for x in lines if x.label == f"{cut}: {when}"] for when in ("before", "after"))
-        lines.append(difference(f"{cut}: after minus before", before, after))
+    for cut, when in ((CUTS[0], PRICED_OUT), *((cut, "after") for cut in CUTS)):
+        before, after = ([x for x in lines if x.label == f"{cut}: {w}"] for w in ("before", when))
+        lines.append(difference(f"{cut}: {when} minus before", before, after))
     return lines
 
 
@@ -104,6 +137,7 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
         "three bots with equal seeds before and after, drawn actions.",
         f"Thresholds are over training matches, five windows of {args.window:,} decisions; decisions count "
         f"from the first of the stage, the {args.settle} updates at learning rate 0 with them.",
+        "Decisions of earlier stages are not counted: a stage starts with what they learned.",
         "After minus before: interval over the matches of the two evaluations, as if these were independent.",
     ]
     found += [
@@ -120,6 +154,7 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
 
 def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Record:
     """Return the stages as a published result."""
+    count = len(args.seeds)
     initial, uniform = ([x for x in lines if x.label.startswith(kind)] for kind in (INITIAL, UNIFORM))
     rates = [x for x in lines if x.won is not None and x not in initial and x not in uniform]
     steps = [line for line in lines if "reached" in line.detail]
@@ -134,11 +169,11 @@ def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Re
         section="learning",
         title="Surgery: Extended MiniRTS through two cuts, and from scratch",
         figures=(
-            *figures_of(rates, "%", "seeds"),
+            *figures(rates, "%", count),
             *figures_of(points, "points", "line"),
-            *figures_of(steps, "k decisions", "seeds"),
+            *figures(steps, "k decisions", count),
         ),
-        floors=(*figures_of(initial, "%", "seeds"), *figures_of(uniform, "%", "wilson")),
+        floors=(*figures(initial, "%", count), *figures_of(uniform, "%", "wilson")),
         commands=(shlex.join(["python", "-m", "benchmarks.strength.surgery_stages", *options]),),
         commit=args.commit,
         date=utc_now()[:10],
@@ -165,7 +200,7 @@ def parser_of() -> argparse.ArgumentParser:
 def main() -> None:
     """Run the command line."""
     parser = parser_of()
-    args = parser.parse_args()
+    args = parsed(parser)
     try:
         with folder_of(args) as folder:
             work = Work(folder, args.matches)

@@ -92,6 +92,30 @@ def test_bad_input_is_one_line_and_nothing_is_lost(
     assert kept.read_text() == "mine"
 
 
+def test_a_killed_program_leaves_its_report_and_no_process(tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    command = [sys.executable, str(CHECK), "--device", "cpu", "--only", "learning", "--out", str(out)]
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    try:
+        wait_for(lambda: out.exists() and b'"running"' in out.read_bytes() and children.read_text().strip())
+        (child,) = children.read_text().split()
+    finally:
+        program.kill()
+        program.wait()
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+    stages = {stage["name"]: stage["state"] for stage in json.loads(out.read_bytes())["stages"]}
+    assert stages["learning"] == "running"
+    assert stages["bits"] == "not asked for"
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 300.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 # --- stages ------------------------------------------------------------------------------------------
 
 

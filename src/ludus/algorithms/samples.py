@@ -16,7 +16,7 @@ from ludus.flow.slab import Array
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others, seats_seen, seen_seats
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.upload import on_device
+from ludus.policies.transfer import uploaded
 
 Index = npt.NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class Samples:
 
     def tensor(self, array: Array) -> Tensor:
         """Return a tensor on the learner's device."""
-        return on_device(array, self.device)
+        return uploaded(array, self.device)
 
     def observations(self, index: Index) -> dict[str, Tensor]:
         """Return ``name -> [N, *packed]`` of time steps ``index: [N]``."""

@@ -109,13 +109,14 @@ class _Tally:
 
 
 def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> BenchTrainResult:
-    """Time the training of ``preset`` for about ``seconds``. Write no files.
+    """Time the training of ``preset`` under its new rules for about ``seconds``. Write no files.
 
     Raises:
         ConfigError: The preset cannot be built, or ``seconds`` is not positive.
     """
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
+    preset = msgspec.structs.replace(preset, game=msgspec.structs.replace(preset.game, before=None))
     beside = preset.run.lag == "async"
     components = build(preset, slabs_of(preset.run))
     sampler = components.sampler

@@ -11,7 +11,7 @@ from ludus.mcts.text import Seen
 from ludus.policies.outputs import gives_q_values
 from ludus.policies.protocol import Network
 from ludus.policies.symmetry import Symmetries
-from ludus.policies.upload import on_device
+from ludus.policies.transfer import downloaded, uploaded
 
 
 class NetworkEvaluator:
@@ -69,16 +69,16 @@ class NetworkEvaluator:
     def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate a batch, as :class:`ludus.mcts.evaluator.Evaluator`."""
         device = self.network.device
-        obs = {t.name: on_device(batch.obs[t.name][:count], device) for t in self.network.inputs}
+        obs = {t.name: uploaded(batch.obs[t.name][:count], device) for t in self.network.inputs}
         if self._board is None:
             step = self.network.step(obs)
-            return torch.softmax(step.logits, dim=1).cpu().numpy(), step.value.float().cpu().numpy()
+            return downloaded(torch.softmax(step.logits, dim=1)), downloaded(step.value.float())
         planes = self._board.boards(obs)
         if self._seen == "all":
             policy, value = self._averaged(planes)
         else:
             policy, value = self._under(planes, self._drawn() if self._seen == "random" else 0)
-        return policy.cpu().numpy(), value.cpu().numpy()
+        return downloaded(policy), downloaded(value)
 
     def _drawn(self) -> int:
         assert self._symmetries is not None

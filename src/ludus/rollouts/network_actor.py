@@ -13,7 +13,7 @@ from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
-from ludus.policies.upload import on_device
+from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.actor import ActInput, Decision
 
 
@@ -57,7 +57,7 @@ class NetworkActor:
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.float().cpu().numpy(),
-            None if out.memory is None else out.memory.float().cpu().numpy(),
+            None if out.memory is None else downloaded(out.memory.float()),
         )
 
     @torch.no_grad()
@@ -76,7 +76,7 @@ class NetworkActor:
         return None if array is None else self._tensor(array)
 
     def _tensor(self, array: Array) -> Tensor:
-        return on_device(array, self.network.device)
+        return uploaded(array, self.network.device)
 
 
 class RandomActor:

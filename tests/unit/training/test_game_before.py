@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import RolloutStats
+from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset, parse_preset
@@ -25,6 +25,7 @@ from ludus.training.runs import resume_run, start_run
 from .runs import TOML, Recorder, reproducible_rows, small_preset
 from .test_one_seat import GAME
 from .test_runs import InterruptAt, last_weights, same_weights
+from .test_team_spirit import MOVING, SQUADS
 
 SHORT: dict[str, object] = {
     "run__max_steps": 1200,
@@ -210,6 +211,117 @@ lag = "pipelined"
     assert [row["game/before_steps"] for row in rows] == [row["game/before_steps"] for row in whole]
     lengths = [row["rollout/length"] for row in rows if "rollout/length" in row]
     assert (lengths[0], lengths[-1]) == (9.0, 5.0)
+
+
+PIKES = """
+extends = "extended"
+[units.pikeman]
+cost = {cost}
+hp = 110
+attack = 7
+attack_range = 2
+vision = 5
+speed = 0.05
+accepts = ["move", "attack"]
+cooldown = {{ attack = 15 }}
+[units.town_hall]
+builds = ["peasant", "pikeman"]
+[bots.pikes]
+gatherers = 3
+builds = ["barrack"]
+trains = ["{trains}"]
+attack_at = 5
+"""
+STAGED = """
+[game]
+name = "rts"
+frame_skip = 50
+params = { rulebook = "new.toml" }
+[game.before]
+share = 0.5
+params = { rulebook = "old.toml" }
+[[opponents]]
+name = "pikes"
+[pool]
+slots = 8
+groups = 1
+rollout_length = 16
+[policy]
+inputs = ["globals"]
+dense = []
+hidden = [8]
+[run]
+max_steps = 1000
+threads = 1
+"""
+
+
+def rulebooks(folder: Path, old: str) -> str:
+    """Write a preset with two rulebooks beside it, and return its path."""
+    (folder / "new.toml").write_text(PIKES.format(cost=90, trains="pikeman"))
+    (folder / "old.toml").write_text(old)
+    (folder / "staged.toml").write_text(STAGED)
+    return str(folder / "staged.toml")
+
+
+def test_a_unit_that_no_one_can_pay_is_legal_under_the_new_rules_alone(tmp_path: Path) -> None:
+    loaded = load_preset(rulebooks(tmp_path, PIKES.format(cost=1_000_000, trains="spearman")))
+    spec = check_game(loaded)
+    choice = spec.heads[0].labels.index("build_pikeman")
+    components = build(loaded.preset)
+    legal: dict[bool, float] = {}
+
+    class Masks:
+        def put(self, slab: Slab, stats: RolloutStats) -> None:
+            seen = slab.mask[:-1][slab.active[:-1] != 0][:, choice]
+            legal[stats.before_steps > 0] = float(seen.mean())
+
+    for _ in range(2):
+        components.sampler.play(components.sampler.slabs[0], Masks())
+    components.close()
+    assert legal[True] == 0.0 < legal[False]
+
+
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        (
+            'extends = "extended"\n',
+            r'label \d+ of \w+ is "\w*pikeman" under the new rules, .*cost that no one',
+        ),
+        (
+            PIKES.format(cost=1_000_000, trains="spearman").replace("bots.pikes", "bots.spears"),
+            r"opponents\.0\.name: the old rules of game\.before have no bot pikes \(",
+        ),
+        (PIKES.format(cost=90, trains="pikeman") + "# a remark\n", r"no difference from game\.params"),
+        (PIKES.format(cost=-1, trains="pikeman"), r"game\.before\.params\.rulebook: .*old\.toml:4: .*cost"),
+        ("cost = ", r"old\.toml: not valid TOML"),
+    ],
+)
+def test_old_rulebooks_that_do_not_fit_are_refused(tmp_path: Path, old: str, message: str) -> None:
+    with pytest.raises(PresetError, match=message):
+        check_game(load_preset(rulebooks(tmp_path, old)))
+
+
+def test_old_rules_draw_the_same_numbers_unless_they_name_others(tmp_path: Path) -> None:
+    staged = Path(rulebooks(tmp_path, PIKES.format(cost=1_000_000, trains="spearman")))
+    staged.write_text(staged.read_text() + '[game.randomise]\n"units.peasant.hp" = [20, 40]\n')
+    game = load_preset(str(staged)).preset.game
+    assert game.params["randomise"] == game.under_old_rules.params["randomise"] == "units.peasant.hp=20,40\n"
+    game = load_preset(str(staged), {"game.before.params.randomise": ""}).preset.game
+    assert game.under_old_rules.params["randomise"] == ""
+    assert game.params["randomise"]
+
+
+@pytest.mark.slow
+def test_teams_that_share_rewards_meet_new_rules_and_resume(tmp_path: Path) -> None:
+    settings = {**SQUADS, **MOVING, "game__before__params__reward_pickup": 0.1, "run__lag": "pipelined"}
+    preset = small_preset(**settings)
+    start_run(preset, tmp_path / "run")
+    run = resumed(preset, tmp_path, update=4)
+    assert files(run) == files(tmp_path / "run")
+    assert reproducible_rows(run / "metrics.jsonl") == reproducible_rows(tmp_path / "run" / "metrics.jsonl")
+    assert updates(run)[0]["game/before_steps"] == updates(run)[0]["steps"]
 
 
 REFUSED: list[tuple[str, dict[str, str], str]] = [

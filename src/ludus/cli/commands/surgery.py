@@ -52,7 +52,10 @@ class Surgery(msgspec.Struct, frozen=True):
         bool, option("compare both networks on recorded matches; exit code 3 if they differ")
     ] = False
     matches: Annotated[
-        Count, option("play N matches of old against new; exit code 3 if one is stronger", "N")
+        Count,
+        option(
+            "play N matches of old against new, or of each against a bot; exit code 3 if one is stronger", "N"
+        ),
     ] = 0
     like: Annotated[
         tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")
@@ -98,6 +101,7 @@ class Surgery(msgspec.Struct, frozen=True):
         return path
 
     def _operate(self, preset: Preset, target: Path) -> int:
+        from ludus.presets.before_checks import before_text
         from ludus.training.surgery.operate import Operation, Request
         from ludus.training.surgery.source import read_source
 
@@ -113,6 +117,8 @@ class Surgery(msgspec.Struct, frozen=True):
             proof = self._proof(operation.pair())
         written = "" if self.plan else str(operation.write(target).path)
         self._show(operation.outline(), proof, written)
+        if (before := preset.game.before) is not None:
+            console.note(before_text(before))
         return DONE
 
     def _weights_alone(self, preset: Preset, target: Path) -> int:

@@ -93,12 +93,13 @@ class Conversion:
 
 
 class Pair(NamedTuple):
-    """Weights before and after surgery, and the settings after it."""
+    """Weights before and after surgery, and the settings after and before it; None: these are not known."""
 
     conversion: Conversion
     old: Weights
     new: Weights
     preset: Preset
+    before: Preset | None
 
 
 def longer(lineage: Lineage | msgspec.UnsetType, ancestor: Ancestor) -> Lineage:

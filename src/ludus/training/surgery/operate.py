@@ -201,7 +201,8 @@ class Operation:
 
     def pair(self) -> Pair:
         """Return the weights before and after, once prepared."""
-        return Pair(self.conversion, self.source.checkpoint.weights, self.checkpoint.weights, self.preset)
+        old, source = self.source.checkpoint.weights, self.source.preset
+        return Pair(self.conversion, old, self.checkpoint.weights, self.preset, source)
 
     # ---- parts -----------------------------------------------------------------------------------
 
@@ -275,6 +276,8 @@ class Operation:
             count.learner.pop(SETTLE, None)
             if self.settle:
                 count.learner[SETTLE] = self.settle
+        if self.source.preset.game.before != self.preset.game.before:
+            state.before = None  # another schedule, which starts where the run is
         if self.source.league is None:
             state.matchmaker = carry_matchmaker(state, self.source.preset, self.preset, self.spec)
         return state

@@ -8,7 +8,7 @@ import re
 from ludus.algorithms.registry import method_of
 from ludus.games import rulebook
 from ludus.policies.config import EncoderConfig
-from ludus.presets.config import Preset
+from ludus.presets.config import BeforeConfig, Preset
 from ludus.presets.document import leaves
 from ludus.presets.method_file import method_file
 from ludus.surgery.plan import SurgeryError
@@ -38,6 +38,8 @@ _PLAY = (
     "run.queue",
     "algorithm.teacher",
 )
+#: Settings of ``game.before`` that decide about no match.
+_SCHEDULE = tuple(f"game.before.{name}" for name in BeforeConfig.__struct_fields__ if name != "params")
 #: Those of them under which matches continue (:mod:`ludus.training.surgery.matches`).
 _LINEUP = ("game.frame_skip", "opponents", "curriculum.", "team", "pool.slots")
 #: Those that belong to slabs alone.
@@ -94,7 +96,7 @@ def why_new_matches(old: Preset, new: Preset, *, same_spec: bool, signed: bool, 
     """
     if not signed:
         return "surgery on a checkpoint that is not signed"
-    changed = [p for p in differences(old, new) if p.startswith(_PLAY)]
+    changed = _changed(old, new)
     moves = [p for p in changed if p.startswith((*_LINEUP, *_SLABS)) or _pays(p, old, new)]
     if fixed := [p for p in changed if p not in moves]:
         return f"surgery changed {fixed[0]}"
@@ -110,6 +112,7 @@ def _why_not_moved(old: Preset, new: Preset, compiled: bool) -> str:
         (not compiled, "matches of a Python game are not stored"),
         (new.league is not None, "orders of a league are for its slots and slabs"),
         (new.run.topology == "one_to_one", "pools take turns"),
+        (new.game.before is not None, "two sets of rules take turns"),
         (new.cluster.rollouts > 0, "other processes play"),
         (any(demonstration_of(p) is not None for p in (old, new)), "a teacher plays along"),
     ):
@@ -120,7 +123,7 @@ def _why_not_moved(old: Preset, new: Preset, compiled: bool) -> str:
 
 def moved_by(old: Preset, new: Preset) -> tuple[bool, bool]:
     """Return whether matches move to a pool of other settings, and whether slabs in flight fit it."""
-    changed = [p for p in differences(old, new) if p.startswith(_PLAY)]
+    changed = _changed(old, new)
     return bool(changed), not any(p.startswith(_SLABS) for p in changed)
 
 
@@ -149,6 +152,11 @@ def why_empty_ring(old: Preset, new: Preset, *, same_spec: bool) -> str:
         return "the spec changed"
     path = _first(old, new, (*_PLAY, *_RETURNS))
     return f"{path} changed" if path else ""
+
+
+def _changed(old: Preset, new: Preset) -> list[str]:
+    """Return the settings that differ and decide about matches in play and their slabs."""
+    return [p for p in differences(old, new) if p.startswith(_PLAY) and p not in _SCHEDULE]
 
 
 def _first(old: Preset, new: Preset, paths: tuple[str, ...]) -> str:

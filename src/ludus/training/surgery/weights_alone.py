@@ -9,8 +9,9 @@ from ludus.flow.weights import Ancestor
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.config import Preset
 from ludus.presets.game_checks import resolve_spec
-from ludus.storage import name_of, resolve_weights
+from ludus.storage import name_of, resolve_weights, run_of
 from ludus.surgery.plan import Hints, SurgeryError
+from ludus.training.changes import run_settings
 from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after
@@ -58,4 +59,6 @@ def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pai
         settle=0,
         calibrated=new_places(plan).counts,
     )
-    return Pair(conversion, old, conversion.weights(old, ancestor), preset), outline
+    run = run_of(Path(path))
+    before = run_settings(run).preset if run is not None else None
+    return Pair(conversion, old, conversion.weights(old, ancestor), preset, before), outline
