@@ -204,7 +204,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
             other = self.others[TARGET]
             heads += [other.policy_head, other.value_head]
         absorb_targets(
-            torch.from_numpy(self.group.joined(target)).to(network.device),
+            uploaded(self.group.joined(target), network.device),
             values,
             [h for h in heads if isinstance(h, nn.Linear)],
         )
