@@ -37,9 +37,10 @@ def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_stage_runs_on_the_processor(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", ["6", pytest.param("60", marks=pytest.mark.slow)])
+def test_every_stage_runs_on_the_processor(seconds: str, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    done = checked("--device", "cpu", "--seconds", "6", "--out", str(out))
+    done = checked("--device", "cpu", "--seconds", seconds, "--out", str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(out.read_bytes())
     stages = {stage["name"]: stage for stage in report["stages"]}
@@ -73,6 +74,8 @@ def test_without_a_card_one_line_says_so() -> None:
     [
         (("--only", "bits,agrement"), "--only agrement: no such stage (did you mean agreement?)"),
         (("--seconds", "1e9"), "--seconds 1e+09: expected 5 to 3600"),
+        (("--device", "gpu"), "argument --device: invalid choice: 'gpu'"),
+        (("--seconds", "long"), "argument --seconds: invalid float value: 'long'"),
         (("--seconds", "nan"), "--seconds nan: expected 5 to 3600"),
         (("--out", "{folder}/kept.json"), "kept.json: exists; expected a new file"),
         (("--out", "{folder}/none/report.json"), "report.json: no folder"),
