@@ -25,9 +25,9 @@ from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
 from ludus.training.runs import resume_run, start_run
+from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from tests.unit.training.league.test_league_runs import league_preset
 from tests.unit.training.runs import Recorder, small_preset
@@ -220,11 +220,11 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
     game = msgspec.structs.replace(preset.game, params={"rulebook": rules})
     operation = operated(old, msgspec.structs.replace(preset, game=game), tmp_path / "new")
     outline = operation.outline()
-    assert outline.calibrated == 4
+    assert outline.calibrated == (4, 0)
     assert outline.new_matches == "surgery changed game.params.rulebook"
     one, two = (RunDirectory.open(r).checkpoints.load_last()[0].weights for r in (old, tmp_path / "new"))
     assert one.meta.spec_hash != two.meta.spec_hash
-    columns = new_columns(operation.conversion.plan)
+    columns = new_places(operation.conversion.plan).columns
     for name, start in (("normaliser.mean", 0.0), ("normaliser.variance", 1.0)):
         known = np.delete(two.tensors[name], columns)
         assert sorted(known.tolist()) == sorted(one.tensors[name].tolist())
@@ -236,8 +236,8 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
     assert proof.differences is not None
     assert proof.differences.decisions >= 4096
     assert proof.differences.scale > 0.0
-    with pytest.raises(SurgeryError, match="--matches = 5: expected 0"):
-        prove(operation.pair(), verify=True, matches=5)
+    with pytest.raises(SurgeryError, match="--matches = 5: expected 0: a weights file does not name"):
+        prove(operation.pair()._replace(before=None), verify=True, matches=5)
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
     assert recorder.updates[0].version == 3
@@ -248,13 +248,13 @@ def changed(preset: Preset, **policy: object) -> Preset:
     return msgspec.structs.replace(preset, policy=msgspec.structs.replace(preset.policy, **policy))
 
 
-def test_other_opponents_start_new_matches_and_say_so(tmp_path: Path) -> None:
+def test_another_seed_starts_new_matches_and_says_so(tmp_path: Path) -> None:
     old = cut(preset_named("sync"), tmp_path / "old")
-    preset = preset_named("sync", opponents__0__name="past")
-    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed opponents.0.name"
+    preset = preset_named("sync", opponents__0__name="past", run__seed=7)
+    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed run.seed"
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
-    assert any("surgery changed opponents.0.name" in text for text in recorder.messages)
+    assert any("surgery changed run.seed" in text for text in recorder.messages)
     assert not any("continue without" in text for text in recorder.messages)
     state = json.loads(RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].state)
     assert state["new_matches"] == ""
@@ -290,7 +290,6 @@ import os, random, signal, sys, time
 from pathlib import Path
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from ludus.presets.file import load_preset
 old, preset, new, kills = sys.argv[1:]
@@ -349,7 +348,7 @@ def test_the_command_writes_a_run_that_resumes(tmp_path: Path, capsys: pytest.Ca
     assert document["parameters"][1] > document["parameters"][0]
     assert main(["resume", str(tmp_path / "new"), "--quiet"]) == 0
     file = tmp_path / "wider.safetensors"
-    assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file), "--verify"]) == 0
+    assert main(["surgery", f"{old}@last", "--to", str(preset), "-o", str(file), "--verify"]) == 0
     capsys.readouterr()
     assert main(["eval", str(file), "--against", "random", "--matches", "5"]) == 0
     assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file)]) == 2

@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import INTERRUPTED, UserError
+from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
 from ludus.presets.config import ParamValue
 
@@ -32,16 +33,19 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
         Port, option("port of this machine; 0 = the first free one from 8642 (default: 0)", "N")
     ] = 0
     no_browser: Annotated[bool, option("open no browser; the address is on stdout")] = False
+    device: DeviceOption = "auto"
     json: Annotated[bool, option("print the address as one JSON document")] = False
 
     def _server(self, folder: Path) -> PageServer:
+        from ludus.evaluation.players import check_device
         from ludus.web.serve.library import Library
         from ludus.web.serve.server import PageServer, PortInUse
 
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; expected one with runs or replays")
+        check_device(self.device)
         try:
-            return PageServer(Library(folder), self.port)
+            return PageServer(Library(folder), self.port, self.device)
         except PortInUse as error:
             raise UserError(str(error)) from None
 

@@ -23,7 +23,7 @@ from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
 from ludus.storage.replay_files import SUFFIX, keep_replay
-from ludus.storage.rundir import RunDirectory
+from ludus.storage.rundir import RunDirectory, is_aside
 
 MAX_REPLAY_BYTES = 64 << 20
 MAX_RUNS, MAX_REPLAYS = 2000, 5000
@@ -331,7 +331,8 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 def _folders(folder: Path) -> list[Path]:
     if folder.is_symlink():
         return []
-    return [Path(e.path) for e in _entries(folder) if e.is_dir(follow_symlinks=False)]
+    found = (e for e in _entries(folder) if e.is_dir(follow_symlinks=False))
+    return [Path(e.path) for e in found if not is_aside(e.name)]
 
 
 def _has_file(folder: Path, name: str) -> bool:

@@ -94,9 +94,9 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
 class Matches:
     """Sessions by id. Threads may share it."""
 
-    def __init__(self, library: Library) -> None:
-        """Play matches whose players and files are those of ``library``."""
-        self.library = library
+    def __init__(self, library: Library, device: str = "auto") -> None:
+        """Play matches whose players and files are those of ``library``; networks are on ``device``."""
+        self.library, self.device = library, device
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -118,7 +118,9 @@ class Matches:
         seed = asked.seed or secrets.randbelow(2**31 - 1) + 1
         self._room()
         try:
-            players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(asked.seats)]
+            players = [
+                seat_of(text, rules, seed + k, library, self.device) for k, text in enumerate(asked.seats)
+            ]
         except PlayerError as error:
             raise MatchError(str(error)) from None
 
@@ -220,18 +222,21 @@ def run_behind(text: str, library: Library) -> str:
         return ""
 
 
-def watched(rules: Rules, seats: Callable[[], list[str]], library: Library) -> Callable[[], Table]:
+def watched(
+    rules: Rules, seats: Callable[[], list[str]], library: Library, device: str = "auto"
+) -> Callable[[], Table]:
     """Return the maker of matches that follow one another, with thoughts.
 
     Args:
         rules: The game.
         seats: Returns the players of the next match.
         library: Table of their names.
+        device: Device of their networks.
     """
 
     def deal() -> Table:
         seed = secrets.randbelow(2**31 - 1) + 1
-        players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(seats())]
+        players = [seat_of(text, rules, seed + k, library, device) for k, text in enumerate(seats())]
         table = Table(_match(rules, seed), players, limit_of(rules.spec))
         table.watch()
         return table

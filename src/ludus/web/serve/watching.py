@@ -53,7 +53,7 @@ def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0
         turn += 1
         return [own if rules.spec.together(first, s) else other for s in range(rules.spec.seats)]
 
-    return matches.watch(watched(rules, seats, library), run.id, rate)
+    return matches.watch(watched(rules, seats, library, matches.device), run.id, rate)
 
 
 def _rules(run: Run) -> Rules:
