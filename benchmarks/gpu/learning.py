@@ -22,7 +22,7 @@ from ludus.training.runs import start_run
 
 #: Decisions, and the mean return (CartPole: 9 to 500) or win rate against SIMPLE that they must give.
 FLOORS = {
-    "minirts": ((500_000, 0.5), (2_000_000, 0.7)),
+    "minirts": ((200_000, 0.25), (500_000, 0.4), (2_000_000, 0.6)),
     "cartpole": ((50_000, 100.0), (500_000, 450.0)),
 }
 PACKAGES = {"minirts": "", "cartpole": "gymnasium"}

@@ -8,20 +8,15 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 
 from benchmarks.gpu import agreement, bits, ceilings, copies, learning, rates, self_play
-from benchmarks.gpu.report import (
-    Case,
-    Report,
-    StageReport,
-    commit,
-    machine,
-    package_versions,
-)
+from benchmarks.gpu.report import Case, Report, StageReport, commit, machine
 from benchmarks.gpu.stage import LEAST_GRACE_S, Cases, Context, Outcome, Stage, run_apart
 from ludus.flow.names import did_you_mean
+from ludus.presets.hardware import versions
 from ludus.storage import utc_now
 
 STAGES = (
@@ -54,8 +49,16 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
 
 
+class _Parser(argparse.ArgumentParser):
+    """Parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ``BadInput``."""
+        raise BadInput(message)
+
+
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="check.py", description="Check and measure Ludus on a card: benchmarks/gpu/README.md."
     )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a small trial run")
@@ -86,7 +89,7 @@ def _check(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         seconds=options.seconds,
         command=shlex.join(["python", "benchmarks/gpu/check.py", *arguments]),
         machine=_machine(options.device),
-        versions=package_versions(),
+        versions=versions(),
         commit=commit(),
         started=utc_now(),
         stages=[StageReport(stage.name, stage.title) for stage in STAGES],

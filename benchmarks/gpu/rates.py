@@ -1,4 +1,4 @@
-"""Times of an act and of a minibatch, and the rate of whole trainings: the device beside the processor.
+"""Times of an act and of a minibatch on the device, and whole trainings on it and on the processor.
 
 ``speedup``: the device over all processors that the machine lends. A training's numbers are those of
 ``ludus bench train``, which states the limits too.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import statistics
 from collections.abc import Callable
 
 import msgspec
@@ -24,6 +23,7 @@ from benchmarks.gpu.recorded import (
 )
 from benchmarks.gpu.stage import Cases, Context, Outcome
 from benchmarks.gpu.timing import median_s
+from ludus.algorithms.learner import UpdateStats
 from ludus.bench.training import bench_train
 from ludus.presets.config import RunConfig
 from ludus.presets.file import load_preset
@@ -55,38 +55,35 @@ def _devices(context: Context) -> tuple[str, ...]:
 
 
 def _parts(name: str, context: Context, seconds: float) -> Outcome:
-    """Time an act of all rows and a gradient step; the processor's are of one thread."""
-    full = {"pool.slots": "512", "pool.rollout_length": "32"}
-    changes = {} if context.small else full
-    recording = record_pictures(context) if name == PICTURES else record(load(name, context, changes))
-    numbers: dict[str, object] = {}
-    for device in _devices(context):
-        precision = precision_name(RunConfig(), device)
-        timed = _timed(recording, context, device, precision, seconds)
-        numbers |= {f"{device}_{key}": x for key, x in timed.items()}
-    return Outcome(None, numbers)
+    """Time an act of all rows and a gradient step; on the processor, of one thread."""
+    changes = {} if context.small else {"pool.slots": "256", "pool.rollout_length": "32"}
+    if name == PICTURES:
+        recording = record_pictures(context)
+    else:
+        recording = record(load(name, context, changes), learns=False)
+    return Outcome(None, _timed(recording, context, seconds))
 
 
-def _timed(
-    recording: Recording, context: Context, device: str, precision: str, seconds: float
-) -> dict[str, object]:
-    learner, slab = recording.learner(device, precision), recording.slab
+def _timed(recording: Recording, context: Context, seconds: float) -> dict[str, object]:
+    precision = precision_name(RunConfig(), context.device)
+    learner, slab = recording.learner(context.device, precision), recording.slab
     actor, batch = NetworkActor(learner.network, 1), first_input(slab, learner)
     act = median_s(lambda: actor.act(batch), context, seconds)
-    steps: list[int] = []
+    updates: list[UpdateStats] = []
 
     def update() -> None:
         slab.version[:] = learner.version  # no weights lie between: V-trace needs no pass of its own
-        steps.append(learner.update(slab).gradient_steps)
+        updates.append(learner.update(slab))
 
     took = median_s(update, context, seconds)
+    steps = updates[-1].gradient_steps
     return {
         "precision": precision,
         "act_rows": len(batch.rows),
         "act_us": act * 1e6,
-        "minibatch_us": took / statistics.median(steps) * 1e6,
-        "gradient_steps": int(statistics.median(steps)),
-        "learned_per_s": int(slab.active[:-1].sum()) / took,
+        "minibatch_us": took / steps * 1e6,
+        "gradient_steps": steps,
+        "learned_per_s": updates[-1].learned / took,
     }
 
 

@@ -115,17 +115,21 @@ def load(case: str, context: Context, changes: Mapping[str, str] | None = None) 
     return load_preset(name, settings).preset
 
 
-def record(preset: Preset) -> Recording:
-    """Play and learn one slab on the processor, then play another with the new weights: the recording."""
+def record(preset: Preset, learns: bool = True) -> Recording:
+    """Play and learn one slab on the processor, then play another with the new weights: the recording.
+
+    Without ``learns`` the first slab is the recording.
+    """
     components = build(on(preset, "cpu"), 1)
     try:
         seat_first(components, preset)
         sampler, learner = local_sampler(components.sampler), components.learner
         (slab,) = sampler.slabs
         sampler.play(slab, Kept())
-        cast(Learning, learner).update(slab)
-        sampler.take({components.policy: LocalWeights(learner)})
-        sampler.play(slab, Kept())
+        if learns:
+            cast(Learning, learner).update(slab)
+            sampler.take({components.policy: LocalWeights(learner)})
+            sampler.play(slab, Kept())
         arrays, counters = learner.state()
         return Recording(preset, copied(slab), arrays, counters)
     finally:

@@ -10,13 +10,12 @@ import msgspec
 import torch
 
 from ludus.presets.config import RunConfig
-from ludus.presets.hardware import host, precision_name, versions
+from ludus.presets.hardware import host, precision_name
 from ludus.storage.files import write_atomic
 from ludus.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMAT = 1
-Number = float | int | str | bool | None | list["Number"] | dict[str, "Number"]
 
 
 class Case(msgspec.Struct):
@@ -77,17 +76,12 @@ def machine(device: str) -> dict[str, str]:
     if device == "cuda":
         card = torch.cuda.get_device_properties(torch.cuda.current_device())
         out |= {
-            "cudnn": str(torch.backends.cudnn.version()),
+            "cudnn": str(torch.backends.cudnn.version()),  # type: ignore[no-untyped-call]
             "capability": f"{card.major}.{card.minor}",
             "gpu_memory_mib": str(card.total_memory >> 20),
             "gpu_processors": str(card.multi_processor_count),
         }
     return out
-
-
-def package_versions() -> dict[str, str]:
-    """Return the versions of the packages that results may depend on."""
-    return versions()
 
 
 def commit() -> str:

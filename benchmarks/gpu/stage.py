@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -149,6 +150,7 @@ def _received(connection: Connection, report: StageReport, changed: Callable[[],
 def _in_child(stage: Stage, context: Context, connection: Connection) -> None:
     """Run ``stage`` and end the process at once: an interpreter with CUDA in it may hang at its end."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
     def send(message: Message) -> None:
         connection.send_bytes(msgspec.json.encode(message))
@@ -161,6 +163,13 @@ def _in_child(stage: Stage, context: Context, connection: Connection) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """End this process once ``parent`` has ended: a kernel that hangs would keep the card."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _ended(code: int) -> str:

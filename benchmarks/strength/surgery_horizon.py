@@ -21,6 +21,7 @@ from benchmarks.strength.surgery_runs import (
     Work,
     add_options,
     difference,
+    figures,
     folder_of,
     parsed,
     print_lines,
@@ -86,7 +87,7 @@ def record_of(lines: Sequence[Line], args: argparse.Namespace) -> Record:
         title="Surgery: one policy of Extended MiniRTS continued at three horizons",
         figures=(
             *figures_of(before, "%", "wilson"),
-            *figures_of([line for line in rates if line not in before], "%", "seeds"),
+            *figures([line for line in rates if line not in before], "%", len(args.seeds)),
             *figures_of([line for line in lines if line.value is not None], "points", "line"),
         ),
         floors=figures_of(floors, "%", "wilson"),

@@ -27,7 +27,8 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_jsonl, read_weights
-from tools.raw_lines import INITIAL, UNIFORM, Line, line_of, read_lines
+from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, line_of, read_lines
+from tools.records import Figure
 
 PRESET = "extended"
 BOTS = ("rush", "swords", "riders")
@@ -220,6 +221,13 @@ def print_lines(lines: Sequence[Line]) -> None:
         values = [line.value for line in mine if line.value is not None]
         text = ", ".join(f"{v:g}" for v in values) if values else f"{percent(mine):.1f}%"
         print(f"{label}: {text}")
+
+
+def figures(lines: Sequence[Line], unit: str, seeds: int) -> tuple[Figure, ...]:
+    """Return a figure for each label, over the seeds; of fewer than three seeds one for each of them."""
+    if seeds >= 3:
+        return figures_of(lines, unit, "seeds")
+    return figures_of(lines, unit, "wilson" if all(line.won is not None for line in lines) else "line")
 
 
 def difference(label: str, before: Sequence[Line], after: Sequence[Line], seed: int | None = None) -> Line:

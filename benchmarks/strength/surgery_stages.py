@@ -26,6 +26,7 @@ from benchmarks.strength.surgery_runs import (
     Work,
     add_options,
     difference,
+    figures,
     folder_of,
     parsed,
     print_lines,
@@ -136,6 +137,7 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
         "three bots with equal seeds before and after, drawn actions.",
         f"Thresholds are over training matches, five windows of {args.window:,} decisions; decisions count "
         f"from the first of the stage, the {args.settle} updates at learning rate 0 with them.",
+        "Decisions of earlier stages are not counted: a stage starts with what they learned.",
         "After minus before: interval over the matches of the two evaluations, as if these were independent.",
     ]
     found += [
@@ -152,6 +154,7 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
 
 def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Record:
     """Return the stages as a published result."""
+    count = len(args.seeds)
     initial, uniform = ([x for x in lines if x.label.startswith(kind)] for kind in (INITIAL, UNIFORM))
     rates = [x for x in lines if x.won is not None and x not in initial and x not in uniform]
     steps = [line for line in lines if "reached" in line.detail]
@@ -166,11 +169,11 @@ def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Re
         section="learning",
         title="Surgery: Extended MiniRTS through two cuts, and from scratch",
         figures=(
-            *figures_of(rates, "%", "seeds"),
+            *figures(rates, "%", count),
             *figures_of(points, "points", "line"),
-            *figures_of(steps, "k decisions", "seeds"),
+            *figures(steps, "k decisions", count),
         ),
-        floors=(*figures_of(initial, "%", "seeds"), *figures_of(uniform, "%", "wilson")),
+        floors=(*figures(initial, "%", count), *figures_of(uniform, "%", "wilson")),
         commands=(shlex.join(["python", "-m", "benchmarks.strength.surgery_stages", *options]),),
         commit=args.commit,
         date=utc_now()[:10],

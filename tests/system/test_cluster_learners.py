@@ -100,7 +100,7 @@ def small(**changes: object) -> Preset:
     """Return a run of a few updates by two learners and two rollouts, saved after each."""
     more = {"run__max_steps": 1000, "run__lag": "pipelined", "evaluation__every_steps": 0}
     ends = {"evaluation__matches": 0, "evaluation__final_matches": 0, "run__threads": 1}
-    saved = {"run__checkpoint_every_minutes": 1e-4}
+    saved = {"run__checkpoint_every_minutes": 0.0001}
     cluster = {"cluster__rollouts": 2, "cluster__learners": 2}
     return small_preset(**(more | ends | saved | cluster | changes))
 

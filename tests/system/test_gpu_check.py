@@ -37,9 +37,10 @@ def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_stage_runs_on_the_processor(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", ["6", pytest.param("60", marks=pytest.mark.slow)])
+def test_every_stage_runs_on_the_processor(seconds: str, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    done = checked("--device", "cpu", "--seconds", "6", "--out", str(out))
+    done = checked("--device", "cpu", "--seconds", seconds, "--out", str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(out.read_bytes())
     stages = {stage["name"]: stage for stage in report["stages"]}
@@ -73,6 +74,8 @@ def test_without_a_card_one_line_says_so() -> None:
     [
         (("--only", "bits,agrement"), "--only agrement: no such stage (did you mean agreement?)"),
         (("--seconds", "1e9"), "--seconds 1e+09: expected 5 to 3600"),
+        (("--device", "gpu"), "argument --device: invalid choice: 'gpu'"),
+        (("--seconds", "long"), "argument --seconds: invalid float value: 'long'"),
         (("--seconds", "nan"), "--seconds nan: expected 5 to 3600"),
         (("--out", "{folder}/kept.json"), "kept.json: exists; expected a new file"),
         (("--out", "{folder}/none/report.json"), "report.json: no folder"),
@@ -90,6 +93,30 @@ def test_bad_input_is_one_line_and_nothing_is_lost(
     assert message in error
     assert error.count("\n") == 1
     assert kept.read_text() == "mine"
+
+
+def test_a_killed_program_leaves_its_report_and_no_process(tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    command = [sys.executable, str(CHECK), "--device", "cpu", "--only", "learning", "--out", str(out)]
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    try:
+        wait_for(lambda: out.exists() and b'"running"' in out.read_bytes() and children.read_text().strip())
+        (child,) = children.read_text().split()
+    finally:
+        program.kill()
+        program.wait()
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+    stages = {stage["name"]: stage["state"] for stage in json.loads(out.read_bytes())["stages"]}
+    assert stages["learning"] == "running"
+    assert stages["bits"] == "not asked for"
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 300.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 # --- stages ------------------------------------------------------------------------------------------

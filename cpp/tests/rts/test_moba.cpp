@@ -123,7 +123,7 @@ TEST_CASE("moba: experience is split among the enemy heroes nearby") {
   t.fall(t.add(1, rts::kMeleeCreep, 16.0F, 15.0F), 1);  // 20 among three
   for (int seat = 0; seat < 3; ++seat) CHECK(t.hero(seat).xp == 6);
   t.put(2, 4.0F, 18.0F);
-  t.fall(t.add(1, rts::kMeleeCreep, 17.0F, 15.0F), -1);  // 20 between two, whoever killed it
+  t.fall(t.add(1, rts::kMeleeCreep, 17.0F, 15.0F), -1);  // 20 between two, no matter who killed it
   CHECK(t.hero(0).xp == 16);
   CHECK(t.hero(2).xp == 6);
   CHECK(t.hero(0).gold == 0);
@@ -481,7 +481,8 @@ TEST_CASE("moba: a copy of what is in use is the match") {
   check_copies<G>({std::vector<int>(2, kSimple), 10, 5000}, Params{{"heroes", "1"}});
 }
 
-TEST_CASE("moba: whatever heroes do, no path is searched and who attacks has its target in reach") {
+TEST_CASE(
+    "moba: however heroes play, no path is searched and who attacks has its target in reach") {
   const G::Rules rules = G::make_rules(Params{{"heroes", "3"}});
   for (const int bot : {kSimple, kRandom}) {
     play<G>(rules, {std::vector<int>(6, bot), 10, 6000}, [&](const G::State& s) {

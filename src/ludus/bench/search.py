@@ -29,7 +29,7 @@ from ludus.training.alphazero.workers import Workers
 
 TURNS = 3
 RUN = RunConfig()
-MOST_DOUBLINGS = 6  # of the batches of self-play, in search of a GPU's best rate
+MOST_ROWS = 4096  # of a batch, in search of a GPU's best rate
 
 
 class SearchBench(msgspec.Struct, frozen=True):
@@ -37,8 +37,9 @@ class SearchBench(msgspec.Struct, frozen=True):
 
     ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
     processor time, with an evaluator that costs nothing, rules and observations included. The others are of
-    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches,
-    on a GPU of the best size, ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
+    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on batches of
+    ``raw_batch`` (on the processor those of self-play, on a GPU of the best size), ``self_play_per_s``
+    evaluations in self-play, ``share`` their ratio.
     """
 
     game: str
@@ -52,6 +53,7 @@ class SearchBench(msgspec.Struct, frozen=True):
     precision: str = ""
     device: str = ""
     threads: int = 0
+    raw_batch: int = 0
     raw_per_s: float = 0.0
     self_play_per_s: float = 0.0
     share: float = 0.0
@@ -190,6 +192,7 @@ def _with_network(
         precision=precision,
         device=device_title(device),
         threads=count,
+        raw_batch=raw_rows,
         raw_per_s=raw / raw_s,
         self_play_per_s=played / play_s,
         share=(played / play_s) / (raw / raw_s),
@@ -198,15 +201,23 @@ def _with_network(
 
 
 def _best_rows(evaluator: NetworkEvaluator, spec: GameSpec, rows: int, threads: int) -> int:
-    """Return the size of batches, a power of 2 times ``rows``, at which a GPU evaluates most a second."""
+    """Return the size of batches at which a GPU evaluates most a second: ``rows`` times a power of 2."""
     rates: dict[int, float] = {}
-    for size in (rows << k for k in range(MOST_DOUBLINGS + 1)):
+    for size in batch_sizes(rows):
         batch = LeafBatch(spec, size)
         _raw(evaluator, batch, threads, 0.05)  # warm
         started = time.perf_counter()
         done = _raw(evaluator, batch, threads, 0.2)
         rates[size] = done / (time.perf_counter() - started)
     return max(rates, key=lambda size: rates[size])
+
+
+def batch_sizes(rows: int) -> list[int]:
+    """Return ``rows`` and its doubles up to :data:`MOST_ROWS`."""
+    sizes = [rows]
+    while 2 * sizes[-1] <= MOST_ROWS:
+        sizes.append(2 * sizes[-1])
+    return sizes
 
 
 def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:

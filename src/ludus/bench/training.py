@@ -9,7 +9,8 @@ simulation   the pool alone, with as many threads as training has, playing the v
 network      the rollout's inference and the learner's updates alone, on training's data.
 
 Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
-arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit.
+arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit. A GPU
+works beside the simulation; there the slowest of simulation, inference and learning is the limit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class BenchTrainResult(msgspec.Struct, frozen=True):
 
     ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
     the network alone. ``share_of_combined_limit``: decisions against both together. ``ludus``: version of the
-    package. ``slab_decisions``: of the last slab; ``slab_bytes``: what a learner reads of a slab.
+    package. ``device``: a GPU with its name, driver and CUDA. ``slab_decisions``: of the last slab;
+    ``slab_bytes``: what a learner reads of a slab.
     """
 
     preset: str

@@ -138,7 +138,7 @@ class Rank:
         The group ends with an error, so that no other rank waits for this one.
 
         Args:
-            order: What it is told besides.
+            order: Settings of the update.
             fields: Arrays of the slab, which are copied.
         """
         learner = self.learner

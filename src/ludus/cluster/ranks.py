@@ -140,7 +140,7 @@ class Ranks:
         return self._group
 
     def _meeting(self, name: str) -> tuple[Store, Meeting]:
-        """Return the store of rank 0, and what the others are told of it.
+        """Return the store of rank 0, and the place where the others find it.
 
         On one machine they meet at a file that no other user can read, and no port is open to other machines.
         """

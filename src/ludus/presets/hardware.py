@@ -19,6 +19,8 @@ from ludus.games.simulate import game_signature
 from ludus.presets.config import Device, Preset, RunConfig
 from ludus.presets.errors import ConfigError
 
+_VERSIONS = {"driver": "driver", "CUDA": "cuda"}  # text -> key of gpu()
+
 
 def thread_count(config: RunConfig) -> int:
     """Return the threads of learner and sampler together; by default, one for each available processor."""
@@ -160,8 +162,15 @@ def _driver() -> str:
 
 
 def device_title(device: str) -> str:
-    """Return ``cpu``, or ``cuda`` with the card's name, for results."""
-    return f"{device} ({torch.cuda.get_device_name()})" if device == "cuda" else device
+    """Return ``cpu``, or ``cuda`` with the card's name and versions, for results.
+
+    ``cuda (NVIDIA H100, driver 550.54, CUDA 12.4)``; a version that the system does not show is left out.
+    """
+    if device != "cuda":
+        return device
+    named = gpu()
+    texts = (named.get("gpu"), *(f"{k} {named[n]}" for k, n in _VERSIONS.items() if named.get(n)))
+    return f"{device} ({', '.join(text for text in texts if text)})"
 
 
 def command() -> tuple[str, ...]:

@@ -392,3 +392,17 @@ def test_the_scripts_of_a_pod_train_then_resume_and_save_before_it_ends(
     assert trained == f"train minirts --cluster.rollouts=3 --run-dir={run} {address}"
     assert resumed == f"resume {run} {address}"
     assert subprocess.run(["sh", "stop.sh"], cwd=tmp_path, timeout=30).returncode == 0
+
+
+def test_further_learners_have_machines_of_their_own_and_fill_them(rendered: Rendered) -> None:
+    words = ("minirts", "--cluster.rollouts", "4", "--cluster.learners", "3", "--learner-cpus", "6")
+    _, rayjob = yaml.safe_load_all(rendered("kuberay", *words))
+    assert _errors(rayjob) == []
+    groups = {group["groupName"]: group for group in rayjob["spec"]["rayClusterSpec"]["workerGroupSpecs"]}
+    assert groups["learner"]["replicas"] == 2
+    assert groups["learner"]["rayStartParams"]["num-cpus"] == "6"
+    script = rendered("slurm", *words)
+    assert "#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=6" in script
+    assert "--cluster.learners=3 --run.threads=6" in script
+    assert "--run.threads=2" in rendered("slurm", *words, "--run.threads", "2")
+    assert "--run.threads=6" not in rendered("slurm", *words, "--run.threads", "2")

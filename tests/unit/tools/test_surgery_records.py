@@ -1,4 +1,4 @@
-"""What the programs about surgery compute from runs: windows of training matches, thresholds, differences."""
+"""Numbers of the programs about surgery: windows of training matches, thresholds, differences."""
 
 from __future__ import annotations
 

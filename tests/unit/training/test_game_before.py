@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import RolloutStats
+from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset, parse_preset
@@ -25,6 +26,7 @@ from ludus.training.runs import resume_run, start_run
 from .runs import TOML, Recorder, reproducible_rows, small_preset
 from .test_one_seat import GAME
 from .test_runs import InterruptAt, last_weights, same_weights
+from .test_team_spirit import MOVING, SQUADS
 
 SHORT: dict[str, object] = {
     "run__max_steps": 1200,
@@ -212,6 +214,117 @@ lag = "pipelined"
     assert (lengths[0], lengths[-1]) == (9.0, 5.0)
 
 
+PIKES = """
+extends = "extended"
+[units.pikeman]
+cost = {cost}
+hp = 110
+attack = 7
+attack_range = 2
+vision = 5
+speed = 0.05
+accepts = ["move", "attack"]
+cooldown = {{ attack = 15 }}
+[units.town_hall]
+builds = ["peasant", "pikeman"]
+[bots.pikes]
+gatherers = 3
+builds = ["barrack"]
+trains = ["{trains}"]
+attack_at = 5
+"""
+STAGED = """
+[game]
+name = "rts"
+frame_skip = 50
+params = { rulebook = "new.toml" }
+[game.before]
+share = 0.5
+params = { rulebook = "old.toml" }
+[[opponents]]
+name = "pikes"
+[pool]
+slots = 8
+groups = 1
+rollout_length = 16
+[policy]
+inputs = ["globals"]
+dense = []
+hidden = [8]
+[run]
+max_steps = 1000
+threads = 1
+"""
+
+
+def rulebooks(folder: Path, old: str) -> str:
+    """Write a preset with two rulebooks beside it, and return its path."""
+    (folder / "new.toml").write_text(PIKES.format(cost=90, trains="pikeman"))
+    (folder / "old.toml").write_text(old)
+    (folder / "staged.toml").write_text(STAGED)
+    return str(folder / "staged.toml")
+
+
+def test_a_unit_that_no_one_can_pay_is_legal_under_the_new_rules_alone(tmp_path: Path) -> None:
+    loaded = load_preset(rulebooks(tmp_path, PIKES.format(cost=1_000_000, trains="spearman")))
+    spec = check_game(loaded)
+    choice = spec.heads[0].labels.index("build_pikeman")
+    components = build(loaded.preset)
+    legal: dict[bool, float] = {}
+
+    class Masks:
+        def put(self, slab: Slab, stats: RolloutStats) -> None:
+            seen = slab.mask[:-1][slab.active[:-1] != 0][:, choice]
+            legal[stats.before_steps > 0] = float(seen.mean())
+
+    for _ in range(2):
+        components.sampler.play(components.sampler.slabs[0], Masks())
+    components.close()
+    assert legal[True] == 0.0 < legal[False]
+
+
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        (
+            'extends = "extended"\n',
+            r'label \d+ of \w+ is "\w*pikeman" under the new rules, .*cost that no one',
+        ),
+        (
+            PIKES.format(cost=1_000_000, trains="spearman").replace("bots.pikes", "bots.spears"),
+            r"opponents\.0\.name: the old rules of game\.before have no bot pikes \(",
+        ),
+        (PIKES.format(cost=90, trains="pikeman") + "# a remark\n", r"no difference from game\.params"),
+        (PIKES.format(cost=-1, trains="pikeman"), r"game\.before\.params\.rulebook: .*old\.toml:4: .*cost"),
+        ("cost = ", r"old\.toml: not valid TOML"),
+    ],
+)
+def test_old_rulebooks_that_do_not_fit_are_refused(tmp_path: Path, old: str, message: str) -> None:
+    with pytest.raises(PresetError, match=message):
+        check_game(load_preset(rulebooks(tmp_path, old)))
+
+
+def test_old_rules_draw_the_same_numbers_unless_they_name_others(tmp_path: Path) -> None:
+    staged = Path(rulebooks(tmp_path, PIKES.format(cost=1_000_000, trains="spearman")))
+    staged.write_text(staged.read_text() + '[game.randomise]\n"units.peasant.hp" = [20, 40]\n')
+    game = load_preset(str(staged)).preset.game
+    assert game.params["randomise"] == game.under_old_rules.params["randomise"] == "units.peasant.hp=20,40\n"
+    game = load_preset(str(staged), {"game.before.params.randomise": ""}).preset.game
+    assert game.under_old_rules.params["randomise"] == ""
+    assert game.params["randomise"]
+
+
+@pytest.mark.slow
+def test_teams_that_share_rewards_meet_new_rules_and_resume(tmp_path: Path) -> None:
+    settings = {**SQUADS, **MOVING, "game__before__params__reward_pickup": 0.1, "run__lag": "pipelined"}
+    preset = small_preset(**settings)
+    start_run(preset, tmp_path / "run")
+    run = resumed(preset, tmp_path, update=4)
+    assert files(run) == files(tmp_path / "run")
+    assert reproducible_rows(run / "metrics.jsonl") == reproducible_rows(tmp_path / "run" / "metrics.jsonl")
+    assert updates(run)[0]["game/before_steps"] == updates(run)[0]["steps"]
+
+
 REFUSED: list[tuple[str, dict[str, str], str]] = [
     (
         "tic_tac_toe",
@@ -225,6 +338,7 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ),
     ("tic_tac_toe", {"game.before.params.opens": "seat0"}, "no difference from game.params"),
     ("tic_tac_toe", {"game.before.until": "0.5"}, "no difference from game.params"),
+    ("tower-defense", {"game.before.params.hp_reward": "1.0"}, "no difference from game.params"),
     ("tic_tac_toe", {"game.before.share": "1.5"}, "expected a number from 0 to 1"),
     ("tic_tac_toe", {"game.before.share_final": "-1"}, "expected a number from 0 to 1"),
     ("tic_tac_toe", {"game.before.untl": "1"}, r"did you mean until\?"),
@@ -348,3 +462,19 @@ def test_a_resume_shows_the_share(tmp_path: Path) -> None:
     assert share == pytest.approx(again.updates[0].numbers["game/before_share"], abs=0.1)
     assert 0.0 < share < 1.0
     assert RunDirectory.open(run).config.read_text().count("[game.before") == 2
+
+
+def test_matches_of_unknown_origin_start_again_and_the_share_continues(tmp_path: Path) -> None:
+    preset, recorder = two_rules(run__lag="sync"), Recorder()
+    for name in ("first", "second"):
+        with pytest.raises(Interrupted):
+            start_run(preset, tmp_path / name, sinks=[InterruptAt(6)])
+    folder = Path("checkpoints", "000000006")
+    shutil.rmtree(tmp_path / "second" / folder)
+    shutil.copytree(tmp_path / "first" / folder, tmp_path / "second" / folder)
+    resume_run(tmp_path / "second", sinks=[recorder])  # signed for another run
+    assert any("matches restart (" in message for message in recorder.messages)
+    shares = [float(str(row["game/before_share"])) for row in updates(tmp_path / "second")]
+    assert len(shares) > 8
+    assert shares == sorted(shares, reverse=True)
+    assert 1.0 > shares[5] > shares[6] > 0.0

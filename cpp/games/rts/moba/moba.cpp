@@ -57,7 +57,7 @@ GameSpec Moba::spec(const Rules& rules) {
   GameSpec spec;
   spec.name = kName;
   spec.title = "MOBA";
-  spec.version = 1;
+  spec.version = 2;
   spec.seats = rules.seats();
   if (rules.heroes > 1) {
     for (int seat = 0; seat < spec.seats; ++seat) spec.teams.push_back(rules.team_of(seat));
@@ -69,8 +69,9 @@ GameSpec Moba::spec(const Rules& rules) {
   spec.params = rts::moba_params();
   spec.bots = {
       {"simple",
-       "keeps behind its creeps, takes last hits, fights when its side is stronger, flees, heals, "
-       "shops, and goes under towers behind creeps only"},
+       "forward: hits the weakest enemy hero in reach, else the weakest creep, else what is "
+       "nearest; "
+       "heals, defends its base, and flees home where a death would cost more"},
       {"push", "always forward: hits the nearest enemy that it sees"},
       {"random", "draws among all that is legal"},
       {"noop", "never decides anything"},

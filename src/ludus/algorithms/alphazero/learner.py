@@ -37,6 +37,7 @@ from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import RowTurns, Symmetries
+from ludus.policies.transfer import uploaded
 
 
 class AlphaZeroLearner:
@@ -162,11 +163,11 @@ class AlphaZeroLearner:
         torch.set_num_threads(1)
         network = self._replicas[worker]
         device = network.device
-        obs = {t.name: torch.from_numpy(part.obs[t.name]).to(device) for t in network.inputs}
+        obs = {t.name: uploaded(part.obs[t.name], device) for t in network.inputs}
         planes = network.boards(obs)
-        policy = torch.from_numpy(part.policy).to(device)
-        mask = torch.from_numpy(part.mask).to(device)
-        value, drawn = torch.from_numpy(np.stack([part.value, turns.astype(np.float32)])).to(device)
+        policy = uploaded(part.policy, device)
+        mask = uploaded(part.mask, device)
+        value, drawn = uploaded(np.stack([part.value, turns.astype(np.float32)]), device)
         turned: RowTurns | None = None
         if self.symmetries is not None and self.symmetries.count > 1:
             turned = self.symmetries.each(drawn.long())
@@ -191,15 +192,15 @@ class AlphaZeroLearner:
         if part.ends is None or (out.ownership is None and out.score is None):
             return None
         device = out.value.device
-        ownership = torch.from_numpy(part.ends.ownership).to(device)
+        ownership = uploaded(part.ends.ownership, device)
         if turned is not None:
             ownership = turned.cells(ownership)
         return ends_loss(
             out.ownership,
             out.score,
             ownership,
-            torch.from_numpy(part.ends.score).to(device),
-            torch.from_numpy(part.ends.counted).to(device),
+            uploaded(part.ends.score, device),
+            uploaded(part.ends.counted, device),
             self.config.ownership_coefficient,
             self.config.score_coefficient,
         )
@@ -248,10 +249,7 @@ class AlphaZeroLearner:
         out = []
         random = self._draws(1, self.version)
         for part in positions.batches(size):
-            obs = {
-                t.name: torch.from_numpy(part.obs[t.name]).to(self.network.device)
-                for t in self.network.inputs
-            }
+            obs = {t.name: uploaded(part.obs[t.name], self.network.device) for t in self.network.inputs}
             planes = self.network.boards(obs)
             if self.symmetries is not None and self.symmetries.count > 1:
                 planes = self.symmetries.planes(planes, int(random.integers(self.symmetries.count)))

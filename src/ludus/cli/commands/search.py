@@ -74,7 +74,7 @@ class Bench(msgspec.Struct, frozen=True):
                     f"{bench.network}, {bench.parameters:,} numbers, {bench.precision}, "
                     f"{bench.threads} threads on {bench.device}",
                 ),
-                ("alone", f"{si(bench.raw_per_s)} evaluations/s in batches of {bench.slots}"),
+                ("alone", f"{si(bench.raw_per_s)} evaluations/s in batches of {bench.raw_batch}"),
                 (
                     "self-play",
                     f"{si(bench.self_play_per_s)} evaluations/s: {console.percent(bench.share)} of it, "
