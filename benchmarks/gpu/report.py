@@ -76,7 +76,7 @@ def machine(device: str) -> dict[str, str]:
     if device == "cuda":
         card = torch.cuda.get_device_properties(torch.cuda.current_device())
         out |= {
-            "cudnn": str(torch.backends.cudnn.version()),
+            "cudnn": str(torch.backends.cudnn.version()),  # type: ignore[no-untyped-call]
             "capability": f"{card.major}.{card.minor}",
             "gpu_memory_mib": str(card.total_memory >> 20),
             "gpu_processors": str(card.multi_processor_count),

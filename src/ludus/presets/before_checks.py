@@ -110,9 +110,11 @@ def _visible(preset: Preset, now: GameSpec, old: GameSpec) -> Iterator[Problem]:
 
 
 def _rules(game: GameConfig, declared: GameSpec) -> Mapping[str, object]:
-    """Return every parameter as text, defaults included; a rulebook by its keys."""
-    rules: dict[str, object] = {p.name: p.default_value for p in declared.params}
-    rules |= {name: _text(value) for name, value in game.params.items()}
+    """Return every parameter, defaults included: numbers, texts, and a rulebook by its keys."""
+    texts = {p.name: p.default_value for p in declared.params}
+    texts |= {name: _text(value) for name, value in game.params.items()}
+    rules: dict[str, object] = dict(texts)
+    rules |= {p.name: float(texts[p.name]) for p in declared.params if p.kind != "text"}
     text = rules.get("rulebook")
     if game.name == rulebook.GAME and isinstance(text, str):
         with suppress(ValueError):  # reported elsewhere

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -337,6 +338,7 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ),
     ("tic_tac_toe", {"game.before.params.opens": "seat0"}, "no difference from game.params"),
     ("tic_tac_toe", {"game.before.until": "0.5"}, "no difference from game.params"),
+    ("tower-defense", {"game.before.params.hp_reward": "1.0"}, "no difference from game.params"),
     ("tic_tac_toe", {"game.before.share": "1.5"}, "expected a number from 0 to 1"),
     ("tic_tac_toe", {"game.before.share_final": "-1"}, "expected a number from 0 to 1"),
     ("tic_tac_toe", {"game.before.untl": "1"}, r"did you mean until\?"),
@@ -460,3 +462,19 @@ def test_a_resume_shows_the_share(tmp_path: Path) -> None:
     assert share == pytest.approx(again.updates[0].numbers["game/before_share"], abs=0.1)
     assert 0.0 < share < 1.0
     assert RunDirectory.open(run).config.read_text().count("[game.before") == 2
+
+
+def test_matches_of_unknown_origin_start_again_and_the_share_continues(tmp_path: Path) -> None:
+    preset, recorder = two_rules(run__lag="sync"), Recorder()
+    for name in ("first", "second"):
+        with pytest.raises(Interrupted):
+            start_run(preset, tmp_path / name, sinks=[InterruptAt(6)])
+    folder = Path("checkpoints", "000000006")
+    shutil.rmtree(tmp_path / "second" / folder)
+    shutil.copytree(tmp_path / "first" / folder, tmp_path / "second" / folder)
+    resume_run(tmp_path / "second", sinks=[recorder])  # signed for another run
+    assert any("matches restart (" in message for message in recorder.messages)
+    shares = [float(str(row["game/before_share"])) for row in updates(tmp_path / "second")]
+    assert len(shares) > 8
+    assert shares == sorted(shares, reverse=True)
+    assert 1.0 > shares[5] > shares[6] > 0.0

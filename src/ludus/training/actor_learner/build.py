@@ -157,15 +157,18 @@ class MakeLearner(Protocol):
         ...
 
 
-def build_learner(preset: Preset, policy: int | None = None) -> Learner:
+def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = True) -> Learner:
     """Build the learner that a preset describes, before its first update. Raises ``ConfigError``.
 
-    ``policy``: the policy id whose rows it trains; None: the one that the preset's samplers give the learner.
+    Args:
+        preset: Settings of the run.
+        policy: Policy id whose rows it trains; None: the one that the preset's samplers give the learner.
+        drawn: Whether its network is initialised; else it waits for a stored state.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, _ = resolve_spec(preset)
     run = preset.run
-    network = first_network(preset, spec)
+    network = first_network(preset, spec, None if drawn else ())
     load_start(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))

@@ -7,6 +7,7 @@ learner has loaded them, or not at all.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,7 @@ from ludus.training.surgery.conversion import (
     Pair,
     conversion_of,
     longer,
+    same_bits,
     side_of,
 )
 from ludus.training.surgery.matches import Moved, is_compiled, move_matches
@@ -304,7 +306,7 @@ class Operation:
             (again.optimizer, self.checkpoint.optimizer),
             (again.rollout, self.checkpoint.rollout),
         ):
-            if {n: a.tobytes() for n, a in stored.items()} != {n: a.tobytes() for n, a in made.items()}:
+            if not _equal(stored, made):
                 raise CorruptFile(f"{run.path}: its checkpoint is not what was written")
         preset = resumed_teacher(resumed_start(self.preset, run, from_scratch=False), run)
         members = tuple(self.source.members)
@@ -312,19 +314,26 @@ class Operation:
         for name, arrays in carry.split(again.optimizer, members).items():
             counts = state.members[name].counts if isinstance(state, LeagueState) else state
             try:
-                build_learner(preset, LEARNER if name else None).load_state(arrays, counts.learner)
+                build_learner(preset, LEARNER if name else None, drawn=False).load_state(
+                    arrays, counts.learner
+                )
             except ValueError as error:
                 raise SurgeryError(
                     "algorithm", str(error), "settings under which the stored state fits"
                 ) from error
 
 
+def _equal(one: Arrays, two: Arrays) -> bool:
+    """Return whether two sets of arrays have the same names, types, shapes and bits."""
+    return one.keys() == two.keys() and all(same_bits(a, two[n]) for n, a in one.items())
+
+
 def network_after(preset: Preset, spec: GameSpec) -> NewNetwork:
     """Return the network that a preset describes."""
 
-    def fresh(config: PolicyConfig) -> Arrays:
+    def fresh(config: PolicyConfig, drawn: Collection[str]) -> Arrays:
         assert isinstance(config, EncoderConfig)
-        return tensors_of(first_network(msgspec.structs.replace(preset, policy=config), spec))
+        return tensors_of(first_network(msgspec.structs.replace(preset, policy=config), spec, drawn))
 
     return NewNetwork(preset.policy, spec, fresh)
 
