@@ -10,10 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.cli.__main__ import main
 from ludus.games import rulebook
+from ludus.policies.weights import save_weights
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.game_checks import resolve_spec
 from ludus.storage import RunDirectory
+from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
 from ludus.training.opponents import build_seats
@@ -220,3 +224,19 @@ def test_rewards_of_a_rulebook_change_in_mid_match(old: Path, tmp_path: Path) ->
     operation = operated(old, new, tmp_path / "new")
     assert not operation.new_matches
     assert hashes(tmp_path / "new", new) == hashes(old, long_preset())
+
+
+def test_a_teacher_that_reads_other_inputs_is_refused(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teacher = tmp_path / "teacher.safetensors"
+    save_weights(build_learner(long_preset(policy__inputs="units")).weights(), teacher)
+    preset = tmp_path / "to.toml"
+    preset.write_text(to_toml(long_preset(algorithm__teacher=teacher, algorithm__kl_coefficient=0.1)))
+    words = ["surgery", f"{old}@last", "--to", str(preset), "--run-dir", str(tmp_path / "new")]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "units" in error
+    assert "Traceback" not in error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["teacher.safetensors", "to.toml"]
