@@ -40,7 +40,7 @@ def table(browser: Browser) -> list[list[str]]:
 
 
 def row_of(hero: dict[str, Any], hp: int) -> list[str]:
-    """Write what the table says of a hero of whom everything is known."""
+    """Write the row of a hero of which everything is known."""
     return [
         f"seat {hero['seat']}: {hero['class']}",
         f"{hero['level']}/{hero['tier']}",
