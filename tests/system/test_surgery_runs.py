@@ -109,7 +109,7 @@ def test_surgery_to_the_same_preset_changes_no_byte(tmp_path: Path, name: str) -
     assert RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].signed
     resume_run(tmp_path / "new")
     found, expected = digests(tmp_path / "new"), digests(tmp_path / "whole")
-    if name == "league":  # a resumed league has other bytes where no one decided, as without surgery
+    if name in ("league", "past"):  # resumed, they have other bytes where no one decided, as without surgery
         resume_run(old)
         expected |= {"rollout.safetensors": digests(old)["rollout.safetensors"]}
     assert found == expected

@@ -6,7 +6,7 @@ import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef,
 import { playLink } from "./home.js";
 import { HeldKeys } from "./keys.js";
 import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
-import { LastMoves, Players, Thoughts } from "./players.js";
+import { Heroes, LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
 const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real time
@@ -243,6 +243,7 @@ function Match({ game }) {
       </section>
       ${hello && html`<aside>
         <${Players} game=${game} />
+        <${Heroes} game=${game} />
         <${Thoughts} game=${game} />
         <${LastMoves} game=${game} />
       </aside>`}
