@@ -23,18 +23,15 @@ import msgspec
 from benchmarks.strength.run_floors import floor_figures, floor_lines
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
+from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
-from ludus.storage import RunDirectory, read_jsonl, utc_now
+from ludus.storage import RunDirectory, resolve_weights, utc_now
 from ludus.storage.errors import StorageError
 from tools.raw_lines import Line, figures_of, line_of, read_lines, write_record
 from tools.records import Record, preset_hash
 
 PLAYS = ("drawn", "greedy")
-
-
-class _Update(msgspec.Struct):
-    steps: int = 0
 
 
 def preset_of(run: Path) -> Preset:
@@ -44,11 +41,8 @@ def preset_of(run: Path) -> Preset:
 
 
 def decisions(run: Path) -> int:
-    """Return the decisions that the run has learned from."""
-    rows = read_jsonl(run / "metrics.jsonl")
-    return max(
-        (msgspec.convert(row, _Update).steps for row in rows if row.get("kind") == "update"), default=0
-    )
+    """Return the decisions that the newest weights have learned from, those before a surgery included."""
+    return load_weights(resolve_weights(f"{run}@last")).meta.steps
 
 
 def measured(args: argparse.Namespace) -> list[Line]:
@@ -135,7 +129,7 @@ def main() -> None:
     try:
         floors = floors_of(args.floors or args.runs, args.against)
         record = record_of(args, lines := measured(args), floors)
-    except (OSError, ValueError, StorageError) as error:
+    except (OSError, ValueError, StorageError, WeightsError) as error:
         parser.error(str(error))
     write_record(args.name, record, [*lines, *floors])
 

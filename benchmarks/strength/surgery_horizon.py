@@ -72,6 +72,14 @@ def measured(work: Work, args: argparse.Namespace) -> list[Line]:
     return [*lines, *differences, *work.floors(base, "", 1)]
 
 
+def _dips(lines: Sequence[Line]) -> str:
+    """Return which continuations are below the policy before surgery by more than the interval."""
+    names = [
+        line.label.partition(", after")[0] for line in lines if line.high is not None and line.high < 0.0
+    ]
+    return f"Below the policy before surgery by more than the interval: {'; '.join(names) or 'none'}."
+
+
 def record_of(lines: Sequence[Line], args: argparse.Namespace) -> Record:
     """Return the continuations as a published result."""
     floors = [line for line in lines if line.label.startswith((INITIAL, UNIFORM))]
@@ -100,9 +108,11 @@ def record_of(lines: Sequence[Line], args: argparse.Namespace) -> Record:
         budget=f"{args.steps:,} decisions, then {args.updates} updates of {UPDATE:,}",
         reference="wanted: with settle no dip after 50 updates beyond the interval",
         notes=(
+            _dips(lines),
             "Minus before: interval over the matches of both evaluations, as if these were independent.",
             f"{args.matches} matches against each of the three bots for each seed, drawn actions.",
             "Seeds are of the continuations; the policy before surgery is one run of seed 1.",
+            "The command's own number of updates at learning rate 0 is 200 where weights are added, else 0.",
         ),
     )
 

@@ -135,7 +135,7 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
     found = [
         f"{count} seed{'s' if count > 1 else ''}; evaluations: {args.matches} matches against each of the "
         "three bots with equal seeds before and after, drawn actions.",
-        f"Thresholds are over training matches, five windows of {args.window:,} decisions; decisions count "
+        f"Thresholds are over training matches, five windows of at least {args.window:,} decisions, counted "
         f"from the first of the stage, the {args.settle} updates at learning rate 0 with them.",
         "Decisions of earlier stages are not counted: a stage starts with what they learned.",
         "After minus before: interval over the matches of the two evaluations, as if these were independent.",

@@ -1,9 +1,9 @@
 """Learners of a group on one machine: an update by two of them against one, and the death of a rank.
 
-    python -m benchmarks.throughput.learners updates --turns 15
+    python -m benchmarks.throughput.learners updates --turns 9
     python -m benchmarks.throughput.learners deaths --record rank-deaths --commit 1a2b3c4 --machine Xeon
 
-``updates``: a network of 2.4 million parameters learns from slabs of MiniRTS that two rollouts played. One
+``updates``: a network of 1.2 million parameters learns from slabs of MiniRTS that two rollouts played. One
 learner with one thread and two learners with one thread each make updates in turns; the ratio of their times
 is the figure. Sharing out the slab and the exchange of gradients are part of the time, playing is not.
 ``deaths``: the process of a rank is killed, and seconds until the next update of the run are counted: the
@@ -37,7 +37,7 @@ from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record, preset_hash
 
 PRESET = "minirts"
-LARGE = {"policy.hidden": "[1024, 1024]", "pool.slots": "128", "pool.rollout_length": "64"}
+LARGE = {"policy.hidden": "[1024, 1024]", "pool.slots": "256", "pool.rollout_length": "64"}
 FASTER, AGAIN = (
     "one learner's time of an update / two learners'",
     "until the next update after a rank's death",
@@ -173,7 +173,7 @@ def record_of(args: argparse.Namespace, line: Line) -> Record:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=tuple(TEXTS))
-    parser.add_argument("--turns", type=int, default=15, help="updates, or deaths, that are timed")
+    parser.add_argument("--turns", type=int, default=9, help="updates, or deaths, that are timed")
     parser.add_argument("--record", default="", help="name of a record of benchmarks/results to write")
     parser.add_argument("--commit", default="", help="of the record")
     parser.add_argument("--machine", default="", help="of the record")

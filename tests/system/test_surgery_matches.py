@@ -10,16 +10,22 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.cli.__main__ import main
 from ludus.games import rulebook
+from ludus.policies.weights import save_weights
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.game_checks import resolve_spec
 from ludus.storage import RunDirectory
+from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
 from ludus.training.opponents import build_seats
 from ludus.training.runs import resume_run
 from ludus.training.surgery.matches import Moved
+from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.pool_bytes import START, SURFACED, PoolBytes, put_together, take_apart
+from ludus.training.surgery.source import read_source
 from tests.system.test_surgery_runs import cut, operated, preset_named
 from tests.unit.training.runs import Recorder
 
@@ -100,13 +106,13 @@ def test_a_snapshot_is_taken_apart_and_put_together_again(old: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"algorithm__learning_rate": 1e-5},
         {"algorithm__horizon": 60},
         {"opponents__0__weight": 3.0},
         *(
             pytest.param(x, marks=pytest.mark.slow)
             for x in (
                 {"opponents__0__frame_skip": 25, "opponents__1__frame_skip": 25},
+                {"algorithm__learning_rate": 1e-5},
                 {"opponents__2__name": "swords"},
                 {"opponents__2__name": "past"},
                 {"pool__groups": 2},
@@ -151,6 +157,19 @@ def test_kept_slots_keep_their_matches_and_new_ones_start(old: Path, tmp_path: P
     resume_run(tmp_path / "new", sinks=[recorder])
     assert recorder.updates
     assert not any("start again" in text for text in recorder.messages)
+
+
+def test_a_plan_tells_of_matches_before_they_are_moved(old: Path) -> None:
+    for changes, text in (
+        ({"algorithm__learning_rate": 1e-5}, "continue"),
+        ({"pool__slots": 4}, "continue where their players keep a seat"),
+        (
+            {"pool__rollout_length": 8},
+            "continue where their players keep a seat; decisions in flight are dropped",
+        ),
+    ):
+        outline = Operation(read_source(f"{old}@last"), Request(long_preset(**changes))).outline()
+        assert (outline.new_matches, outline.matches) == ("", text)
 
 
 def test_a_match_whose_player_has_no_seat_starts_again(old: Path, tmp_path: Path) -> None:
@@ -220,3 +239,19 @@ def test_rewards_of_a_rulebook_change_in_mid_match(old: Path, tmp_path: Path) ->
     operation = operated(old, new, tmp_path / "new")
     assert not operation.new_matches
     assert hashes(tmp_path / "new", new) == hashes(old, long_preset())
+
+
+def test_a_teacher_that_reads_other_inputs_is_refused(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teacher = tmp_path / "teacher.safetensors"
+    save_weights(build_learner(long_preset(policy__inputs="units")).weights(), teacher)
+    preset = tmp_path / "to.toml"
+    preset.write_text(to_toml(long_preset(algorithm__teacher=teacher, algorithm__kl_coefficient=0.1)))
+    words = ["surgery", f"{old}@last", "--to", str(preset), "--run-dir", str(tmp_path / "new")]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "units" in error
+    assert "Traceback" not in error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["teacher.safetensors", "to.toml"]

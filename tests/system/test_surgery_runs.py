@@ -17,13 +17,16 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.flow.slab import Array
 from ludus.games import rulebook
+from ludus.policies.weights import save_weights
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import Interrupted
+from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
+from ludus.training.actor_learner.build import build_learner
 from ludus.training.runs import resume_run, start_run
 from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
@@ -106,7 +109,7 @@ def test_surgery_to_the_same_preset_changes_no_byte(tmp_path: Path, name: str) -
     assert RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].signed
     resume_run(tmp_path / "new")
     found, expected = digests(tmp_path / "new"), digests(tmp_path / "whole")
-    if name == "league":  # a resumed league has other bytes where no one decided, as without surgery
+    if name in ("league", "past"):  # resumed, they have other bytes where no one decided, as without surgery
         resume_run(old)
         expected |= {"rollout.safetensors": digests(old)["rollout.safetensors"]}
     assert found == expected
@@ -430,11 +433,39 @@ def test_damaged_and_foreign_sources_are_refused(
     ]:
         assert main(["surgery", source, "--to", str(preset), "--run-dir", str(tmp_path / "new")]) == 2
         assert message in capsys.readouterr().err
+    foreign = tmp_path / "foreign.safetensors"
+    save_weights(build_learner(load_preset("cartpole", {}).preset).weights(), foreign)
     out = ["--out", str(tmp_path / "out.safetensors")]
+    assert main(["surgery", str(foreign), "--to", str(preset), *out]) == 2
+    assert "game.name = tic_tac_toe: expected" in capsys.readouterr().err
     assert main(["surgery", str(tmp_path / "text.safetensors"), "--to", str(preset), *out]) == 2
     assert "safetensors" in capsys.readouterr().err
     with RunDirectory.open(trained).lock():
         assert main(["surgery", str(trained), "--to", str(preset), "--run-dir", str(tmp_path / "new")]) == 2
     assert "a run that no process trains" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "out.safetensors").exists()
     assert os.path.lexists(trained)
+
+
+@pytest.mark.parametrize("kind", ["run", "file", "link to nothing"])
+@pytest.mark.parametrize("flag", ["--run-dir", "--out"])
+def test_a_target_that_exists_is_refused_and_stays(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, flag: str
+) -> None:
+    preset, target = tmp_path / "to.toml", tmp_path / "target"
+    preset.write_text(to_toml(preset_named("sync", policy__hidden=24)))
+    if kind == "run":
+        shutil.copytree(trained, target)
+    elif kind == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(tmp_path / "nothing")
+    before = tree(target) if target.is_dir() else {}
+    assert main(["surgery", f"{trained}@last", "--to", str(preset), flag, str(target)]) == 2
+    error = capsys.readouterr().err
+    assert "exists already" in error
+    assert "Traceback" not in error
+    assert not target.is_dir() or tree(target) == before
+    assert not target.is_file() or target.read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["target", "to.toml"]

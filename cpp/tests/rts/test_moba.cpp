@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/moba/abilities.hpp"
 #include "games/rts/moba/economy.hpp"
 #include "games/rts/moba/moba.hpp"
 #include "games/rts/moba/orders.hpp"
+#include "games/rts/moba/sight.hpp"
 #include "tests/doctest.hpp"
 #include "tests/rts/playing.hpp"
 
@@ -398,6 +400,26 @@ TEST_CASE("moba: a team shares its sight, and the other one is hidden in fog") {
   t.put(3, 30.0F, 15.0F);
   t.wait(5);
   CHECK(t.hero(0).goal == rts::Goal::none);  // out of sight
+}
+
+TEST_CASE("moba: a team sees what the engine's maps of cells say") {
+  const G::Rules rules = G::make_rules({});
+  int seen = 0;
+  int hidden = 0;
+  play<G>(rules, {std::vector<int>(6, kSimple), 10, 12000}, [&](const G::State& s) {
+    for (int team = 0; team < rts::kTeams; ++team) {
+      const rts::Sight sight = rts::sight_of(rules.engine, s.world, team);
+      const std::uint64_t known = rts::visible_units(rules.engine, s.world, sight);
+      REQUIRE(rts::seen_by(rules, s.world, team) == known);
+      rts::for_units(rules.engine, s.world, 1 - team, [&](int i) {
+        const bool in_sight = (known >> i & 1) != 0;
+        REQUIRE(rts::sees(rules, s.world, team, i) == in_sight);
+        ++(in_sight ? seen : hidden);
+      });
+    }
+  });
+  CHECK(seen > 1000);
+  CHECK(hidden > 1000);
 }
 
 TEST_CASE("moba: late, buildings lose hit points but the last, and creeps pass by") {

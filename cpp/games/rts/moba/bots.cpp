@@ -91,9 +91,8 @@ struct Lane {
 
   // Along the lane to the right, or past who stands there.
   [[nodiscard]] Decision advance() const {
-    const std::uint32_t open = c.places[kMoveTo];
     for (const int p : {kEast4, kEast4 + 5, kEast4 + 6}) {
-      if ((open >> p & 1) != 0) return {kMoveTo, 0, p};
+      if (c.open_move(p)) return {kMoveTo, 0, p};
     }
     return {};
   }

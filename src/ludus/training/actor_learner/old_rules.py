@@ -16,6 +16,7 @@ from ludus.training.stopping import Budget, progress
 
 STEP = 0.1  # of the way, by which a setback goes back
 SLOWER = 0.5  # factor of the speed after a setback
+DONE = 1.0 - 1e-9  # of the way: all of it but for rounding
 
 
 class OldRules(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ def moved(config: BeforeConfig, run: RunConfig, used: Budget, state: OldRules | 
     if state.span <= 0.0:
         return msgspec.structs.replace(state, way=1.0, clock=now)
     way = state.way + state.speed * max(0.0, now - state.clock) / state.span
-    return msgspec.structs.replace(state, way=min(1.0, way), clock=now)
+    return msgspec.structs.replace(state, way=way if way < DONE else 1.0, clock=now)
 
 
 def evaluated(config: BeforeConfig, state: OldRules, results: Sequence[EvalResult]) -> OldRules:

@@ -180,12 +180,20 @@ class Operation:
             operators=self.operators,
             exact=plan is None or plan.exact,
             new_matches=self.new_matches,
-            matches=self.moved.text() if self.moved is not None else "continue",
+            matches=self._matches_text(),
             empty_replay_buffer=self.empty_ring if ring else "",
             players=self.players.count(),
             settle=self.settle,
             calibrated=self.calibrated,
         )
+
+    def _matches_text(self) -> str:
+        """Return what happens to matches that continue; numbers are known once they are moved."""
+        if self.moved is not None:
+            return self.moved.text()
+        moves, slabs = moved_by(self.source.preset, self.preset)
+        dropped = "" if slabs else "; decisions in flight are dropped"
+        return f"continue where their players keep a seat{dropped}" if moves else "continue"
 
     def write(self, run_dir: Path) -> RunDirectory:
         """Write the new run, whole or not at all.
