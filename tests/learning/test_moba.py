@@ -15,7 +15,7 @@ from ludus.training.runs import start_run
 def test_one_hero_learns_to_win_its_lane(tmp_path: Path) -> None:
     overrides = {
         "run.max_minutes": "0",
-        "run.max_steps": "2000000",
+        "run.max_steps": "500000",
         "evaluation.every_steps": "0",
         "evaluation.final_matches": "200",
     }

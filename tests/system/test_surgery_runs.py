@@ -17,17 +17,20 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.flow.slab import Array
 from ludus.games import rulebook
+from ludus.policies.weights import save_weights
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import Interrupted
+from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
+from ludus.training.actor_learner.build import build_learner
 from ludus.training.runs import resume_run, start_run
+from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from tests.unit.training.league.test_league_runs import league_preset
 from tests.unit.training.runs import Recorder, small_preset
@@ -106,7 +109,7 @@ def test_surgery_to_the_same_preset_changes_no_byte(tmp_path: Path, name: str) -
     assert RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].signed
     resume_run(tmp_path / "new")
     found, expected = digests(tmp_path / "new"), digests(tmp_path / "whole")
-    if name == "league":  # a resumed league has other bytes where no one decided, as without surgery
+    if name in ("league", "past"):  # resumed, they have other bytes where no one decided, as without surgery
         resume_run(old)
         expected |= {"rollout.safetensors": digests(old)["rollout.safetensors"]}
     assert found == expected
@@ -220,11 +223,11 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
     game = msgspec.structs.replace(preset.game, params={"rulebook": rules})
     operation = operated(old, msgspec.structs.replace(preset, game=game), tmp_path / "new")
     outline = operation.outline()
-    assert outline.calibrated == 4
+    assert outline.calibrated == (4, 0)
     assert outline.new_matches == "surgery changed game.params.rulebook"
     one, two = (RunDirectory.open(r).checkpoints.load_last()[0].weights for r in (old, tmp_path / "new"))
     assert one.meta.spec_hash != two.meta.spec_hash
-    columns = new_columns(operation.conversion.plan)
+    columns = new_places(operation.conversion.plan).columns
     for name, start in (("normaliser.mean", 0.0), ("normaliser.variance", 1.0)):
         known = np.delete(two.tensors[name], columns)
         assert sorted(known.tolist()) == sorted(one.tensors[name].tolist())
@@ -236,8 +239,8 @@ def test_a_new_unit_type_is_calibrated_and_starts_new_matches(tmp_path: Path) ->
     assert proof.differences is not None
     assert proof.differences.decisions >= 4096
     assert proof.differences.scale > 0.0
-    with pytest.raises(SurgeryError, match="--matches = 5: expected 0"):
-        prove(operation.pair(), verify=True, matches=5)
+    with pytest.raises(SurgeryError, match="--matches = 5: expected 0: a weights file does not name"):
+        prove(operation.pair()._replace(before=None), verify=True, matches=5)
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
     assert recorder.updates[0].version == 3
@@ -248,13 +251,13 @@ def changed(preset: Preset, **policy: object) -> Preset:
     return msgspec.structs.replace(preset, policy=msgspec.structs.replace(preset.policy, **policy))
 
 
-def test_other_opponents_start_new_matches_and_say_so(tmp_path: Path) -> None:
+def test_another_seed_starts_new_matches_and_says_so(tmp_path: Path) -> None:
     old = cut(preset_named("sync"), tmp_path / "old")
-    preset = preset_named("sync", opponents__0__name="past")
-    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed opponents.0.name"
+    preset = preset_named("sync", opponents__0__name="past", run__seed=7)
+    assert operated(old, preset, tmp_path / "new").new_matches == "surgery changed run.seed"
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
-    assert any("surgery changed opponents.0.name" in text for text in recorder.messages)
+    assert any("surgery changed run.seed" in text for text in recorder.messages)
     assert not any("continue without" in text for text in recorder.messages)
     state = json.loads(RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].state)
     assert state["new_matches"] == ""
@@ -290,7 +293,6 @@ import os, random, signal, sys, time
 from pathlib import Path
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
-from ludus.training.surgery.record import new_columns
 from ludus.training.surgery.source import read_source
 from ludus.presets.file import load_preset
 old, preset, new, kills = sys.argv[1:]
@@ -349,7 +351,7 @@ def test_the_command_writes_a_run_that_resumes(tmp_path: Path, capsys: pytest.Ca
     assert document["parameters"][1] > document["parameters"][0]
     assert main(["resume", str(tmp_path / "new"), "--quiet"]) == 0
     file = tmp_path / "wider.safetensors"
-    assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file), "--verify"]) == 0
+    assert main(["surgery", f"{old}@last", "--to", str(preset), "-o", str(file), "--verify"]) == 0
     capsys.readouterr()
     assert main(["eval", str(file), "--against", "random", "--matches", "5"]) == 0
     assert main(["surgery", f"{old}@last", "--to", str(preset), "--out", str(file)]) == 2
@@ -431,11 +433,39 @@ def test_damaged_and_foreign_sources_are_refused(
     ]:
         assert main(["surgery", source, "--to", str(preset), "--run-dir", str(tmp_path / "new")]) == 2
         assert message in capsys.readouterr().err
+    foreign = tmp_path / "foreign.safetensors"
+    save_weights(build_learner(load_preset("cartpole", {}).preset).weights(), foreign)
     out = ["--out", str(tmp_path / "out.safetensors")]
+    assert main(["surgery", str(foreign), "--to", str(preset), *out]) == 2
+    assert "game.name = tic_tac_toe: expected" in capsys.readouterr().err
     assert main(["surgery", str(tmp_path / "text.safetensors"), "--to", str(preset), *out]) == 2
     assert "safetensors" in capsys.readouterr().err
     with RunDirectory.open(trained).lock():
         assert main(["surgery", str(trained), "--to", str(preset), "--run-dir", str(tmp_path / "new")]) == 2
     assert "a run that no process trains" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "out.safetensors").exists()
     assert os.path.lexists(trained)
+
+
+@pytest.mark.parametrize("kind", ["run", "file", "link to nothing"])
+@pytest.mark.parametrize("flag", ["--run-dir", "--out"])
+def test_a_target_that_exists_is_refused_and_stays(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, flag: str
+) -> None:
+    preset, target = tmp_path / "to.toml", tmp_path / "target"
+    preset.write_text(to_toml(preset_named("sync", policy__hidden=24)))
+    if kind == "run":
+        shutil.copytree(trained, target)
+    elif kind == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(tmp_path / "nothing")
+    before = tree(target) if target.is_dir() else {}
+    assert main(["surgery", f"{trained}@last", "--to", str(preset), flag, str(target)]) == 2
+    error = capsys.readouterr().err
+    assert "exists already" in error
+    assert "Traceback" not in error
+    assert not target.is_dir() or tree(target) == before
+    assert not target.is_file() or target.read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["target", "to.toml"]

@@ -53,6 +53,11 @@ FLAG = Twins(
 RULEBOOK = Twins(
     "rts", {}, "map", 1, (1,), ("rush", "", "mixed"), (("mixed", "noop"), ("rush", "riders")), 50, 10, 900
 )
+LANE = Twins(
+    "moba", {"heroes": 1}, "map", 0, (0,), ("simple", "push", ""),
+    (("simple", "noop"), ("push", "simple"), ("random", "push")), 10, 10, 1000,
+)  # fmt: skip
+LANE_TEAM = LANE._replace(params={"heroes": 3}, own=(0, 1, 2))
 FAST = [
     (MINIRTS._replace(looks_every=20, max_ticks=1000), 200),
     (MINIRTS._replace(viewer=1, own=(1,), params={"commands": "units"}), 6),
@@ -62,6 +67,10 @@ FAST = [
     (FLAG, 20),
     (FLAG._replace(viewer=1, own=(1,), params={"commands": "units"}), 6),
     (RULEBOOK, 6),
+    (LANE, 20),
+    (LANE._replace(viewer=1, own=(1,)), 20),
+    (LANE_TEAM, 12),
+    (LANE_TEAM._replace(viewer=4, own=(3, 4, 5)), 12),
 ]
 SLOW = [
     (MINIRTS._replace(looks_every=5), 200),
@@ -69,6 +78,8 @@ SLOW = [
     (MINIRTS._replace(params={"commands": "combined"}, mine=("",), looks_every=5), 60),
     (FLAG, 200),
     (RULEBOOK, 40),
+    (LANE._replace(looks_every=5), 100),
+    (LANE_TEAM._replace(looks_every=5, viewer=1), 60),
 ]
 
 
@@ -128,7 +139,8 @@ class _Counts(NamedTuple):
 def _compare(how: Twins, matches: int, obvious: Callable[[Document, int], Document]) -> _Counts:
     compared = differ = naive = 0
     for seed in range(1, matches + 1):
-        views = [SeatView(how.viewer, how.hide) for _ in range(2)]
+        mates = [seat for seat in how.own if seat != how.viewer]
+        views = [SeatView(how.viewer, how.hide, mates) for _ in range(2)]
         for a, b in _twins(how, seed):
             whole = a.view(), b.view()
             one, two = (_text(view.cut(document)) for view, document in zip(views, whole, strict=True))
@@ -141,7 +153,7 @@ def _compare(how: Twins, matches: int, obvious: Callable[[Document, int], Docume
 
 
 def _by_place(document: Document, seat: int) -> Document:
-    """Leave out what is out of sight, and nothing else: ids, orders and power-ups under wood stay."""
+    """Leave out what is out of sight, and nothing else: ids, orders, heroes and power-ups under wood stay."""
     if "units" in document:
         rows = document["seen"][seat]
         near = [
@@ -150,7 +162,7 @@ def _by_place(document: Document, seat: int) -> Document:
             if u["seat"] == seat
             or (0 <= int(u["y"] + 0.5) < len(rows) and rows[int(u["y"] + 0.5)][int(u["x"] + 0.5)] == "1")
         ]
-        return {"tick": document["tick"], "units": near, "seen": rows}
+        return {"tick": document["tick"], "units": near, "seen": rows, "heroes": document.get("heroes")}
     me, radius = document["agents"][seat], document["view_radius"]
     near_me = [
         (r, c)
@@ -291,6 +303,26 @@ def test_of_a_map_only_what_is_seen_stays() -> None:
     assert "congested" not in seen
     assert [(b["shooter"], b["target"]) for b in seen["bullets"]] == [(1, 3)]
     assert len(cut(document, (0, 1), "map")["units"]) == 4
+
+
+def test_of_heroes_a_team_knows_its_own_and_the_looks_of_those_in_sight() -> None:
+    numbers = {
+        "class": "carry", "level": 3, "xp": 9, "tier": 1, "gold": 50, "worth": 90, "mana": 7, "max_mana": 80,
+        "kills": 1, "deaths": 2, "helps": 0, "last_hits": 4, "respawn": 0, "stunned": 0, "slowed": 0,
+        "cooldowns": [0, 5],
+    }  # fmt: skip
+    places = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (3.0, 3.0)]
+    document = _map_of([{"id": 20 + s, "seat": s, "x": x, "y": y} for s, (x, y) in enumerate(places)])
+    document["money"] = [50] * 4
+    document["seen"] = [document["seen"][0]] * 4
+    document["heroes"] = [{"seat": s, "id": 20 + s, **numbers} for s in range(4)]
+    own, mate, near, far = SeatView(0, "map", (1,)).cut(document)["heroes"]
+    known = numbers.keys() - {"xp", "helps", "stunned", "slowed"}
+    assert own == {"seat": 0, "id": 1} | {name: numbers[name] for name in known}
+    assert mate == own | {"seat": 1, "id": 2}
+    assert near == {"seat": 2, "id": 3, "class": "carry", "level": 3, "tier": 1}
+    assert far == {"seat": 3, "id": -1}
+    assert SeatView(0, "map").cut(document)["heroes"][1] == near | {"seat": 1, "id": 2}
 
 
 def test_a_unit_keeps_its_number_while_it_is_in_sight() -> None:

@@ -301,6 +301,25 @@ def test_a_watched_run_plays_match_after_match_with_newer_weights(
         page.get("hello")
 
 
+def test_of_watched_matches_the_newest_stay_and_a_persons_match_stays_too(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "BETWEEN_S", 0.05)
+    run = make_run(tmp_path / "mine")
+    library = client.server.library
+    own = library.keep(b"x", "tic_tac_toe", library.run_at(run.path).id).path
+    session = watch_run(client.server.matches, run.path, rate=20, newest=2)
+    page = client.socket(session.match).greet()
+    for _ in range(4):
+        page.get("over")
+    session.stop()
+    session.join(20)
+    left = [path for path in (run.path / "played").iterdir() if path != own]
+    assert own.exists()
+    assert len(left) == 2
+    assert all("-watched" in path.name for path in left)
+
+
 def test_thoughts_are_shown_after_the_match_and_never_while_a_person_plays(
     client: Client, tmp_path: Path
 ) -> None:

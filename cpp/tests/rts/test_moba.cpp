@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/moba/abilities.hpp"
 #include "games/rts/moba/economy.hpp"
 #include "games/rts/moba/moba.hpp"
 #include "games/rts/moba/orders.hpp"
+#include "games/rts/moba/sight.hpp"
 #include "tests/doctest.hpp"
 #include "tests/rts/playing.hpp"
 
@@ -123,7 +125,7 @@ TEST_CASE("moba: experience is split among the enemy heroes nearby") {
   t.fall(t.add(1, rts::kMeleeCreep, 16.0F, 15.0F), 1);  // 20 among three
   for (int seat = 0; seat < 3; ++seat) CHECK(t.hero(seat).xp == 6);
   t.put(2, 4.0F, 18.0F);
-  t.fall(t.add(1, rts::kMeleeCreep, 17.0F, 15.0F), -1);  // 20 between two, whoever killed it
+  t.fall(t.add(1, rts::kMeleeCreep, 17.0F, 15.0F), -1);  // 20 between two, no matter who killed it
   CHECK(t.hero(0).xp == 16);
   CHECK(t.hero(2).xp == 6);
   CHECK(t.hero(0).gold == 0);
@@ -400,6 +402,26 @@ TEST_CASE("moba: a team shares its sight, and the other one is hidden in fog") {
   CHECK(t.hero(0).goal == rts::Goal::none);  // out of sight
 }
 
+TEST_CASE("moba: a team sees what the engine's maps of cells say") {
+  const G::Rules rules = G::make_rules({});
+  int seen = 0;
+  int hidden = 0;
+  play<G>(rules, {std::vector<int>(6, kSimple), 10, 12000}, [&](const G::State& s) {
+    for (int team = 0; team < rts::kTeams; ++team) {
+      const rts::Sight sight = rts::sight_of(rules.engine, s.world, team);
+      const std::uint64_t known = rts::visible_units(rules.engine, s.world, sight);
+      REQUIRE(rts::seen_by(rules, s.world, team) == known);
+      rts::for_units(rules.engine, s.world, 1 - team, [&](int i) {
+        const bool in_sight = (known >> i & 1) != 0;
+        REQUIRE(rts::sees(rules, s.world, team, i) == in_sight);
+        ++(in_sight ? seen : hidden);
+      });
+    }
+  });
+  CHECK(seen > 1000);
+  CHECK(hidden > 1000);
+}
+
 TEST_CASE("moba: late, buildings lose hit points but the last, and creeps pass by") {
   Table t(1, "late.tick=30\nlate.every=1\nlate.loss=100\nlate.rush=0\ntower.attack=0\n");
   t.wait(30);
@@ -481,7 +503,8 @@ TEST_CASE("moba: a copy of what is in use is the match") {
   check_copies<G>({std::vector<int>(2, kSimple), 10, 5000}, Params{{"heroes", "1"}});
 }
 
-TEST_CASE("moba: whatever heroes do, no path is searched and who attacks has its target in reach") {
+TEST_CASE(
+    "moba: however heroes play, no path is searched and who attacks has its target in reach") {
   const G::Rules rules = G::make_rules(Params{{"heroes", "3"}});
   for (const int bot : {kSimple, kRandom}) {
     play<G>(rules, {std::vector<int>(6, bot), 10, 6000}, [&](const G::State& s) {

@@ -16,6 +16,7 @@ from torch import Tensor
 from ludus.algorithms.samples import Index, Samples, steps_of
 from ludus.policies.action_distribution import ActionDistribution
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.transfer import downloaded
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -89,10 +90,10 @@ def evaluate(network: PolicyNetwork, samples: Samples, part: Index, value: Float
         log_prob: ``float32[T, R]``, of the actions that were taken.
     """
     index, distribution, values = forward(network, samples, part, samples.learner_mask)
-    value.reshape(-1, *value.shape[2:])[index] = network.denormalise(values).float().cpu().numpy()
+    value.reshape(-1, *value.shape[2:])[index] = downloaded(network.denormalise(values).float())
     decided = index < log_prob.size  # time steps at T have no decision
     index = index[decided]
     evaluated = distribution.select(samples.tensor(decided)).evaluate(
         samples.masks(index), samples.actions(index)
     )
-    log_prob.reshape(-1)[index] = evaluated.log_prob.cpu().numpy()
+    log_prob.reshape(-1)[index] = downloaded(evaluated.log_prob)

@@ -33,6 +33,10 @@ class GroupError(RuntimeError):
     """The ranks of a group cannot continue together: one is missing, late, or has other parameters."""
 
 
+class RankLost(GroupError):
+    """A rank is missing or late: a new group may continue where this one ended."""
+
+
 class Group(ABC):
     """Ranks of one learner, seen from one of them. Called by one thread of the rank at a time."""
 
@@ -160,7 +164,7 @@ class ThreadGroup(Group):
             found = list(table.tensors)
             table.barrier.wait()
         except threading.BrokenBarrierError as error:
-            raise GroupError(f"rank {self.rank} of {self.size}: another rank has left or is late") from error
+            raise RankLost(f"rank {self.rank} of {self.size}: another rank has left or is late") from error
         return found
 
 
@@ -237,7 +241,7 @@ class TorchGroup(Group):
         except (RuntimeError, ValueError) as error:
             cause = str(error).strip().splitlines()
             why = cause[0] if cause else type(error).__name__
-            raise GroupError(f"rank {self.rank} of {self.size}: {why}") from error
+            raise RankLost(f"rank {self.rank} of {self.size}: {why}") from error
 
 
 def compare_ranks(group: Group, tensors: Mapping[str, Array], version: int) -> None:

@@ -21,6 +21,7 @@ from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.transfer import downloaded
 
 
 class Demonstrations(NamedTuple):
@@ -84,7 +85,7 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
     def start(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdatePlan:
         """See :meth:`Learner.start`. ``slab.memory`` gets the learner's memory of the teacher's rows."""
         if (memory := self._memory.of(slab)) is not None:
-            slab.memory = {**slab.memory, self.policy: memory.cpu().numpy()}
+            slab.memory = {**slab.memory, self.policy: downloaded(memory)}
         return super().start(slab, progress, value_only=value_only)
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:

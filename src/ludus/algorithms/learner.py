@@ -234,6 +234,10 @@ class SlabLearner(ABC, Generic[Config]):
             raise TypeError(f"expected {type(self.config).__name__}, got {type(config).__name__}")
         self.config = config
 
+    def join(self, group: Group) -> None:
+        """Make every update from now on with ``group``, whose ranks have equal states."""
+        self.group = self.minibatches.group = group
+
     def wrap_optimiser(self, wrap: Callable[[Optimiser], Optimiser]) -> None:
         """Replace the optimiser by ``wrap`` of it, which keeps the same vectors and counters."""
         self.optimiser = wrap(self.optimiser)

@@ -51,11 +51,11 @@ class FlatParameters:
         """Write d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
         parameters = list(network.parameters())
         grads: tuple[Tensor | None, ...] = torch.autograd.grad(loss, parameters, allow_unused=True)
-        for grad, part in zip(grads, self.cut(out), strict=True):
-            if grad is None:
-                part.zero_()
-            else:
-                part.copy_(grad.reshape(-1))
+        parts = [
+            out.new_zeros(size) if grad is None else grad.reshape(-1)
+            for grad, size in zip(grads, self.sizes, strict=True)
+        ]
+        torch.cat(parts, out=out)
 
     def named(self, vector: Tensor) -> dict[str, Array]:
         """Cut a vector of ``size`` into copies by parameter name, in the parameters' shapes."""

@@ -14,6 +14,7 @@ from ludus.algorithms.tasks import Task
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.transfer import uploaded
 
 
 class RowMemory:
@@ -64,4 +65,4 @@ class RowMemory:
     def load_state(self, arrays: dict[str, Array]) -> None:
         """Restore the arrays of :meth:`state`; others are not read."""
         memory = arrays.get(self._key)
-        self._memory = None if memory is None else torch.from_numpy(memory.copy()).to(self.network.device)
+        self._memory = None if memory is None else uploaded(memory.copy(), self.network.device)

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from ludus.flow import GameSpec, Slab
@@ -17,6 +16,7 @@ from ludus.flow.slab import Array
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others, seats_seen, seen_seats
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.transfer import uploaded
 
 Index = npt.NDArray[np.int64]
 
@@ -55,8 +55,7 @@ class Samples:
 
     def tensor(self, array: Array) -> Tensor:
         """Return a tensor on the learner's device."""
-        tensor = torch.from_numpy(array)
-        return tensor.to(self.device, non_blocking=True) if self.device.type != "cpu" else tensor
+        return uploaded(array, self.device)
 
     def observations(self, index: Index) -> dict[str, Tensor]:
         """Return ``name -> [N, *packed]`` of time steps ``index: [N]``."""
@@ -81,7 +80,7 @@ class Samples:
         """Return ``[N, 2, D]`` of time steps ``index: [N]``, for policies that recall; else None."""
         if self._recalled is None:
             return None
-        return self._recalled.flatten(0, 1).index_select(0, torch.from_numpy(index).to(self.device))
+        return self._recalled.flatten(0, 1).index_select(0, self.tensor(index))
 
     def others(self, index: Index) -> Others | None:
         """Return other seats' observations at time steps ``index: [N]``, for a centralised critic."""
@@ -95,7 +94,7 @@ class Samples:
     def memory(self, rows: Index) -> Tensor | None:
         """Return the memory of ``rows`` at t = 0; None without memory."""
         if self._memory is not None:
-            return self._memory[torch.from_numpy(rows).to(self.device)]
+            return self._memory[self.tensor(rows)]
         memory = self.slab.memory.get(self.policy)
         return None if memory is None else self.tensor(memory.take(rows, axis=0))
 

@@ -71,6 +71,8 @@ def bench_cluster(
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     cluster = preset.cluster
+    if cluster.learners > 1:
+        raise ConfigError(f"cluster.learners = {cluster.learners}: expected 1, as in one process")
     run = msgspec.structs.replace(preset.run, threads=cluster.cpus)
     preset = msgspec.structs.replace(preset, run=run)
     with ExitStack() as opened:

@@ -24,11 +24,12 @@ from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_name, device_title, precision_name, thread_count
+from ludus.presets.hardware import device_of, device_title, precision_name, thread_count
 from ludus.training.alphazero.workers import Workers
 
 TURNS = 3
-MOST_DOUBLINGS = 6  # of the batches of self-play, in search of a GPU's best rate
+RUN = RunConfig()
+MOST_ROWS = 4096  # of a batch, in search of a GPU's best rate
 
 
 class SearchBench(msgspec.Struct, frozen=True):
@@ -36,8 +37,9 @@ class SearchBench(msgspec.Struct, frozen=True):
 
     ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
     processor time, with an evaluator that costs nothing, rules and observations included. The others are of
-    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on full batches,
-    on a GPU of the best size, ``self_play_per_s`` evaluations in self-play, ``share`` their ratio.
+    all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on batches of
+    ``raw_batch`` (on the processor those of self-play, on a GPU of the best size), ``self_play_per_s``
+    evaluations in self-play, ``share`` their ratio.
     """
 
     game: str
@@ -51,6 +53,7 @@ class SearchBench(msgspec.Struct, frozen=True):
     precision: str = ""
     device: str = ""
     threads: int = 0
+    raw_batch: int = 0
     raw_per_s: float = 0.0
     self_play_per_s: float = 0.0
     share: float = 0.0
@@ -65,7 +68,7 @@ def bench_search(
     visits: int = 400,
     blocks: int = 0,
     filters: int = 64,
-    threads: int = 0,
+    run: RunConfig = RUN,
     seconds: float = 6.0,
 ) -> SearchBench:
     """Time self-play of ``slots`` matches a thread; with ``blocks`` also with a network of that size.
@@ -77,12 +80,13 @@ def bench_search(
         visits: Visits per move.
         blocks: Residual blocks of the network; 0 = no network.
         filters: Filters per convolution.
-        threads: Threads of self-play; 0 = all processors.
+        run: ``threads`` of self-play, 0 = all processors; ``device`` and ``precision`` of the network.
         seconds: Measuring time, approximately.
 
     Raises:
-        ConfigError: The game cannot be searched.
+        ConfigError: The game cannot be searched, or there is no such device.
     """
+    device_of(run.device)
     ref = searchable(game)
     name, native = ref
     search = SearchConfig(visits=visits, noise_share=0.25)
@@ -106,7 +110,7 @@ def bench_search(
     if blocks == 0:
         return base
     tower = ResnetConfig(blocks=blocks, filters=filters)
-    return _with_network(base, ref, params, search, plays, tower, threads, seconds / 2)
+    return _with_network(base, ref, params, search, plays, tower, run, seconds / 2)
 
 
 def _rate(step: Callable[[int], object], count: Callable[[], int], seconds: float) -> float:
@@ -131,12 +135,11 @@ def _with_network(
     search: SearchConfig,
     plays: SelfPlayConfig,
     tower: ResnetConfig,
-    threads: int,
+    run: RunConfig,
     seconds: float,
 ) -> SearchBench:
     torch.set_num_threads(1)
-    run = RunConfig(threads=threads)
-    device, count = device_name(run), thread_count(run)
+    device, count = device_of(run.device), thread_count(run)
     precision = precision_name(run, device)
     spec = game_spec(base.game, params)
     try:
@@ -189,6 +192,7 @@ def _with_network(
         precision=precision,
         device=device_title(device),
         threads=count,
+        raw_batch=raw_rows,
         raw_per_s=raw / raw_s,
         self_play_per_s=played / play_s,
         share=(played / play_s) / (raw / raw_s),
@@ -197,15 +201,23 @@ def _with_network(
 
 
 def _best_rows(evaluator: NetworkEvaluator, spec: GameSpec, rows: int, threads: int) -> int:
-    """Return the size of batches, a power of 2 times ``rows``, at which a GPU evaluates most a second."""
+    """Return the size of batches at which a GPU evaluates most a second: ``rows`` times a power of 2."""
     rates: dict[int, float] = {}
-    for size in (rows << k for k in range(MOST_DOUBLINGS + 1)):
+    for size in batch_sizes(rows):
         batch = LeafBatch(spec, size)
         _raw(evaluator, batch, threads, 0.05)  # warm
         started = time.perf_counter()
         done = _raw(evaluator, batch, threads, 0.2)
         rates[size] = done / (time.perf_counter() - started)
     return max(rates, key=lambda size: rates[size])
+
+
+def batch_sizes(rows: int) -> list[int]:
+    """Return ``rows`` and its doubles up to :data:`MOST_ROWS`."""
+    sizes = [rows]
+    while 2 * sizes[-1] <= MOST_ROWS:
+        sizes.append(2 * sizes[-1])
+    return sizes
 
 
 def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:

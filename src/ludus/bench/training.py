@@ -9,7 +9,8 @@ simulation   the pool alone, with as many threads as training has, playing the v
 network      the rollout's inference and the learner's updates alone, on training's data.
 
 Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
-arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit.
+arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit. A GPU
+works beside the simulation; there the slowest of simulation, inference and learning is the limit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class BenchTrainResult(msgspec.Struct, frozen=True):
 
     ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
     the network alone. ``share_of_combined_limit``: decisions against both together. ``ludus``: version of the
-    package. ``slab_decisions``: of the last slab; ``slab_bytes``: what a learner reads of a slab.
+    package. ``device``: a GPU with its name, driver and CUDA. ``slab_decisions``: of the last slab;
+    ``slab_bytes``: what a learner reads of a slab.
     """
 
     preset: str
@@ -107,13 +109,14 @@ class _Tally:
 
 
 def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> BenchTrainResult:
-    """Time the training of ``preset`` for about ``seconds``. Write no files.
+    """Time the training of ``preset`` under its new rules for about ``seconds``. Write no files.
 
     Raises:
         ConfigError: The preset cannot be built, or ``seconds`` is not positive.
     """
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
+    preset = msgspec.structs.replace(preset, game=msgspec.structs.replace(preset.game, before=None))
     beside = preset.run.lag == "async"
     components = build(preset, slabs_of(preset.run))
     sampler = components.sampler

@@ -33,14 +33,15 @@ class Command(Protocol):
 C = TypeVar("C", bound=Command)
 
 
-def option(text: str, metavar: str = "") -> msgspec.Meta:
+def option(text: str, metavar: str = "", short: str = "") -> msgspec.Meta:
     """Return the description of an option, a part of its annotation.
 
     Args:
         text: One line for the help page, such as ``how many``.
         metavar: Name of the value there, such as ``N``; the field's name by default.
+        short: Another form of the option, such as ``-o``.
     """
-    return msgspec.Meta(extra={"help": text, "metavar": metavar})
+    return msgspec.Meta(extra={"help": text, "metavar": metavar, "short": short})
 
 
 def positional(text: str, metavar: str = "") -> msgspec.Meta:
@@ -58,6 +59,7 @@ class Field(msgspec.Struct, frozen=True):
     positional: bool
     required: bool
     default: object
+    short: str = ""
 
     @property
     def flag(self) -> str:
@@ -99,6 +101,7 @@ def fields_of(command: type[Command]) -> list[Field]:
                 positional=extra.get("positional", False),
                 required=field.required,
                 default=field.default,
+                short=extra.get("short", ""),
             )
         )
     return out
@@ -137,6 +140,7 @@ class _ArgumentReader:
         self.command, self.name = command, name
         fields = fields_of(command)
         self.options = {f.flag: f for f in fields if not f.positional}
+        self.shorts = {f.short: f for f in fields if f.short}
         self.places = [f for f in fields if f.positional]
         self.values: dict[str, object] = {}
         self.overrides: dict[str, str] = {}
@@ -147,7 +151,7 @@ class _ArgumentReader:
 
     def option(self, word: str, rest: list[str]) -> None:
         flag, equals, inline = word.partition("=")
-        field = self.options.get(flag)
+        field = self.options.get(flag) or self.shorts.get(flag)
         if field is not None and field.is_switch:
             if equals:
                 raise self.fail(f"{flag} takes no value")
@@ -235,13 +239,19 @@ def usage(command: type[Command], name: str) -> str:
     rows = [(f.metavar, _help(f)) for f in places]
     if rows:
         lines += ["", "arguments", *_table(rows)]
-    rows = [(f.flag if f.is_switch else f"{f.flag} {f.metavar}", _help(f)) for f in options]
+    rows = [(_form(f), _help(f)) for f in options]
     rows.append(("--help", "show this page"))
     lines += ["", "options", *_table(rows)]
     examples: Sequence[str] = getattr(command, "EXAMPLES", ())
     if examples:
         lines += ["", "examples", *(f"  {line}" for line in examples)]
     return "\n".join(lines)
+
+
+def _form(field: Field) -> str:
+    """Return an option as it is written: ``-o, --out FILE``."""
+    short = f"{field.short}, " if field.short else ""
+    return f"{short}{field.flag}" + ("" if field.is_switch else f" {field.metavar}")
 
 
 def _help(field: Field) -> str:

@@ -66,18 +66,24 @@ def _values(field: Field, partial: str) -> Iterable[str]:
     if field.name == "sweep":
         return [*map(str, Path().glob("*.toml")), *map(str, Path().glob("sweeps/*.toml"))]
     if field.name == "runs":
-        found = [*Path().glob("runs/*/run.json"), *Path().glob("runs/*/sweep.json")]
-        return [str(p.parent) for p in found]
+        return [*_folders_with("run.json"), *_folders_with("sweep.json")]
     if field.name == "directory":
-        return [str(p.parent) for p in Path().glob("runs/*/run.json")]
+        return _folders_with("run.json")
     if field.name in ("player", "players", "against"):
         from ludus.games import spec
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
-        runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
+        runs = _folders_with("run.json")
         named = [f"{run}@{which}" for run in runs for which in _weights_of(run, partial)]
         return [*bots, "random", "uniform", *named]
     return []
+
+
+def _folders_with(name: str) -> list[str]:
+    """Return the folders in ``runs`` that have a file of this name, without half of a run."""
+    from ludus.storage.rundir import is_aside
+
+    return [str(p.parent) for p in Path().glob(f"runs/*/{name}") if not is_aside(p.parent.name)]
 
 
 def _weights_of(run: str, partial: str) -> list[str]:

@@ -9,13 +9,14 @@ import msgspec
 from ludus.cli.arguments import option
 from ludus.cli.params import game_spec, read_game
 from ludus.evaluation.settings import MatchHooks, MatchSettings
-from ludus.presets.config import ParamValue
+from ludus.presets.config import Device, ParamValue
 
 if TYPE_CHECKING:
     from ludus.cli.progress import Progress
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+DeviceOption = Annotated[Device, option("device of networks; auto is the processor", "NAME")]
 
 
 class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_ticks: Annotated[
         Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
     ] = 0
+    device: DeviceOption = "auto"
     json: Annotated[bool, option("print one JSON document")] = False
 
     def game_and_params(self) -> tuple[str, dict[str, ParamValue] | None]:
@@ -59,6 +61,7 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
             threads=self.threads,
             random_start=self.random_start,
             max_ticks=self.max_ticks,
+            device=self.device,
         )
 
 

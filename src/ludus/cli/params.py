@@ -11,7 +11,8 @@ from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.presets import schema
 from ludus.presets.config import ParamValue
-from ludus.presets.game_checks import find_game, param_problems
+from ludus.presets.game_checks import find_game
+from ludus.presets.param_checks import param_problems
 
 
 def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:

@@ -5,22 +5,25 @@ Processes are started, asked and ended here alone, and all of Ray's errors about
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
-from ludus.cluster.rollout import Host
+from ludus.algorithms.group import GroupError
+from ludus.cluster.received import ReceivedFiles
+from ludus.cluster.rollout import Host, Rollout
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError
 
 PATIENCE_S = 10.0  # until a rollout that does not answer is asked whether it lives, and for that answer
 LEAVE_S = 2.0  # for a process to remove its files
-FORWARDED = (ConfigError, MatchError, PoolError, ValueError)  # errors of a rollout that mean the same here
+#: Errors of a rollout or a learner that mean the same here.
+FORWARDED = (ConfigError, GroupError, MatchError, PoolError, ValueError)
 
 
 class RolloutLost(Exception):
@@ -37,35 +40,51 @@ class Call:
     def first(self) -> Any:  # noqa: ANN401
         """Wait for the first object of the answer. Raises :class:`RolloutLost`, or the rollout's error."""
         self.actor.wait(self.refs[0])
-        return fetch(self.refs[0])
+        return fetch(self.refs[0], self.actor.kind)
 
     def second(self) -> Any:  # noqa: ANN401
         """Fetch the second object of the answer. Raises :class:`RolloutLost`, or the rollout's error."""
-        return fetch(self.refs[1])
+        return fetch(self.refs[1], self.actor.kind)
 
 
 class RayHost(Host):
     """A process of the cluster."""
 
-    def __init__(self) -> None:
-        """Start without rollouts."""
-        super().__init__(ray.util.get_node_ip_address())
+    def __init__(self, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
+        """Start without rollouts. ``part``: see :class:`ludus.cluster.rollout.Host`."""
+        super().__init__(ray.util.get_node_ip_address(), part)
 
 
 class RolloutActor:
-    """A rollout in a process of the cluster, asked about one of its samplers."""
+    """A rollout, or a learner, in a process of the cluster; a rollout is asked about one of its samplers."""
 
-    def __init__(self, cpus: int, gpus: float) -> None:
-        """Ask for a process with ``cpus`` processors and ``gpus`` GPUs."""
+    def __init__(
+        self,
+        cpus: int,
+        gpus: float,
+        part: Callable[[ReceivedFiles, str], object] = Rollout,
+        place: Any = None,  # noqa: ANN401
+    ) -> None:
+        """Ask for a process.
+
+        Args:
+            cpus: Its processors.
+            gpus: Its GPUs.
+            part: Makes what answers calls there.
+            place: Reserved place of Ray's for it; None: anywhere.
+        """
         self._name = ""
+        self.kind = "rollout" if part is Rollout else "learner"
+        self.silent = False  #: whether the process was ended because it did not answer
         made = ray.remote(
             num_cpus=cpus,
             num_gpus=gpus,
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"health": 1},
+            scheduling_strategy=place,
         )(RayHost)
-        self._handle = made.remote()
+        self._handle = made.remote(part)
 
     def named(self, name: str) -> RolloutActor:
         """Return the same process, to be asked about the sampler ``name``."""
@@ -111,7 +130,8 @@ class RolloutActor:
         """Return whether the process answers. One that does not is ended."""
         try:
             ray.get(self._ping(), timeout=PATIENCE_S)
-        except RayError:
+        except RayError as error:
+            self.silent = self.silent or isinstance(error, GetTimeoutError)
             self.kill()
             return False
         return True
@@ -134,22 +154,27 @@ def end_all(actors: Sequence[RolloutActor]) -> None:
         actor.kill()
 
 
-def fetch(ref: Any) -> Any:  # noqa: ANN401
-    """Return the value of ``ref``. Raises :class:`RolloutLost`, or the error that the rollout raised."""
+def fetch(ref: Any, kind: str = "rollout") -> Any:  # noqa: ANN401
+    """Return the value of ``ref``. Raises :class:`RolloutLost`, or the error that the process raised.
+
+    Args:
+        ref: The reference.
+        kind: Of the process that answers.
+    """
     try:
         return ray.get(ref)
     except RayTaskError as error:
-        raise original(error) from None
+        raise original(error, kind) from None
     except RayError as error:
         raise RolloutLost(first_line(error)) from error
 
 
-def original(error: RayTaskError) -> Exception:
-    """Return the error that a rollout raised, without Ray's wrapping."""
+def original(error: RayTaskError, kind: str = "rollout") -> Exception:
+    """Return the error that a process of a kind raised, without Ray's wrapping."""
     cause = error.cause
     if isinstance(cause, FORWARDED):
         return cause
-    return PoolError(f"rollout: {type(cause).__name__}: {cause}")
+    return PoolError(f"{kind}: {type(cause).__name__}: {cause}")
 
 
 def first_line(error: Exception) -> str:

@@ -33,6 +33,22 @@ def part_of(preset: Preset) -> Preset:
     return msgspec.structs.replace(preset, run=run)
 
 
+def learner_part_of(preset: Preset) -> Preset:
+    """Return the settings of a further learner: its threads, and device and precision of this machine.
+
+    The first learner sends its weights, so that no other reads ``run.start``.
+    """
+    device = device_name(preset.run)
+    run = msgspec.structs.replace(
+        preset.run,
+        threads=max(preset.run.threads, 1),
+        device=device,
+        precision=precision_name(preset.run, device),
+        start="",
+    )
+    return msgspec.structs.replace(preset, run=run)
+
+
 def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
     """Return the setting and what it asks for too much of; empty where there is enough."""
     text = shortage(cluster, cpus, gpus)

@@ -1,17 +1,22 @@
-"""Samplers on the machines of a Ray cluster."""
+"""Samplers and learners on the machines of a Ray cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ludus.algorithms.group import GroupError
+from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
+from ludus.cluster.group_learner import GroupLearner
+from ludus.cluster.ranks import Ranks
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
 from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
 from ludus.training.opponents import Seats
 
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RayMachines:
-    """Maker of samplers over the rollouts of a cluster (:class:`ludus.training.machines.Machines`).
+    """Maker of samplers and groups of learners on a cluster (:class:`ludus.training.machines.Machines`).
 
     All samplers that are asked for play on the same rollouts: those of a league's members.
     """
@@ -34,6 +39,8 @@ class RayMachines:
         """
         self._report = report
         self._crew: Crew | None = None
+        self._ranks: Ranks | None = None
+        self._groups = 0
         sent_preset(preset)  # a file that cannot be sent is refused before Ray starts
         connect(preset.cluster)
 
@@ -52,6 +59,30 @@ class RayMachines:
         fleet = Fleet(preset, restarts, seats, crew=self._started(preset))
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
+    def grouped(self, preset: Preset, learner: Learner) -> Learner:
+        """See :meth:`ludus.training.machines.Machines.grouped`."""
+        if preset.cluster.learners == 1:
+            return learner
+        where = f"cluster.learners = {preset.cluster.learners}"
+        if not isinstance(learner, SlabLearner):
+            name = preset.algorithm.__struct_config__.tag
+            raise ConfigError(
+                f'{where}: expected 1 where algorithm.name = "{name}", whose learner is no SlabLearner'
+            )
+        self._end_group()
+        self._groups += 1
+        try:
+            self._ranks = Ranks(preset, learner.network.device.type == "cuda", self._report)
+            return GroupLearner(preset, learner, self._ranks, f"group{self._groups}")
+        except GroupError as error:
+            raise ConfigError(f"{where}: {error}") from error
+
+    def _end_group(self) -> None:
+        """End the learners of the last group. Idempotent."""
+        if self._ranks is not None:
+            self._ranks.close()
+            self._ranks = None
+
     def reserve(self, preset: Preset) -> None:
         """See :meth:`ludus.training.machines.Machines.reserve`."""
         self._started(preset)
@@ -69,7 +100,8 @@ class RayMachines:
         return RemoteWorkers(preset, components.spec, components.seed, session, crew)
 
     def close(self) -> None:
-        """End the rollouts and leave the cluster. Idempotent."""
+        """End the rollouts and learners, and leave the cluster. Idempotent."""
+        self._end_group()
         self.end_rollouts()
         disconnect()
 

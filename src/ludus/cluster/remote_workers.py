@@ -1,7 +1,8 @@
 """Workers of self-play over rollouts: moves are asked for, whole matches come back.
 
-In ``sync`` and ``pipelined`` every rollout makes an equal share of the moves before any learning, so equal
-seeds give equal matches however fast the rollouts are.
+Where self-play waits for learning (:func:`ludus.training.alphazero.components.plays_beside_learning`), every
+rollout makes an equal share of the moves before, so equal seeds give equal matches however fast the rollouts
+are.
 """
 
 from __future__ import annotations

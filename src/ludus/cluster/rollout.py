@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -287,18 +287,22 @@ class Rollout:
 class Host:
     """A process with a rollout for each learner. One call at a time outside the group ``health``."""
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, node: str, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
         """Start without rollouts: one is made when it is called for the first time.
 
-        ``node``: address of this machine.
+        Args:
+            node: Address of this machine.
+            part: Makes what answers calls in the place of a rollout.
         """
-        self._rollouts: dict[str, Rollout] = {}
-        self._node = node
+        self._rollouts: dict[str, object] = {}
+        self._node, self._part = node, part
         self._files = ReceivedFiles(self._node)
 
     def call(self, name: str, method: str, *arguments: object) -> object:
         """Call ``method`` of the rollout ``name`` and return its answer."""
-        rollout = self._rollouts.setdefault(name, Rollout(self._files, self._node))
+        rollout = self._rollouts.get(name)
+        if rollout is None:
+            rollout = self._rollouts[name] = self._part(self._files, self._node)
         try:
             answer: object = getattr(rollout, method)(*arguments)
         except Exception as error:

@@ -71,21 +71,25 @@ class SentPreset(msgspec.Struct, frozen=True):
     typed: bool = False
 
 
-def sent_preset(preset: Preset) -> SentPreset:
+def sent_preset(preset: Preset, learns: bool = False) -> SentPreset:
     """Return the settings of a rollout as they are sent.
+
+    Args:
+        preset: The settings.
+        learns: Whether they are for a learner, which reads the weights of a teacher that it stays near.
 
     Raises:
         ConfigError: A file that cannot be read or is too large, or code that the user did not give.
     """
     return SentPreset(
         to_json(preset),
-        tuple(_files(preset)),
+        tuple(_files(preset, learns)),
         tuple(_packages(preset)),
         typed=is_typed(preset.game.name),
     )
 
 
-def _files(preset: Preset) -> Iterator[SentFile]:
+def _files(preset: Preset, learns: bool) -> Iterator[SentFile]:
     """Yield the files that the settings name. Raises ``ConfigError``."""
     game = preset.game.name
     try:
@@ -95,15 +99,17 @@ def _files(preset: Preset) -> Iterator[SentFile]:
             yield _sent(GAME, Path(path), MAX_CODE)
         if (method := method_file(preset.algorithm)) is not None:
             yield _made(NAME, Path(method.path), method.data, CODE)
-        yield from _teacher(preset)
+        yield from _teacher(preset, learns)
     except ValueError as error:
         raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: {error}") from error
 
 
-def _teacher(preset: Preset) -> Iterator[SentFile]:
-    """Yield the file of the player that the method learns from."""
+def _teacher(preset: Preset, learns: bool) -> Iterator[SentFile]:
+    """Yield the file of the player that the method learns from; for a learner, of any teacher."""
     shown = demonstration_of(preset)
     if shown is None:
+        if learns and (file := teacher_file(preset)) is not None:
+            yield _sent(TEACHER, file, MAX_WEIGHTS)
         return
     if is_bot_file(shown.teacher):
         admit_bot(shown.teacher)

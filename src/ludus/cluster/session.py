@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
-from ray.exceptions import AuthenticationError, RayError
+from ray.exceptions import AuthenticationError
 
 from ludus.cluster import probe, reaper
 from ludus.cluster.actors import first_line
@@ -54,7 +54,7 @@ def connect(config: ClusterConfig) -> None:
             ray.init(address=config.address, **options)
     except (AuthenticationError, ConnectionError) as error:
         raise ConfigError(f"{setting}: {NOT_LET_IN}") from error
-    except (RayError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises the base class where it starts too slowly
         raise ConfigError(f"{setting}: {first_line(error)}") from error
     finally:
         if in_main_thread and terminate is not None:  # Ray replaces the handler

@@ -82,6 +82,7 @@ def _resolve(
         frame_skip=own or settings.frame_skip,
         greedy=settings.greedy,
         params=params,
+        device=settings.device,
     )
 
 

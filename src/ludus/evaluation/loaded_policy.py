@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.evaluation.players import game_of_player
-from ludus.evaluation.weights import network_of
+from ludus.evaluation.weights import check_spec
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.public import speaks_python
 from ludus.flow.shown import visible
@@ -22,7 +22,8 @@ from ludus.games.registry import BUILT_IN, maker
 from ludus.mcts.text import is_search
 from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy, load_weights
-from ludus.presets.config import ParamValue
+from ludus.presets import hardware
+from ludus.presets.config import Device, ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
 from ludus.rollouts.actor import ActInput
@@ -155,6 +156,7 @@ def load_policy(
     params: dict[str, ParamValue] | None = None,
     seed: int = 0,
     deterministic: bool = False,
+    device: Device = "auto",
 ) -> LoadedPolicy:
     """Load weights as a policy that acts. Loading never runs code that the weights name.
 
@@ -166,23 +168,26 @@ def load_policy(
         params: Parameters of the game (default: the run's).
         seed: Seed of sampled actions.
         deterministic: The most probable choice of each head instead of a sample.
+        device: Device of the network: ``auto`` (the processor), ``cpu`` or ``cuda``.
 
     Returns:
         The policy; ``print`` shows its game, version and spaces.
 
     Raises:
-        ConfigError: Not weights of one network, of another game, or an environment with other spaces.
+        ConfigError: Not weights of one network, of another game, or an environment with other spaces; no
+            such device.
         StorageError: No such run, version or file.
     """
     if is_search(reference):
         raise ConfigError(
             f"{reference}: a searched player decides from states, not observations: ludus.search"
         )
+    where = hardware.device_of(device)
     try:
         if game:  # a game of one's own brings its codecs
             game_spec(typed(game), _params_of(reference, params))
         weights = load_weights(resolve_weights(reference))
-        network = build_policy(weights, "cpu")
+        network = build_policy(weights, where)
     except WeightsError as error:
         raise ConfigError(str(error)) from error
     except ParamError as error:
@@ -216,7 +221,7 @@ def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamVa
         return SpecFace(theirs)
     given = _params_of(reference, params)
     try:
-        network_of(weights, game_spec(game or meta.game, given), reference)
+        check_spec(meta, game_spec(game or meta.game, given), reference)
         if not hosted:
             return SpecFace(theirs)
         from ludus.games.adapters.gymnasium import GymnasiumMaker

@@ -40,6 +40,7 @@ def resolve_player(
     frame_skip: int = 0,
     greedy: bool = False,
     params: dict[str, str] | None = None,
+    device: str = "auto",
 ) -> MatchPlayer:
     """Return the player that ``text`` names.
 
@@ -53,37 +54,41 @@ def resolve_player(
         frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
         greedy: The most probable choice, or the most visited move of a search.
         params: Parameters of the game, for a search.
+        device: Device of a network: ``auto``, ``cpu`` or ``cuda``. Other players need none.
 
     Raises:
-        ConfigError: No such player, or weights of another game.
+        ConfigError: No such player or device, or weights of another game.
         StorageError: No such run, version or file.
         BotError: The Python file has no usable bot.
     """
+    check_device(device)
     if is_bot_file(text):
         return MatchPlayer(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
     if is_search(text):
-        return _searched(text, spec, params or {}, seed, greedy)
+        return _searched(text, spec, params or {}, seed, greedy, device)
     if is_plan(text):
         return plan_player(text, spec, params or {}, seed, frame_skip)
     if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
         return scripted_player(text, spec, seed, frame_skip)
-    from ludus.evaluation.weights import network_of
-    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.evaluation.weights import load_network
     from ludus.rollouts.network_actor import NetworkActor
 
-    path = resolve_weights(text)
-    try:
-        weights = load_weights(path)
-        network = network_of(weights, spec, text)
-    except WeightsError as error:
-        raise ConfigError(str(error)) from error
-    skip = frame_skip or weights.meta.frame_skip
-    version = weights.meta.version
-    actor = NetworkActor(network, seed, version, greedy)
-    return MatchPlayer(name_of(path, version), actor=actor, frame_skip=skip)
+    network, meta, path, _ = load_network(text, spec, device)
+    actor = NetworkActor(network, seed, meta.version, greedy)
+    return MatchPlayer(name_of(path, meta.version), actor=actor, frame_skip=frame_skip or meta.frame_skip)
 
 
-def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> MatchPlayer:
+def check_device(device: str) -> None:
+    """Raise ``ConfigError`` for a device that is not there, also where no network needs it."""
+    if device not in ("auto", "cpu"):  # these need no torch
+        from ludus.presets import hardware
+
+        hardware.device_of(device)
+
+
+def _searched(
+    text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool, device: str
+) -> MatchPlayer:
     if SUFFIX not in text:
         return rollout_player(text, spec, params, seed, greedy)
     try:
@@ -92,37 +97,35 @@ def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, gree
         raise ConfigError(str(error)) from None
     if greedy:
         how = msgspec.structs.replace(how, plies=0)
-    evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
+    evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
     name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
     return search_player(name, spec, params, how, evaluator, seed, version)
 
 
 def evaluator_of(
-    reference: str, spec: GameSpec, device: str = "cpu", symmetries: Seen = "one"
+    reference: str, spec: GameSpec, device: str = "auto", symmetries: Seen = "one"
 ) -> tuple[NetworkEvaluator, int]:
     """Return the network evaluator of weights by name, for a search, and the version of the weights.
 
     Args:
         reference: ``RUN@best`` and the like, or a weights file.
         spec: The game.
-        device: Device of torch.
+        device: ``auto``, ``cpu`` or ``cuda``.
         symmetries: As in :class:`ludus.mcts.text.SearchText`.
 
     Raises:
-        ConfigError: Weights of another game.
+        ConfigError: Weights of another game, or ones that a search cannot use; no such device.
         StorageError: No such run, version or file.
     """
-    from ludus.evaluation.weights import network_of
+    from ludus.evaluation.weights import load_network
     from ludus.mcts.network import NetworkEvaluator
-    from ludus.policies.weights import WeightsError, load_weights
     from ludus.presets.hardware import precision_name
 
+    network, meta, _, where = load_network(reference, spec, device)
+    precision = precision_name(RunConfig(), where)
     try:
-        weights = load_weights(resolve_weights(reference))
-        network = network_of(weights, spec, reference, device)
-        precision = precision_name(RunConfig(), device)
-        return NetworkEvaluator(network, precision, symmetries=symmetries), weights.meta.version
-    except (WeightsError, ValueError) as error:
+        return NetworkEvaluator(network, precision, symmetries=symmetries), meta.version
+    except ValueError as error:
         raise ConfigError(f"{reference}: {error}") from error
 
 

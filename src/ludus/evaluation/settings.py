@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ludus.presets.config import Device
+
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
 
@@ -17,8 +19,9 @@ TIMEOUT_S = 60.0  # the default of ``pool.timeout_s``
 class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Number, seeds, limits and threads of the matches between two players.
 
-    ``frame_skip``, ``against_frame_skip`` and ``greedy`` apply where players are given by name, as to
-    :func:`ludus.evaluation.evaluate.evaluate`; a :class:`ludus.evaluation.play.MatchPlayer` has its own.
+    ``frame_skip``, ``against_frame_skip``, ``greedy`` and ``device`` apply where players are given by name,
+    as to :func:`ludus.evaluation.evaluate.evaluate`; a :class:`ludus.evaluation.play.MatchPlayer` has its
+    own.
 
     Attributes:
         matches: Number of matches, at least 1.
@@ -32,6 +35,7 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         random_start: Above 0, the game's bot ``random`` plays a seat's first k ticks, k drawn from
             0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
         max_ticks: Highest number of ticks of a match; 0 = the game's limit, else 20,000.
+        device: Device of the networks: ``auto`` (the processor), ``cpu`` or ``cuda``.
         timeout_s: Seconds for one step of a Python game; then its process is replaced. 0 = no limit.
     """
 
@@ -44,6 +48,7 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     record: int = 0
     random_start: int = 0
     max_ticks: int = 0
+    device: Device = "auto"
     timeout_s: float = TIMEOUT_S
 
 

@@ -99,7 +99,7 @@ def _playable_game(
             f"rate needs a game of two or more seats; {spec.name} has one: ludus eval measures each alone"
         )
     for name in players:
-        player = resolve_player(name, spec, greedy=settings.greedy, params=text)
+        player = resolve_player(name, spec, greedy=settings.greedy, params=text, device=settings.device)
         if settings.random_start:
             check_random_start(settings.random_start, spec, player)
     return game, dict(text)

@@ -180,6 +180,26 @@ def joined(slabs: Sequence[Slab], into: Slab | None = None) -> Slab:
     return into
 
 
+def rows_of(slab: Slab, rows: slice, into: Mapping[str, Array] | None = None) -> Slab:
+    """Return copies of some rows of a slab as a slab of their own. Its first slot has number 0.
+
+    Args:
+        slab: Slab with ``R`` rows.
+        rows: The rows, at least one.
+        into: Fields of an earlier result of as many rows, whose arrays are used again; None: new ones.
+    """
+    fields: dict[str, Array] = {}
+    for name, array in slab.fields().items():
+        part = array[rows] if _axis(name) == 0 else array[:, rows]
+        old = None if into is None else into.get(name)
+        if old is None or old.shape != part.shape or old.dtype != part.dtype:
+            old = np.empty(part.shape, part.dtype)
+        np.copyto(old, part)
+        fields[name] = old
+    slots = slab.row_slot[rows].astype(np.int32)
+    return Slab.of(fields, slots - slots.min(), slab.row_seat[rows])
+
+
 def _axis(field: str) -> int:
     """Return the axis of rows."""
     return 0 if field.startswith(_MEMORY) else 1

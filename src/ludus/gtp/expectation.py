@@ -44,6 +44,7 @@ class NetworkReader:
         from ludus.policies.symmetry import Symmetries
 
         self._network = network
+        self._device = network.device
         self._board = network.board
         self._symmetries = Symmetries(network.spec) if self._board is not None else None
 
@@ -57,7 +58,8 @@ class NetworkReader:
         import torch
 
         (seat,) = match.to_act
-        obs = {name: torch.from_numpy(array[None].copy()) for name, array in match.observe(seat).items()}
+        seen = match.observe(seat).items()
+        obs = {name: torch.from_numpy(array[None].copy()).to(self._device) for name, array in seen}
         legal = torch.from_numpy(match.legal(seat)[None].copy()) != 0
         count = 1 if self._symmetries is None else self._symmetries.count
         if not 0 <= symmetry < count:
@@ -75,12 +77,12 @@ class NetworkReader:
                 )
                 if outputs.ownership is not None and outputs.score is not None:
                     sign = 1.0 if seat == go.BLACK else -1.0
-                    cells = torch.cat([(outputs.ownership / 2).tanh(), torch.zeros(1, 1)], dim=1)
+                    cells = torch.cat([(outputs.ownership.cpu() / 2).tanh(), torch.zeros(1, 1)], dim=1)
                     owned = self._symmetries.from_turned(cells, symmetry)[0, :-1]
                     ownership = tuple(sign * float(x) for x in owned)
                     lead = sign * float(outputs.score[0])
                     expected = Expectation(lead, _deviation(ownership), ownership)
-            policy = torch.softmax(logits.masked_fill(~legal, -torch.inf), dim=1)[0]
+            policy = torch.softmax(logits.cpu().masked_fill(~legal, -torch.inf), dim=1)[0]
         return RawNetwork(tuple(float(p) for p in policy[: match.spec.heads[0].size]), value, expected)
 
     def expect(self, matches: Sequence[Match]) -> list[Expectation]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ludus.evaluation.players import check_device, game_of_player
 from ludus.flow.shown import shown
 from ludus.games import spec
 from ludus.games.match import Match
@@ -17,15 +18,23 @@ from ludus.rollouts.actor import ActInput
 from ludus.storage.references import is_reference, refuse_run
 
 
-def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> GoPlayer:
-    """Return the player that ``text`` names. Raise ``ConfigError`` or ``StorageError``."""
+def resolve_player(
+    text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False, device: str = "auto"
+) -> GoPlayer:
+    """Return the player that ``text`` names, whose network is on ``device``.
+
+    Raises:
+        ConfigError: No such player or device.
+        StorageError: No such run, version or file.
+    """
+    check_device(device)
     bots = [b.name for b in spec("go").bots]
     if text in bots:
         return BotPlayer(text)
     if is_search(text):
         from ludus.gtp.searched import SearchedPlayer
 
-        return SearchedPlayer(text, params, seed, greedy)
+        return SearchedPlayer(text, params, seed, greedy, device)
     refuse_run(text)
     if not is_reference(text):
         from ludus.flow.names import did_you_mean
@@ -35,13 +44,15 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
             "RUN@last, RUN@VERSION, RUN@PLAYER of a league or a weights file, any of these weights with "
             "+search:VISITS, or mcts:VISITS"
         )
-    return NetworkPlayer(text, params, seed, greedy)
+    return NetworkPlayer(text, params, seed, greedy, device)
 
 
 class NetworkPlayer:
     """A trained policy without search: it samples a move, or takes the most probable with ``greedy``."""
 
-    def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+    def __init__(
+        self, text: str, params: Mapping[str, str], seed: int, greedy: bool, device: str = "auto"
+    ) -> None:
         """Load the weights that ``text`` names.
 
         Args:
@@ -49,11 +60,12 @@ class NetworkPlayer:
             params: Parameters of the game; those that the weights were trained on replace them.
             seed: Seed of sampling.
             greedy: Take the most probable move instead of sampling.
+            device: Device of the network.
 
         Raises:
             ConfigError: The weights are of another game, or have a memory.
         """
-        from ludus.evaluation.players import game_of_player, resolve_player
+        from ludus.evaluation.players import resolve_player
         from ludus.rollouts.network_actor import NetworkActor
 
         trained = game_of_player(text)
@@ -62,7 +74,8 @@ class NetworkPlayer:
             raise ConfigError(f"{text}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs: Mapping[str, str] = {"size": spec("go").params[0].default_value, **kept}
-        player = resolve_player(text, spec("go", {**params, **self.needs}), seed=seed, greedy=greedy)
+        rules = spec("go", {**params, **self.needs})
+        player = resolve_player(text, rules, seed=seed, greedy=greedy, device=device)
         if player.actor is None or player.actor.memory_shape is not None:
             raise ConfigError(
                 f"{text}: GTP does not support policies with memory (undo and set-up positions)"

@@ -28,7 +28,9 @@ class SearchedPlayer:
     A search ends after ``visits``, or by the clock if there is one.
     """
 
-    def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+    def __init__(
+        self, text: str, params: Mapping[str, str], seed: int, greedy: bool, device: str = "auto"
+    ) -> None:
         """Parse ``text`` and load its weights.
 
         Args:
@@ -36,6 +38,7 @@ class SearchedPlayer:
             params: Parameters of the game; those that the weights were trained on replace them.
             seed: Seed of the search.
             greedy: Play the most visited move from the first ply on.
+            device: Device of the network.
 
         Raises:
             ConfigError: The text is no search, or its weights are of another game.
@@ -51,10 +54,10 @@ class SearchedPlayer:
         self._evaluator: Evaluator | str = "rollout"
         self._reader: NetworkReader | None = None
         if weights:
-            self._load(weights, params)
+            self._load(weights, params, device)
         self._trees: Trees | None = None
 
-    def _load(self, weights: str, params: Mapping[str, str]) -> None:
+    def _load(self, weights: str, params: Mapping[str, str], device: str) -> None:
         from ludus.evaluation.players import evaluator_of, game_of_player
         from ludus.games import spec
 
@@ -64,9 +67,8 @@ class SearchedPlayer:
             raise ConfigError(f"{weights}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs = {"size": spec("go").params[0].default_value, **kept}
-        evaluator, version = evaluator_of(
-            weights, spec("go", {**params, **self.needs}), symmetries=self._how.symmetries
-        )
+        rules = spec("go", {**params, **self.needs})
+        evaluator, version = evaluator_of(weights, rules, device, self._how.symmetries)
         self.name = name_of(resolve_weights(weights), version) + self.name.removeprefix(weights)
         self._evaluator, self._reader = evaluator, NetworkReader(evaluator.network)
 

@@ -11,6 +11,7 @@ from ludus.mcts.text import Seen
 from ludus.policies.outputs import gives_q_values
 from ludus.policies.protocol import Network
 from ludus.policies.symmetry import Symmetries
+from ludus.policies.transfer import downloaded, uploaded
 
 
 class NetworkEvaluator:
@@ -67,18 +68,17 @@ class NetworkEvaluator:
     @torch.no_grad()
     def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate a batch, as :class:`ludus.mcts.evaluator.Evaluator`."""
-        obs = {t.name: torch.from_numpy(batch.obs[t.name][:count]) for t in self.network.inputs}
-        if self.network.device.type != "cpu":
-            obs = {name: x.to(self.network.device, non_blocking=True) for name, x in obs.items()}
+        device = self.network.device
+        obs = {t.name: uploaded(batch.obs[t.name][:count], device) for t in self.network.inputs}
         if self._board is None:
             step = self.network.step(obs)
-            return torch.softmax(step.logits, dim=1).cpu().numpy(), step.value.float().cpu().numpy()
+            return downloaded(torch.softmax(step.logits, dim=1)), downloaded(step.value.float())
         planes = self._board.boards(obs)
         if self._seen == "all":
             policy, value = self._averaged(planes)
         else:
             policy, value = self._under(planes, self._drawn() if self._seen == "random" else 0)
-        return policy.cpu().numpy(), value.cpu().numpy()
+        return downloaded(policy), downloaded(value)
 
     def _drawn(self) -> int:
         assert self._symmetries is not None

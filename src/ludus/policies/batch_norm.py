@@ -142,6 +142,11 @@ class NormSums:
             self._sums[k] = total if float(total[2, 0]) > 0.0 else None
 
     @property
+    def sums(self) -> tuple[Tensor | None, ...]:
+        """Sums ``float64[3, C]`` of each norm, None without any."""
+        return tuple(self._sums)
+
+    @property
     def complete(self) -> bool:
         """Whether every norm has sums."""
         return all(sums is not None for sums in self._sums)

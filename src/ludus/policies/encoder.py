@@ -130,7 +130,7 @@ class Encoder(nn.Module):
                 embedded = rows.embed(some)
                 parts.append(rows.pool(owner, embedded, packed.shape[0]))
                 if tensor.name in self.points_at:
-                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
+                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0], layout.shape[0])
         if vector is not None and self.dense is not None:
             parts.append(self.dense(vector))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))

@@ -6,6 +6,7 @@ given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import torch
@@ -110,7 +111,7 @@ class PolicyNetwork(Encoder):
         #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
         self.register_buffer("epsilon", torch.zeros(()) if config.output == "q" else None)
         if seed is not None:
-            self._initialise(seed)
+            self.initialise(seed)
 
     def _policy_head(self, features: int) -> nn.Linear | FreeDeviation | AutoregressiveHeads:
         if self.config.deviation == "free":
@@ -131,8 +132,13 @@ class PolicyNetwork(Encoder):
         assert isinstance(rows, Rows)
         return rows.each.size
 
-    def _initialise(self, seed: int) -> None:
-        """Draw orthogonal matrices (Saxe et al. 2014) and zero biases, for a nearly uniform policy."""
+    def initialise(self, seed: int, only: Collection[str] | None = None) -> None:
+        """Draw orthogonal matrices (Saxe et al. 2014) and zero biases, for a nearly uniform policy.
+
+        Args:
+            seed: Seed of the draws.
+            only: Names of the matrices to draw, which take most of the time; None for all.
+        """
         generator = torch.Generator().manual_seed(seed)
         near_zero = (
             self.policy_head.linear if isinstance(self.policy_head, FreeDeviation) else self.policy_head
@@ -140,7 +146,7 @@ class PolicyNetwork(Encoder):
         encoders = (self.own, self.critic.own if self.critic is not None else None)
         kept = {id(module) for own in encoders if own is not None for module in own.modules()}
         with torch.no_grad():
-            for module in self.modules():
+            for name, module in self.named_modules():
                 if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in kept:
                     gain = 2.0**0.5
                     if module is near_zero:
@@ -150,7 +156,8 @@ class PolicyNetwork(Encoder):
                         and (module is self.recurrent.read or module is self.recurrent.recur)
                     ):
                         gain = 1.0
-                    nn.init.orthogonal_(module.weight, gain, generator=generator)
+                    if only is None or f"{name}.weight" in only:
+                        nn.init.orthogonal_(module.weight, gain, generator=generator)
                     if module.bias is not None:
                         module.bias.zero_()
             if isinstance(self.policy_head, AutoregressiveHeads):

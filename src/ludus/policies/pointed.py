@@ -61,6 +61,7 @@ class Entities(PointerTargets):
     slot: Tensor  # int64[n], ascending within an owner: row of the observation tensor
     features: Tensor  # float32[n, E]
     samples: int
+    places: int  # rows of the observation tensor, absent ones included
 
     def select(self, index: Tensor) -> Entities:
         """Return the entities of some samples, as :class:`PointerTargets`."""
@@ -73,16 +74,17 @@ class Entities(PointerTargets):
             self.slot.index_select(0, kept),
             self.features.index_select(0, kept),
             index.numel(),
+            self.places,
         )
 
     def spread(self, index: Tensor, samples: int) -> Entities:
         """Place the samples among ``samples``, as :class:`PointerTargets`."""
-        return Entities(index.index_select(0, self.owner), self.slot, self.features, samples)
+        return Entities(index.index_select(0, self.owner), self.slot, self.features, samples, self.places)
 
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
         """Return the score of each row, as :class:`PointerTargets`."""
         rows, owner, slot, features = head.rows, self.owner, self.slot, self.features
-        if bool((slot >= rows).any()):
+        if self.places > rows and bool((slot >= rows).any()):
             inside = (slot < rows).nonzero().squeeze(1)
             owner, slot = owner.index_select(0, inside), slot.index_select(0, inside)
             features = features.index_select(0, inside)
@@ -95,8 +97,11 @@ class Entities(PointerTargets):
         rows, count = head.rows, self.features.shape[0]
         # Index of each row of each sample among the entities; absent rows point at the zeros at the end.
         where = choice.new_full((choice.numel() * rows,), count)
-        inside = (self.slot < rows).nonzero().squeeze(1)
-        where[(self.owner * rows + self.slot).index_select(0, inside)] = inside
+        place, inside = self.owner * rows + self.slot, torch.arange(count, device=choice.device)
+        if self.places > rows:
+            inside = (self.slot < rows).nonzero().squeeze(1)
+            place = place.index_select(0, inside)
+        where[place] = inside
         at = where.view(-1, rows).gather(1, choice.clamp(max=rows - 1).unsqueeze(1)).squeeze(1)
         at = torch.where(choice < rows, at, torch.full_like(at, count))
         padded = torch.cat([self.features, self.features.new_zeros((1, self.features.shape[1]))])

@@ -206,9 +206,11 @@ class ResidualNetwork(nn.Module):
         training = self.training
         self.train()
         try:
-            for planes in batches:
+            for number, planes in enumerate(batches, 1):
+                for norm in norms:  # the factor of a plain mean: torch would read it from the device
+                    norm.momentum = 1.0 / number
                 self.outputs(planes)
         finally:
             self.train(training)
             for norm in norms:
-                norm.track_running_stats = False
+                norm.track_running_stats, norm.momentum = False, None

@@ -194,7 +194,9 @@ class _StackedEncoder:
                     embedded = some.new_zeros((0, module.each.size))
                 parts.append(rows.padded(module.pool(owner, embedded, packed.shape[0])))
                 if tensor.name in first.points_at:
-                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
+                    pointed[tensor.name] = Entities(
+                        owner, slot, embedded, packed.shape[0], first.layouts[tensor.name].shape[0]
+                    )
         if vector is not None and self._dense is not None:
             parts.append(self._dense.padded(vector))
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed

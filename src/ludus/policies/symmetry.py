@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -9,6 +11,32 @@ from torch import Tensor
 
 from ludus.codecs.constants import constant
 from ludus.flow import GameSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RowTurns:
+    """A transformation for each of N rows.
+
+    Attributes:
+        cell: ``int64[N, H * W]``, the cell that comes to each place.
+        choice: ``int64[N, A]``, the same of choices.
+    """
+
+    cell: Tensor
+    choice: Tensor
+
+    def planes(self, planes: Tensor) -> Tensor:
+        """Return planes ``[N, C, H, W]``, each row under its own transformation."""
+        index = self.cell[:, None, :].expand(-1, planes.shape[1], -1)
+        return planes.flatten(2).gather(2, index).view(planes.shape)
+
+    def cells(self, cells: Tensor) -> Tensor:
+        """Return numbers per cell, row by row, ``[N, H * W]``."""
+        return cells.gather(1, self.cell)
+
+    def policy(self, policy: Tensor) -> Tensor:
+        """Return numbers per choice, ``[N, A]``."""
+        return policy.gather(1, self.choice)
 
 
 class Symmetries:
@@ -31,6 +59,8 @@ class Symmetries:
         choices = spec.heads[0].size
         #: [count, A]: what choice i becomes
         self.choice: npt.NDArray[np.int64] = np.tile(np.arange(choices), (self.count, 1))
+        #: Device -> int64[count, H * W + A]: where each cell and each choice comes from.
+        self._sources: dict[torch.device, Tensor] = {}
         if self.count == 1:
             return
         height, width = self.board
@@ -68,6 +98,24 @@ class Symmetries:
     def from_turned(self, policy: Tensor, k: int) -> Tensor:
         """Invert :meth:`to_turned`."""
         return policy if k == 0 else policy.index_select(1, self._choices(k, policy.device))
+
+    def each(self, turns: Tensor) -> RowTurns:
+        """Return a transformation of its own for each row, ``int64[N]`` on the device of the rows."""
+        sources = self._sources.get(turns.device)
+        if sources is None:
+            sources = self._sources[turns.device] = self._table().to(turns.device)
+        height, width = self.board
+        cell, choice = torch.split(sources[turns], [height * width, self.choice.shape[1]], dim=1)
+        return RowTurns(cell, choice)
+
+    def _table(self) -> Tensor:
+        height, width = self.board
+        cells = np.arange(height * width).reshape(height, width)
+        rows = [
+            np.concatenate([_numpy_turn(cells, k).reshape(-1), np.argsort(self.choice[k])])
+            for k in range(self.count)
+        ]
+        return torch.from_numpy(np.stack(rows))
 
     def _choices(self, k: int, device: torch.device) -> Tensor:
         """Return ``choice[k]`` on a device, where it stays."""

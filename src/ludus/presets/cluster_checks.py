@@ -13,7 +13,8 @@ from ludus.presets.schema import Problem
 
 
 def cluster_problems(preset: Preset) -> Iterator[Problem]:
-    """Yield why ``cluster.rollouts`` or ``cluster.ahead`` must be 0, or lower."""
+    """Yield why ``cluster.rollouts``, ``cluster.learners`` or ``cluster.ahead`` must be lower."""
+    yield from _learner_problems(preset)
     ahead = preset.cluster.ahead
     if ahead and preset.league is None:
         yield Problem("cluster.ahead", f"cluster.ahead = {ahead}: expected 0 without a league")
@@ -33,6 +34,28 @@ def cluster_problems(preset: Preset) -> Iterator[Problem]:
         yield Problem("cluster.rollouts", f"{where}: {text}")
 
 
+def _learner_problems(preset: Preset) -> Iterator[Problem]:
+    """Yield why there must be fewer learners: each of them needs a slab of every update."""
+    path, learners, rollouts = "cluster.learners", preset.cluster.learners, preset.cluster.rollouts
+    if learners == 1:
+        return
+    where, method = f"{path} = {learners}", method_of(preset.algorithm)
+    if not method.learns_from_slabs:
+        yield Problem(path, f'{where}: expected 1 where algorithm.name = "{method.name}"')
+    elif preset.league is not None:
+        yield Problem(path, f"{where}: expected 1 where there is a league: its members learn in turn")
+    elif preset.run.topology == "one_to_one":
+        yield Problem(path, f'{where}: expected 1 where run.topology = "one_to_one"')
+    elif preset.run.lag == "async":
+        yield Problem(path, f'{where}: expected 1 where run.lag = "async": an update has one slab')
+    elif rollouts < learners:
+        yield Problem(
+            path,
+            f"{where}: expected at most {max(rollouts, 1)}, the slabs of an update "
+            f"(cluster.rollouts = {rollouts})",
+        )
+
+
 def _alone(preset: Preset) -> str:
     """Return why a run plays in its own process alone; empty where it does not."""
     method = method_of(preset.algorithm)
@@ -40,6 +63,8 @@ def _alone(preset: Preset) -> str:
         return f'algorithm.name = "{method.name}"'
     if preset.run.topology == "one_to_one":
         return 'run.topology = "one_to_one"'
+    if preset.game.before is not None:
+        return "there is a table game.before"
     game = preset.game.name
     if game.endswith(".cfg"):
         return f'game.name = "{game}" is a scenario with files of its own'

@@ -19,6 +19,7 @@ ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+Device = Literal["auto", "cpu", "cuda"]
 #: Bounds of the core, and of what a run may allocate or start.
 Slots = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 Threads = Annotated[int, msgspec.Meta(ge=0, le=1024)]
@@ -29,11 +30,41 @@ Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+Learners = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Ahead = Annotated[int, msgspec.Meta(ge=0, le=64)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class BeforeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Old rules of the game, under which an ever smaller share of the slabs is still played.
+
+    ``params``: as those of the game, which hold for every parameter that is not named here.
+    The share is ``share`` at first and moves linearly to ``share_final``. It reaches that at the share
+    ``until`` of the budget that is left when these rules are first played, or after ``over_steps`` trained
+    steps.
+    ``setback``: points of the win rate (0.05 = 5%), in a game of one seat of the mean return. When an
+    evaluation is lower than the highest one by more than that, the share goes back by a tenth of its way and
+    moves at half the speed from there; 0 = never.
+    """
+
+    params: dict[str, ParamValue] = {}
+    share: Share = 1.0
+    share_final: Share = 0.0
+    until: Share = 0.5
+    over_steps: Natural = 0
+    setback: NonNegative = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether the share changes over the run."""
+        return self.share != self.share_final
+
+    def share_at(self, way: float) -> float:
+        """Return the share of the slabs under the old rules when ``way`` (0..1) of its way is done."""
+        return min(1.0, max(0.0, self.share + way * (self.share_final - self.share)))
 
 
 class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,12 +74,20 @@ class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path of a TOML file, from here or from the preset's folder.
     ``randomise``: a key of the rulebook -> [low, high]; every match draws its own number. Both are
     resolved when the preset is loaded: a run's configuration holds the lines themselves in ``params``.
+    ``before``: rules of old, which new ones replace by degrees.
     """
 
     name: Name
     params: dict[str, ParamValue] = {}
     randomise: dict[str, tuple[float, float]] = {}
     frame_skip: Ticks = 0  # ticks between decisions of the learner, 0 = the game's default
+    before: BeforeConfig | None = None
+
+    @property
+    def under_old_rules(self) -> GameConfig:
+        """The game under the rules of :attr:`before`."""
+        old = self.before.params if self.before is not None else {}
+        return msgspec.structs.replace(self, params={**self.params, **old}, before=None)
 
 
 class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,6 +197,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools
     share ``pool.slots``, each has a copy of the weights, and their gradients are applied in turn.
     ``device``: ``auto`` is the processor. ``cuda`` is experimental.
+    ``lag``: in self-play ``pipelined`` is ``async`` on a GPU and ``sync`` on the processor.
     """
 
     seed: Natural = 1
@@ -174,7 +214,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Threads = 0  # learner and sampler together; 0 = all processors this process may use
     checkpoint_every_minutes: NonNegative = 2.0
     keep_checkpoints: Count = 3
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
@@ -182,8 +222,11 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines that play, by Ray; the process that was started learns.
 
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
-    ``cpus``, ``gpus``: processors and share of GPUs of each. ``address``: ``HOST:PORT`` of a Ray cluster;
-    ``local`` starts one on this machine, for this run alone.
+    ``learners``: processes that learn together, this one included; each learns from the slabs of its share of
+    the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
+    ``cuda``.
+    ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
+    cluster; ``local`` starts one on this machine, for this run alone.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none.
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
@@ -191,6 +234,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     rollouts: Rollouts = 0
+    learners: Learners = 1
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"

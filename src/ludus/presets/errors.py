@@ -15,6 +15,10 @@ class RunFailed(Exception):
     """Training cannot continue: numbers that are not finite, a game that keeps failing."""
 
 
+class GroupLost(RunFailed):
+    """A learner of a group is gone. A new group may continue from the newest checkpoint."""
+
+
 class EndlessMatch(RunFailed):
     """Matches of an evaluation exceed their limit of ticks."""
 

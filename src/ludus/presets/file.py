@@ -215,26 +215,38 @@ def _params(game: str, folder: Path) -> list[str]:
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
     """Replace ``rulebook`` and ``randomise`` by the contents that they refer to."""
     game = loaded.preset.game
-    params = dict(game.params)
-    given = params.get("rulebook")
-    if rulebook.is_path(given):
-        path = Path(str(given))
-        near = folder / path
-        from_preset = loaded.origins.get("game.params.rulebook") == "preset"
-        try:
-            params["rulebook"] = rulebook.read(
-                near if from_preset and near.is_file() else path, check=game.name == rulebook.GAME
-            )
-        except ValueError as error:
-            where = loaded.where("game.params.rulebook")
-            lines = [f"{where}: game.params.rulebook: {line}" for line in str(error).splitlines()]
-            raise PresetError(lines) from None
+    params = _with_lines(loaded, "game.params", game.params, folder)
     if game.randomise:
         if params.get("randomise"):
             raise PresetError([f"{loaded.source}: game.params.randomise: set by game.randomise already"])
         params["randomise"] = rulebook.randomise_text(game.randomise)
-    resolved = msgspec.structs.replace(game, params=params, randomise={})
+    before = game.before
+    if before is not None:
+        old = _with_lines(loaded, "game.before.params", before.params, folder)
+        before = msgspec.structs.replace(before, params=old)
+    resolved = msgspec.structs.replace(game, params=params, randomise={}, before=before)
     return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
+
+
+def _with_lines(
+    loaded: LoadedPreset, path: str, params: Mapping[str, ParamValue], folder: Path
+) -> dict[str, ParamValue]:
+    """Return the parameters at ``path`` with the lines of a rulebook in place of its file."""
+    given = params.get("rulebook")
+    if not rulebook.is_path(given):
+        return dict(params)
+    setting, file = f"{path}.rulebook", Path(str(given))
+    near = folder / file
+    from_preset = loaded.origins.get(setting) == "preset"
+    try:
+        lines = rulebook.read(
+            near if from_preset and near.is_file() else file,
+            check=loaded.preset.game.name == rulebook.GAME,
+        )
+    except ValueError as error:
+        where = loaded.where(setting)
+        raise PresetError([f"{where}: {setting}: {line}" for line in str(error).splitlines()]) from None
+    return {**params, "rulebook": lines}
 
 
 def parse_preset(

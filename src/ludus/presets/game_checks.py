@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ludus.algorithms.registry import CheckInput, method_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
-from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.flow.spec import GameSpec
 from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
@@ -16,6 +16,7 @@ from ludus.policies.encoders import encoder_problem
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
+from ludus.presets.param_checks import param_problems
 from ludus.presets.schema import Problem
 from ludus.presets.team_checks import has_teammates, team_problems
 from ludus.presets.training_checks import training_problems
@@ -84,52 +85,6 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
     return declared
-
-
-def param_problems(
-    params: Mapping[str, ParamValue],
-    declared: GameSpec,
-    prefix: str = "game.params.",
-    reference: str = "",
-) -> Iterator[Problem]:
-    """Yield every mistake of ``params`` against the game's declaration.
-
-    ``reference``: how the game was named, where that is not its own name.
-    """
-    known = {p.name: p for p in declared.params}
-    show = f"; see: ludus games show {shell(reference or declared.name)}"
-    for key, value in params.items():
-        path = prefix + key
-        if key not in known:
-            near = did_you_mean(key, known, "parameters")
-            yield Problem(path, f"unknown parameter {path}{near}{show}")
-        elif not _param_fits(value, known[key]):
-            want = _param_expected(known[key])
-            near = ""
-            if known[key].kind == "text" and nearest(str(value), known[key].choices):
-                near = f" (did you mean {nearest(str(value), known[key].choices)}?)"
-            yield Problem(path, f"{path} = {schema.quoted(value)}: expected {want}{near}{show}")
-
-
-def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
-    if isinstance(value, bool) and param.choices != ("false", "true"):
-        return False
-    text = value if isinstance(value, str) else repr(value).lower()
-    if param.kind == "text":
-        return not param.choices or text in param.choices
-    try:
-        number = int(text) if param.kind == "integer" else float(text)
-    except ValueError:
-        return False
-    return param.low <= number <= param.high
-
-
-def _param_expected(param: ParamSpec) -> str:
-    if param.choices == ("false", "true"):
-        return "true or false"
-    if param.kind == "text":
-        return "one of " + ", ".join(param.choices) if param.choices else "a string"
-    return param.expected
 
 
 def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

@@ -8,13 +8,18 @@ import re
 import sys
 import time
 from importlib import metadata
+from typing import get_args
 
 import torch
 
+from ludus.flow.names import did_you_mean
+from ludus.flow.shown import shown
 from ludus.games.registry import is_python
 from ludus.games.simulate import game_signature
-from ludus.presets.config import Preset, RunConfig
+from ludus.presets.config import Device, Preset, RunConfig
 from ludus.presets.errors import ConfigError
+
+_VERSIONS = {"driver": "driver", "CUDA": "cuda"}  # text -> key of gpu()
 
 
 def thread_count(config: RunConfig) -> int:
@@ -35,16 +40,29 @@ def pool_thread_count(preset: Preset) -> int:
 
 
 def device_name(config: RunConfig) -> str:
+    """Return the device of a run, as :func:`device_of`. Raises ``ConfigError``."""
+    return device_of(config.device, "run.device")
+
+
+def device_of(device: str, setting: str = "device") -> str:
     """Return ``cpu`` or ``cuda``; ``auto`` means ``cpu``. CUDA computes in a fixed order from then on.
 
+    Args:
+        device: As a person names it.
+        setting: The name under which an error shows it.
+
     Raises:
-        ConfigError: ``cuda`` without a GPU.
+        ConfigError: ``cuda`` without a GPU, or a name that is no device.
     """
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError('run.device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
-    if config.device == "cuda":
+    known = get_args(Device)
+    if device not in known:
+        hint = did_you_mean(str(device), known, "devices")
+        raise ConfigError(f"{setting} = {shown(str(device))}: no such device{hint}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f'{setting} = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
+    if device == "cuda":
         fix_order()
-    return "cpu" if config.device == "auto" else config.device
+    return "cpu" if device == "auto" else device
 
 
 def fix_order() -> None:
@@ -144,8 +162,15 @@ def _driver() -> str:
 
 
 def device_title(device: str) -> str:
-    """Return ``cpu``, or ``cuda`` with the card's name, for results."""
-    return f"{device} ({torch.cuda.get_device_name()})" if device == "cuda" else device
+    """Return ``cpu``, or ``cuda`` with the card's name and versions, for results.
+
+    ``cuda (NVIDIA H100, driver 550.54, CUDA 12.4)``; a version that the system does not show is left out.
+    """
+    if device != "cuda":
+        return device
+    named = gpu()
+    texts = (named.get("gpu"), *(f"{k} {named[n]}" for k, n in _VERSIONS.items() if named.get(n)))
+    return f"{device} ({', '.join(text for text in texts if text)})"
 
 
 def command() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import method_of
 from ludus.flow.spec import GameSpec
+from ludus.presets.before_checks import before_problems
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
@@ -20,6 +21,7 @@ def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     yield from _queue_problems(preset)
     yield from _topology_problems(preset)
     yield from cluster_problems(preset)
+    yield from before_problems(preset, declared)
     curriculum = preset.curriculum
     if curriculum.advance > 0 and not curriculum.bot:
         path = "curriculum.advance"

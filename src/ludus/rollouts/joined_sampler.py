@@ -146,7 +146,7 @@ class JoinedSampler:
         spirit: float | None = None,
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`. The parts play one after another."""
-        filled = _Filled()
+        filled = Filled()
         for part in self.parts:
             part.play(part.slabs[0], filled, between, handover, spirit)
         joined(filled.slabs, slab)
@@ -196,11 +196,11 @@ class JoinedSampler:
                 setattr(total, field.name, sum(getattr(part, field.name) for part in parts))
         first = 0
         for i, (part, stats) in enumerate(zip(self.parts, parts, strict=True)):
-            total.results += [self._joined_result(i, first, result) for result in stats.results]
+            total.results += [self.joined_result(i, first, result) for result in stats.results]
             first += part.slots
         return total
 
-    def _joined_result(self, i: int, first: int, result: MatchResult) -> MatchResult:
+    def joined_result(self, i: int, first: int, result: MatchResult) -> MatchResult:
         """Return a result of part ``i`` with the joined sampler's numbers of lanes and slots.
 
         The part's slots are those from ``first`` on.
@@ -216,10 +216,11 @@ class JoinedSampler:
         return f"{POLICY}{lane_of(i, int(number))}"
 
 
-class _Filled:
+class Filled:
     """Sink that keeps the parts' slabs until all have played."""
 
     def __init__(self) -> None:
+        """Start with none."""
         self.slabs: list[Slab] = []
         self.stats: list[RolloutStats] = []
 

@@ -15,6 +15,7 @@ from ludus.policies.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.stacked import StackedNetworks, stackable
+from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.network_actor import NetworkActor
 
@@ -65,7 +66,7 @@ class LaneActor:
         device = self._stack.first.device
 
         def tensor(array: Array) -> Tensor:
-            return torch.from_numpy(array).to(device)
+            return uploaded(array, device)
 
         obs = {t.name: tensor(batch.obs[t.name]) for t in self._stack.first.inputs}
         memory = None if batch.memory is None else tensor(batch.memory)
@@ -78,7 +79,7 @@ class LaneActor:
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.cpu().numpy(),
-            None if out.memory is None else out.memory.cpu().numpy(),
+            None if out.memory is None else downloaded(out.memory),
             self._versions.repeat(counts),
         )
 

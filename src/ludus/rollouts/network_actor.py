@@ -13,6 +13,7 @@ from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
+from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.actor import ActInput, Decision
 
 
@@ -56,7 +57,7 @@ class NetworkActor:
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.float().cpu().numpy(),
-            None if out.memory is None else out.memory.float().cpu().numpy(),
+            None if out.memory is None else downloaded(out.memory.float()),
         )
 
     @torch.no_grad()
@@ -75,8 +76,7 @@ class NetworkActor:
         return None if array is None else self._tensor(array)
 
     def _tensor(self, array: Array) -> Tensor:
-        tensor = torch.from_numpy(array)
-        return tensor if self.network.device.type == "cpu" else tensor.to(self.network.device)
+        return uploaded(array, self.network.device)
 
 
 class RandomActor:

@@ -80,6 +80,13 @@ class RunLock:
                 )
             time.sleep(POLL_S)
 
+    def holds(self, folder: Path) -> bool:
+        """Return whether the locked directory has the name ``folder`` now."""
+        try:
+            return os.path.samestat(os.fstat(self._fds[0]), folder.lstat())
+        except OSError:
+            return False
+
     def release(self) -> None:
         """Release the lock. Idempotent."""
         while self._fds:

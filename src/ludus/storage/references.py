@@ -15,7 +15,7 @@ from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import member_of_file
 from ludus.storage.errors import RunNotFound
 from ludus.storage.frozen import is_player_name
-from ludus.storage.rundir import RunDirectory
+from ludus.storage.rundir import RunDirectory, is_aside
 from ludus.storage.tensors import read_weights
 
 ALL = "all"  #: RUN@all: every kept version of a run, every frozen player of a league
@@ -30,7 +30,7 @@ def is_reference(text: str) -> bool:
 
 def is_run(text: str) -> bool:
     """Whether ``text`` is the directory of a run."""
-    return bool(text) and (Path(text) / "run.json").is_file()
+    return bool(text) and not is_aside(Path(text).name) and (Path(text) / "run.json").is_file()
 
 
 def refuse_run(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 from collections.abc import Container
 from pathlib import Path
@@ -59,6 +60,31 @@ def keep_replay(folder: Path, data: bytes, *parts: object) -> Path:
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def prune_replays(folder: Path, part: str, newest: int) -> int:
+    """Remove all but the newest replays whose name ends with ``part``, and return how many were removed.
+
+    Other files stay, and links, and what cannot be removed.
+
+    Args:
+        folder: Where :func:`keep_replay` has written.
+        part: The last one of the names, as of :func:`replay_name`.
+        newest: How many stay, from 1.
+    """
+    ours = re.compile(rf".*-{re.escape(file_part(part))}(\.\d+)?{re.escape(SUFFIX)}", re.DOTALL)
+    found: list[tuple[int, str]] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+    removed = 0
+    for _, path in sorted(found)[: max(0, len(found) - newest)]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed += 1
+    return removed
 
 
 def _place(aside: Path, path: Path) -> None:

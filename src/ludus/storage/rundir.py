@@ -48,6 +48,19 @@ ASIDE = ".aside"  # in the name of a run directory that is being written
 _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
+_TAKEN = errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR  # the target of a rename is there
+
+
+def aside_of(path: Path) -> Path:
+    """Return where the run ``path`` is written before it appears."""
+    return path.with_name(f".{path.name}{ASIDE}{TEMPORARY}")
+
+
+def is_aside(name: str) -> bool:
+    """Return whether a folder of this name is a run that is being written, or half of one that never was."""
+    return name.startswith(".") and name.endswith(f"{ASIDE}{TEMPORARY}")
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """Content of ``run.json``: the provenance of a run. Written once.
 
@@ -135,12 +148,22 @@ class RunDirectory:
             path.mkdir(parents=True)
         except FileExistsError as error:
             raise RunExists(f"{path}: exists already; {run.hint()}") from error
-        for folder in (run.checkpoints.directory, run.snapshots, run.replays):
-            folder.mkdir()
-        fsync_directory(path.parent)
-        write_atomic(run.config, config.encode())
-        write_atomic(run.info_path, msgspec.json.format(to_json(info)) + b"\n")
+        run._start(config, info)
         return run
+
+    def _start(self, config: str, info: RunInfo) -> None:
+        """Write the first files of a run into its empty folder."""
+        for folder in (self.checkpoints.directory, self.snapshots, self.replays):
+            folder.mkdir()
+        fsync_directory(self.path.parent)
+        write_atomic(self.config, config.encode())
+        write_atomic(self.info_path, msgspec.json.format(to_json(info)) + b"\n")
+
+    @staticmethod
+    def _refuse_existing(path: Path) -> None:
+        """Raise ``RunExists`` if ``path`` is there."""
+        if path.exists() or path.is_symlink():
+            raise RunExists(f"{path}: exists already; {RunDirectory(path).hint()}")
 
     @classmethod
     def create_whole(
@@ -153,8 +176,8 @@ class RunDirectory:
     ) -> RunDirectory:
         """Make a new run directory with the files that ``fill`` writes, which appears with all of them.
 
-        It is written beside ``path`` under another name. The next call removes what
-        a kill left there.
+        It is written beside ``path`` under another name (:func:`is_aside`). The next call removes what a kill
+        left there.
 
         Args:
             path: The directory, which does not exist.
@@ -168,30 +191,44 @@ class RunDirectory:
             RunBusy: Another process makes it.
             OSError: It cannot be written.
         """
-        if path.exists() or path.is_symlink():
-            raise RunExists(f"{path}: exists already; {cls(path).hint()}")
-        aside = path.with_name(f".{path.name}{ASIDE}{TEMPORARY}")
-        if is_locked(aside / "lock"):
-            raise RunBusy(f"{path}: {read_holder(aside / 'lock') or 'another process'} makes it")
-        remove_tree(aside)
-        run = cls.create(aside, config, info, keep_checkpoints)
+        aside = aside_of(path)
+        run = cls(aside, keep_checkpoints)
+        run._refuse_existing(path)
+        if aside.is_symlink() or not aside.is_dir():
+            remove_tree(aside)
+            aside.mkdir(parents=True, exist_ok=True)
         try:
-            with run.lock():
+            lock = RunLock(run.lock_path, this_process(utc_now()))
+        except RunBusy as error:
+            raise RunBusy(f"{path}: {read_holder(run.lock_path) or 'another process'} makes it") from error
+        with lock:
+            if not lock.holds(aside):  # another process was ready in between
+                raise RunBusy(f"{path}: another process has made it just now")
+            try:
+                run._refuse_existing(path)
+                for left in aside.iterdir():
+                    if left != run.lock_path:
+                        remove_tree(left)
+                run._start(config, info)
+                for folder in run.folders:
+                    own_folder(folder)
                 fill(run)
                 fsync_directory(aside)
                 os.rename(aside, path)
-        except BaseException as error:
-            remove_tree(aside)
-            if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                raise RunExists(f"{path}: exists already; choose another directory") from error
-            raise
+            except BaseException as error:
+                remove_tree(aside)
+                if isinstance(error, OSError) and error.errno in _TAKEN:
+                    raise RunExists(f"{path}: exists already; choose another directory") from error
+                raise
         fsync_directory(path.parent)
         return cls(path, keep_checkpoints)
 
     @classmethod
     def open(cls, path: Path, keep_checkpoints: int = 3) -> RunDirectory:
-        """Open an existing run directory. Raises ``RunNotFound`` if there is none."""
+        """Open an existing run directory. Raises ``RunNotFound`` if there is none, or half of one."""
         run = cls(path, keep_checkpoints)
+        if is_aside(path.name):
+            raise RunNotFound(f"{path}: half a run, which ludus surgery did not finish; it may be removed")
         if not run.info_path.is_file() or not run.config.is_file():
             name, at, _ = path.name.rpartition("@")
             if at and (path.with_name(name) / "run.json").is_file():

@@ -38,12 +38,22 @@ def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> d
         if not tensor.axes:
             made[tensor.name] = source.copy()
             continue
-        new = start.astype(source.dtype).reshape(tensor.new_shape or (1,))
         value = source.reshape(tensor.old_shape or (1,))
         view = Blocks(plan, tensor)
+        new = start.astype(source.dtype) if view.draws else np.empty(tensor.new_shape, source.dtype)
+        new = new.reshape(tensor.new_shape or (1,))
         view.put(value, new, tensor.scale)
         made[tensor.name] = new.reshape(tensor.new_shape)
     return made
+
+
+def drawn_tensors(plan: Plan) -> frozenset[str]:
+    """Return the tensors of which :func:`apply` reads numbers of a fresh network."""
+    return frozenset(
+        t.name
+        for t in plan.tensors
+        if (Blocks(plan, t).draws if t.source and t.axes else not t.source and t.start != "zero")
+    )
 
 
 def apply_moments(
@@ -186,6 +196,8 @@ class Blocks:
             )
         self.out: AxisPlan = first
         self.ins: AxisPlan | None = second
+        #: whether an output takes the numbers of a fresh network
+        self.draws = tensor.start == "fresh" and len(first.fresh()) > 0
 
     def ordered(self, array: Array) -> Array:
         """Return a view with the outputs first, then the inputs."""
@@ -195,18 +207,23 @@ class Blocks:
         """Put kept entries into ``new``, and nothing else."""
         old, new = self.ordered(old), self.ordered(new)
         new_out, old_out = self.out.pairs()
+        rows, kept = _index(new_out), old[_index(old_out)]
         if self.ins is None:
-            new[new_out] = old[old_out] * scale
+            new[rows] = kept * scale
             return
-        new_in, old_in = self.ins.pairs()
-        new[np.ix_(new_out, new_in)] = old[np.ix_(old_out, old_in)] * scale
+        new_in, old_in = (_index(x) for x in self.ins.pairs())
+        part = kept[:, old_in] if scale == 1.0 else kept[:, old_in] * scale
+        if isinstance(rows, slice) or isinstance(new_in, slice):
+            new[rows, new_in] = part
+        else:
+            new[np.ix_(rows, new_in)] = part
 
     def put(self, old: Array, new: Array, scale: float) -> None:
         """Put kept entries, copies, zeros and rotations into ``new``, which holds a fresh network's."""
         old, new = self.ordered(old), self.ordered(new)
         new_out, old_out = self.out.pairs()
         kept = self._rows(old, old_out, new.shape, scale)
-        new[new_out] = kept
+        new[_index(new_out)] = kept
         copy_new, copy_old = self.out.copies()
         if self.tensor.copies_zero:
             new[copy_new] = 0
@@ -222,15 +239,16 @@ class Blocks:
         self, old: Array, outputs: npt.NDArray[np.int64], shape: tuple[int, ...], scale: float
     ) -> Array:
         """Return the new rows of some old outputs: old inputs, copies of them, 0 from new ones."""
-        if scale == 1.0:
-            some = old[outputs]
-        else:
-            some = (old[outputs].astype(np.float64) * scale).astype(old.dtype)
+        some = old[_index(outputs)]
+        if scale != 1.0:
+            some = (some.astype(np.float64) * scale).astype(old.dtype)
         if self.ins is None:
+            return some
+        if self.ins.identical:
             return some
         rows = np.zeros((len(outputs), *shape[1:]), old.dtype)
         for new_in, old_in in (self.ins.pairs(), self.ins.copies()):
-            rows[:, new_in] = some[:, old_in]
+            rows[:, _index(new_in)] = some[:, _index(old_in)]
         return rows
 
     def _rotations(self, kept: Array, count: int) -> Array:
@@ -257,6 +275,13 @@ def rotation(size: int, key: str) -> npt.NDArray[np.float64]:
         turn[1:, 1:] = np.linalg.qr(generator.standard_normal((size - 1, size - 1)))[0]
     made: npt.NDArray[np.float64] = basis @ turn @ basis.T
     return made
+
+
+def _index(places: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
+    """Return places as a slice where they follow each other: a slice is copied many times faster."""
+    if len(places) and int(places[-1]) - int(places[0]) == len(places) - 1 and (np.diff(places) == 1).all():
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 def _check_arrays(path: str, arrays: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from ludus.flow import GameSpec
 from ludus.policies.coordinates import Axis, Coordinates, Place, describe
 from ludus.surgery import checks
@@ -46,7 +48,7 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
     before, after = checks.encoder_config(old, "old"), checks.encoder_config(new, "new")
     checks.check_games(old.spec, new.spec)
     checks.check_configs(before, after)
-    changed = replace(old, spec=renamed(old.spec, new.spec, hints.rename))
+    changed = renamed(old, new.spec, hints.rename)
     check_like(changed.spec, new.spec, hints.like)
     in_turn = [any(h.points_at or h.depends_on for h in spec.heads) for spec in (changed.spec, new.spec)]
     if in_turn[0] != in_turn[1]:
@@ -59,7 +61,9 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
     heads = checks.check_heads(changed, new, in_turn[0])
     draft.copied_critic = (before.critic, after.critic) == ("shared", "own")
     draft.heads = _head_numbers(changed.spec, new.spec)
+    stored = _stored_names(old, draft.old)
     made = [draft.tensor(name) for name in draft.new.axes]
+    made = [msgspec.structs.replace(t, source=stored.get(t.source, "")) for t in made]
     used = {t.source for t in made}
     plan = Plan(
         old_spec=old.spec.spec_hash,
@@ -68,7 +72,7 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
         memory=draft.memory(),
         tensors=tuple(made),
         axes=tuple(draft.axes),
-        dropped=tuple(n for n in draft.old.axes if n not in used),
+        dropped=tuple(n for n in stored.values() if n not in used),
         operators=operators_of(changed, new, hints, tensors, heads),
     )
     check_plan(plan)
@@ -91,6 +95,14 @@ def _described(side: Side, which: str) -> Coordinates:
         return describe(side.config, side.spec)
     except ValueError as error:
         raise SurgeryError(f"{which} network", str(error), "a configuration that fits its game") from None
+
+
+def _stored_names(old: Side, renamed: Coordinates) -> dict[str, str]:
+    """Return the name that each tensor of a renamed network has in the old one: they are of one structure."""
+    there = _described(old, "old")
+    if [*there.shapes.values()] != [*renamed.shapes.values()]:
+        raise SurgeryError("rename", len(there.shapes), "names that leave the order of the network's parts")
+    return dict(zip(renamed.axes, there.axes, strict=True))
 
 
 def _head_numbers(old: GameSpec, new: GameSpec) -> dict[int, int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.config import EncoderConfig
 from ludus.policies.coordinates import Place
-from ludus.surgery.plan import SurgeryError
+from ludus.surgery.plan import Side, SurgeryError
 
 _LABELLED = ("column", "choice")
 
@@ -34,35 +35,68 @@ def labels_of(spec: GameSpec) -> list[str]:
     return list(dict.fromkeys(label for part in parts for label in part.labels))
 
 
-def _known(spec: GameSpec, word: str, path: str, side: str) -> None:
+def names_of(spec: GameSpec) -> list[str]:
+    """Return the names of all tensors and heads of a spec."""
+    return [t.name for t in spec.observation] + [h.name for h in spec.heads]
+
+
+def _known(spec: GameSpec, word: str, path: str, side: str, names: Sequence[str] = ()) -> None:
+    """Raise :class:`SurgeryError` if a word is in no label of a spec and is none of ``names``."""
     labels = labels_of(spec)
     pattern = _pattern(word) if word else None
-    if pattern is not None and any(pattern.search(label) for label in labels):
+    if word in names or (pattern is not None and any(pattern.search(label) for label in labels)):
         return
     words = {w for label in labels for w in re.split(r"[^A-Za-z0-9]+", label) if w}
     raise SurgeryError(
-        path, word, f"a word of the {side} game's labels", valid=sorted({*labels, *words}), name=word or "?"
+        path,
+        word,
+        f"a word of the {side} game's labels" + (", a tensor or a head" if names else ""),
+        valid=sorted({*labels, *words, *names}),
+        name=word or "?",
     )
 
 
-def renamed(spec: GameSpec, new: GameSpec, words: Mapping[str, str]) -> GameSpec:
-    """Return an old spec with the labels of the new game.
+def renamed(old: Side, new: GameSpec, words: Mapping[str, str]) -> Side:
+    """Return an old side with the labels, tensors and heads of the new game.
+
+    A tensor or head is renamed where the new game has no other of its old name.
 
     Raises:
-        SurgeryError: A word is in no old label, or its replacement in no new one.
+        SurgeryError: A word is in no old label and no name, or its replacement in no new one.
     """
+    spec = old.spec
     for before, after in words.items():
-        _known(spec, before, "rename", "old")
-        _known(new, after, f"rename.{before}", "new")
+        _known(spec, before, "rename", "old", names_of(spec))
+        _known(new, after, f"rename.{before}", "new", names_of(new))
     if not words:
-        return spec
+        return old
+    there = set(labels_of(new))
+
+    def labels(before: tuple[str, ...]) -> tuple[str, ...]:
+        both = ((x, replaced(x, words)) for x in before)
+        return tuple(y if y in there or x not in there else x for x, y in both)
+
+    def named(parts: Iterable[TensorSpec | HeadSpec]) -> Callable[[str], str]:
+        known = {part.name for part in parts}
+        return lambda name: words[name] if words.get(name) in known and name not in known else name
+
     replace = msgspec.structs.replace
-    return replace(
-        spec,
-        observation=tuple(
-            replace(t, labels=tuple(replaced(x, words) for x in t.labels)) for t in spec.observation
+    tensor, head = named(new.observation), named(new.heads)
+    config = old.config
+    if isinstance(config, EncoderConfig):
+        config = replace(config, inputs=tuple(map(tensor, config.inputs)))
+    return Side(
+        config,
+        replace(
+            spec,
+            observation=tuple(
+                replace(t, name=tensor(t.name), labels=labels(t.labels)) for t in spec.observation
+            ),
+            heads=tuple(
+                replace(h, name=head(h.name), labels=labels(h.labels), points_at=tensor(h.points_at))
+                for h in spec.heads
+            ),
         ),
-        heads=tuple(replace(h, labels=tuple(replaced(x, words) for x in h.labels)) for h in spec.heads),
     )
 
 

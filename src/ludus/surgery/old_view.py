@@ -16,6 +16,7 @@ from torch import Tensor
 from ludus.codecs.forms import decoded
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.config import PolicyConfig
 from ludus.policies.coordinates import choice_labels, column_labels
 from ludus.policies.critic import Others
 from ludus.policies.protocol import Observation, inputs_of
@@ -27,9 +28,10 @@ from ludus.surgery.plan import Hints, Side
 class OldView:
     """How the old network sees moments of the new game.
 
-    ``spec`` takes the place of the old game's, for a network of the old configuration and weights.
+    ``config`` and ``spec`` take the places of the old network's, for a network with its weights.
     """
 
+    config: PolicyConfig
     spec: GameSpec
     new: Side
 
@@ -100,9 +102,9 @@ class OldView:
 
 def old_view(old: Side, new: Side, hints: Hints) -> OldView:
     """Return the view of a network of ``old``, whose plan to ``new`` was made with ``hints``."""
-    changed = renamed(old.spec, new.spec, hints.rename)
-    plain = [_plain(t) for t in inputs_of(old.config, changed)]
-    return OldView(msgspec.structs.replace(changed, observation=tuple(plain)), new)
+    changed = renamed(old, new.spec, hints.rename)
+    plain = [_plain(t) for t in inputs_of(changed.config, changed.spec)]
+    return OldView(changed.config, msgspec.structs.replace(changed.spec, observation=tuple(plain)), new)
 
 
 def _plain(tensor: TensorSpec) -> TensorSpec:

@@ -72,7 +72,7 @@ class Hints:
     Args:
         like: New word of labels -> an old one. New columns and choices with the new word start as copies of
             those with the old one.
-        rename: Old word of labels -> new word.
+        rename: Old word of labels, or name of a tensor or head -> the new one.
         approximate: Allow conversions that change outputs, such as a removed column.
     """
 

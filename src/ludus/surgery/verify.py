@@ -90,8 +90,21 @@ def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Arra
 
 
 @torch.no_grad()
-def compare(plan: Plan, old: PolicyNetwork, new: PolicyNetwork, moments: Moments) -> Verification:
+def compare(
+    plan: Plan,
+    old: PolicyNetwork,
+    new: PolicyNetwork,
+    moments: Moments,
+    stored: Mapping[str, Array] | None = None,
+) -> Verification:
     """Return the differences of two networks on ``moments``.
+
+    Args:
+        plan: From the old network to the new one.
+        old: Network before.
+        new: Network after.
+        moments: Moments as both observe them.
+        stored: Parameters and buffers of the old network by the names of the plan; None: as ``old`` has them.
 
     Raises:
         SurgeryError: The networks are not those of the plan.
@@ -110,7 +123,7 @@ def compare(plan: Plan, old: PolicyNetwork, new: PolicyNetwork, moments: Moments
         places = torch.from_numpy(axis.pairs()[0])
         remembered = _largest(kept[..., places] - after.memory[..., places])
     states = [{n: t.numpy() for n, t in network.state_dict().items()} for network in (old, new)]
-    worst, parameters = worst_parameter(plan, *states)
+    worst, parameters = worst_parameter(plan, stored or states[0], states[1])
     return Verification(
         moments.first.numel(), logits, _largest(one - two[:, :heads]), remembered, scale, parameters, worst
     )

@@ -19,7 +19,7 @@ from ludus.flow.public import speaks_python, takes_options
 from ludus.games import typed
 from ludus.games.names import typed_player
 from ludus.mcts.text import SUFFIX, is_search, parse_search
-from ludus.presets.config import ParamValue, Preset
+from ludus.presets.config import Device, ParamValue, Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.hardware import run_name
 
@@ -43,6 +43,7 @@ class EvaluateOptions(TypedDict, total=False):
     greedy: bool
     threads: int
     max_ticks: int
+    device: Device
 
 
 class MakePoolOptions(TypedDict, total=False):
@@ -215,6 +216,7 @@ def evaluate(
         threads: Threads that play, or processes of a Python game; 0 = the calling thread, or one process.
         max_ticks: Highest number of ticks of a match; a longer one is an error. 0 = the game's limit, else
             20,000.
+        device: Device of the networks: ``auto`` (the processor), ``cpu`` or ``cuda``.
 
     Returns:
         Win rate with its 95% interval, or the mean return with its own in games of one seat.
@@ -277,7 +279,14 @@ def make_pool(
 
 
 @speaks_python
-def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> SearchResult:
+def search(
+    match: Match,
+    player: str = "mcts:400",
+    *,
+    seed: int = 0,
+    seconds: float = 0.0,
+    device: Device = "auto",
+) -> SearchResult:
     """Search the position of a match for the move of the seat to decide; the match does not change.
 
     Args:
@@ -285,17 +294,20 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
         player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
         seed: Seed of the search.
         seconds: Time of the decision (0: by visits alone).
+        device: Device of the network: ``auto`` (the processor), ``cpu`` or ``cuda``.
 
     Returns:
         Move, value for that seat in [-1, 1], visits of every move, and the expected line of play.
 
     Raises:
-        ConfigError: No searched player, weights of another game, or a match that is over.
+        ConfigError: No searched player, weights of another game, or a match that is over; no such device.
         ValueError: A game that cannot be searched.
     """
+    from ludus.evaluation.players import check_device, evaluator_of
     from ludus.games.registry import find
     from ludus.mcts.player import SearchPlayer
 
+    check_device(device)
     if not is_search(player):
         raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
     if match.over:
@@ -306,9 +318,7 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
         raise ConfigError(str(error)) from None
     evaluator: Evaluator | str = "rollout"
     if weights:
-        from ludus.evaluation.players import evaluator_of
-
-        evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
+        evaluator = evaluator_of(weights, match.spec, device, text.symmetries)[0]
     native = find(match.game).native
     searcher = SearchPlayer(match.game, match.params, text, evaluator, seed=seed, native=native)
     return searcher.decide([0], [match.state], seconds=seconds)[0]

@@ -61,6 +61,10 @@ class Evaluable(Protocol):
         """Version of the newest weights."""
         ...
 
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """Take the results of acting weights inside training, one for each opponent."""
+        ...
+
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """Return weights as a player, and their version.
 
@@ -143,6 +147,7 @@ class Evaluations:
         score = score_of(results)
         best = self._best.consider(state, version, score, member)
         self._reached(results)
+        self._steps.on_evaluation(results)
         self._report.evaluation(self._metrics(version, score, best, results))
 
     def final(self) -> tuple[EvalResult, ...]:

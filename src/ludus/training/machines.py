@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from ludus.algorithms.learner import Learner
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.joined_sampler import JoinedSampler
@@ -42,6 +43,20 @@ class Machines(Protocol):
 
         Raises:
             ConfigError: Settings that do not fit together.
+        """
+        ...
+
+    def grouped(self, preset: Preset, learner: Learner) -> Learner:
+        """Return ``learner``, or one that makes every update together with others on other machines.
+
+        A group of an earlier call ends.
+
+        Args:
+            preset: Settings of the run.
+            learner: Rank 0 of the group, before its first update.
+
+        Raises:
+            ConfigError: Machines are missing, or differ.
         """
         ...
 
@@ -81,6 +96,10 @@ class LocalMachines:
     ) -> Sampler:
         """See :meth:`Machines.sampler`."""
         return build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
+
+    def grouped(self, preset: Preset, learner: Learner) -> Learner:
+        """See :meth:`Machines.grouped`: the learner is alone."""
+        return learner
 
     def reserve(self, preset: Preset) -> None:
         """See :meth:`Machines.reserve`: this process needs no others."""

@@ -20,7 +20,7 @@ from ludus.presets import hardware
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
-from ludus.presets.errors import ConfigError, Interrupted
+from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import method_file
 from ludus.presets.training_checks import training_problems
@@ -49,6 +49,7 @@ from ludus.training.trusted_code import changed_method, record_code, resumed_cod
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
+MAX_GROUPS = 3  # of learners that may end without a checkpoint between them
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -123,7 +124,7 @@ def start_run(
     report = Sinks((*default_sinks(), *sinks))
     with lock:
         _record_code(run, preset, preset, report)
-        return _train(preset, builder, run, report)
+        return _train(preset, builder, run, report, machines)
 
 
 def resume_run(
@@ -188,7 +189,7 @@ def resume_run(
         if text := changed_method(run, file):
             report.message(text)
         _record_code(run, configured, preset, report)
-        return _train(preset, builder, run, report)
+        return _train(preset, builder, run, report, machines)
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
@@ -266,22 +267,76 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
     return prepare(preset, checkpoint, machines)
 
 
-def _train(preset: Preset, builder: RunBuilder, run: RunDirectory, report: Sinks) -> RunResult:
+def _train(
+    preset: Preset, builder: RunBuilder, run: RunDirectory, report: Sinks, machines: Machines
+) -> RunResult:
     """Run the loop to its end, and write the report."""
     context = RunContext(preset, run, report.members)
-    with closing(context.report), closing(builder.start(context)) as steps:
-        loop = RunLoop(steps, context)
+    with closing(context.report):
         try:
-            context.report.start(RunStart(run.path, preset, steps.run_evaluator.spec, loop.doing))
-            if note := hardware.device_note(preset.run):
-                context.report.message(note)
-            final = loop.run()
-            loop.write_report()
-            return _result(steps, context, loop.reason, final)
+            return _continued(builder, context, machines)
         except Exception as error:
             if not isinstance(error, Interrupted):
                 context.report.event("failed", text=str(error))
             raise
+
+
+def _continued(builder: RunBuilder, context: RunContext, machines: Machines) -> RunResult:
+    """Run the loop to its end. Where a learner of a group is lost, a new group continues.
+
+    Raises:
+        GroupLost: Several groups ended at one checkpoint, or Ctrl-C came.
+    """
+    versions = context.directory.checkpoints.versions
+    lost_at: list[int] = []  # newest checkpoint at the end of each group
+    while True:
+        try:
+            return _run(builder, context)
+        except GroupLost as lost:
+            lost_at.append(max(versions(), default=0))
+            if context.interrupted() or lost_at.count(lost_at[-1]) == MAX_GROUPS:
+                raise
+            context.report.problem(f"{lost}; a new group continues from there")
+            builder = _regrouped(context, machines)
+
+
+def _run(builder: RunBuilder, context: RunContext) -> RunResult:
+    """Run one loop to its end."""
+    try:
+        started = builder.start(context)
+    except GroupLost:
+        builder.close()
+        raise
+    with closing(started) as steps:
+        loop = RunLoop(steps, context)
+        context.report.start(
+            RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing)
+        )
+        if note := hardware.device_note(context.preset.run):
+            context.report.message(note)
+        final = loop.run()
+        loop.write_report()
+        return _result(steps, context, loop.reason, final)
+
+
+def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
+    """Return the components of a run that continues in this process, from its newest checkpoint.
+
+    Raises:
+        RunFailed: They cannot be built again.
+    """
+    run, checkpoint = context.directory, None
+    if run.checkpoints.versions():
+        checkpoint, problems = run.checkpoints.load_last()
+        for problem in problems:
+            context.report.problem(f"{problem}; an older checkpoint is used")
+    else:
+        context.rewind_log({"metrics": 0, "matches": 0})
+    preset = resumed_start(context.preset, run, from_scratch=checkpoint is None)
+    try:
+        return _builder(resumed_teacher(preset, run), checkpoint, machines)
+    except (ConfigError, StorageError) as error:
+        raise RunFailed(f"no new group of learners: {error}") from error
 
 
 def _result(steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...]) -> RunResult:

@@ -40,6 +40,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         seats=info.players,
         views=views,
         outcome=info.outcome if info.over else (),
+        teams=declared.teams,
         truncated=not info.over,
         decisions=_decisions(replay, declared, view, info, views, every),
         facts=_facts(info),

@@ -33,6 +33,7 @@ class Recording(msgspec.Struct, frozen=True):
     ``renderer`` is one of :data:`ludus.games.views.RENDERERS`; any other word shows the documents themselves.
     ``views`` are view documents in rising tick order, read once.
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
+    ``teams`` is the team of each seat, empty where every seat plays for itself.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
     ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` are those of the
     game's :class:`ludus.games.views.View`; ``labels`` name the choices where the view has none.
@@ -45,6 +46,7 @@ class Recording(msgspec.Struct, frozen=True):
     seats: tuple[str, ...]
     views: Iterable[bytes | str]
     outcome: tuple[float, ...] = ()
+    teams: tuple[int, ...] = ()
     truncated: bool = False
     decisions: tuple[SeatDecision, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()

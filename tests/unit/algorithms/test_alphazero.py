@@ -257,18 +257,17 @@ def test_weights_that_play_are_the_running_average() -> None:
     learner.close()
 
 
-@pytest.mark.parametrize("turn", range(8))
-def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_and_legality_turn_with_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions with one own stone, whose cell is the target and the only legal move: it stays there."""
     learner = AlphaZeroLearner(
-        AlphaZeroConfig(batch_size=18), tower(SMALL, game_spec(GAME)), LearnerContext(1)
+        AlphaZeroConfig(batch_size=72), tower(SMALL, game_spec(GAME)), LearnerContext(1)
     )
-    cells = np.arange(18) % 9
-    board = np.zeros((18, 3), np.uint8)
+    cells, turns = np.arange(72) % 9, np.arange(72) // 9  # each cell under each symmetry
+    board = np.zeros((72, 3), np.uint8)
     one = np.eye(9, dtype=np.float32)[cells]
     for i, cell in enumerate(cells):
         board[i] = np.frombuffer((1 << int(cell)).to_bytes(3, "little"), np.uint8)
-    data = Positions({"board": board}, one.astype(np.uint8), one, np.zeros(18, np.float32))
+    data = Positions({"board": board}, one.astype(np.uint8), one, np.zeros(72, np.float32))
     seen: dict[str, torch.Tensor] = {}
     network, loss, log_probs = learner._replicas[0], alphazero_loss, masked_log_probs
     learned = network.learned
@@ -288,11 +287,37 @@ def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.
     monkeypatch.setattr(network, "learned", looking)
     monkeypatch.setattr(learner_module, "masked_log_probs", legal)
     monkeypatch.setattr(learner_module, "alphazero_loss", noted)
-    learner._part(0, data, [turn, (turn + 3) % 8], 1.0)
+    learner._part(0, data, turns, 1.0)
     # The plane of own stones is the one that holds a stone a position.
-    (own,) = (p for p in seen["planes"].flatten(2).unbind(1) if p.sum() == 18)
+    (own,) = (p for p in seen["planes"].flatten(2).unbind(1) if p.sum() == 72)
     torch.testing.assert_close(own.float(), seen["policy"])
     torch.testing.assert_close(own.float(), seen["mask"].float())
-    moved = (seen["policy"].argmax(dim=1).numpy() != cells).sum()
-    assert moved > 0  # one of the halves is turned
+    expected = learner.symmetries
+    assert expected is not None
+    np.testing.assert_array_equal(seen["policy"].argmax(dim=1).numpy(), expected.choice[turns, cells])
     learner.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_position_is_turned_by_a_draw_of_its_own(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One part has all symmetries; the draws depend on seed and minibatch, and not on the parts."""
+    config = AlphaZeroConfig(batch_size=64)
+    learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), LearnerContext(1, workers=threads))
+    seen: dict[int, np.ndarray] = {}
+    part = learner._part
+
+    def noted(worker: int, positions: Positions, turns: np.ndarray, ends_scale: float) -> dict[str, float]:
+        seen[worker] = turns
+        return part(worker, positions, turns, ends_scale)
+
+    monkeypatch.setattr(learner, "_part", noted)
+    drawn = []
+    for _ in range(2):
+        learner.learn(positions(64), 0.0)
+        drawn.append(np.concatenate([seen[worker] for worker in range(threads)]))
+    learner.close()
+    for number, turns in enumerate(drawn):
+        own = np.random.Generator(np.random.Philox(key=1, counter=[0, 0, 0, number]))
+        np.testing.assert_array_equal(turns, own.integers(0, 8, 64))
+        assert set(turns) == set(range(8))
+    assert (drawn[0] != drawn[1]).any()

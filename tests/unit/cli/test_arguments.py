@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ludus.cli.arguments import fields_of, option, parse, positional, usage
+from ludus.cli.commands.surgery import Surgery
 from ludus.cli.errors import UserError
 
 
@@ -111,3 +112,15 @@ def test_help_shows_every_field_with_its_default() -> None:
 
 def test_required_options_are_in_the_usage_line() -> None:
     assert usage(Plain, "plain").startswith("usage: ludus plain FILES ... --out FILE [options]\n")
+
+
+def test_a_short_form_is_the_option_itself() -> None:
+    long, short = (
+        parse(Surgery, "surgery", ["RUN", "--to", "a.toml", f, "w.safetensors"]) for f in ("--out", "-o")
+    )
+    assert long == short
+    assert "-o, --out FILE" in usage(Surgery, "surgery")
+    with pytest.raises(UserError, match="unknown option -x"):
+        parse(Surgery, "surgery", ["RUN", "-x", "1"])
+    with pytest.raises(UserError, match="--out is given twice"):
+        parse(Surgery, "surgery", ["RUN", "-o", "a", "--out", "b"])

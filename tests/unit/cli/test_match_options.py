@@ -19,9 +19,10 @@ from ludus.flow.match import MatchResult
 SHARED = [
     *("--game", "tic_tac_toe", "--matches", "6", "--seed", "9", "--frame-skip", "3", "--greedy"),
     *("--threads", "2", "--random-start", "4", "--max-ticks", "50"),
+    *("--device", "cpu"),
 ]
 EXPECTED = MatchSettings(
-    matches=6, seed=9, frame_skip=3, greedy=True, threads=2, random_start=4, max_ticks=50
+    matches=6, seed=9, frame_skip=3, greedy=True, threads=2, random_start=4, max_ticks=50, device="cpu"
 )
 
 

@@ -9,13 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
-from ludus.cluster.checks import About, check_alike, host_and_port, lacking, part_of
+from ludus.cluster.checks import About, check_alike, host_and_port, lacking, learner_part_of, part_of
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
+from ludus.surgery.plan import SurgeryError
+from ludus.training.machines import LOCAL
 from ludus.training.runs import start_run
+from ludus.training.surgery.settings import check_covered
 from ludus.version import __version__
 
 
@@ -119,3 +123,42 @@ def test_missing_ray_is_reported_with_the_command_that_installs_it(tmp_path: Pat
     assert done.stderr.strip().splitlines() == [
         "cluster.rollouts = 2: Ray is not installed; pip install 'ludus-rl[cluster]'"
     ]
+
+
+@pytest.mark.parametrize(
+    ("preset", "options", "reason"),
+    [
+        ("minirts", ["--cluster.rollouts=2", "--cluster.learners=3"], "at most 2, the slabs of an update"),
+        ("minirts", [], "at most 1, the slabs of an update (cluster.rollouts = 0)"),
+        ("minirts", ["--cluster.rollouts=2", "--run.topology=one_to_one"], 'run.topology = "one_to_one"'),
+        ("minirts", ["--cluster.rollouts=2", "--run.lag=async"], 'run.lag = "async": an update has one slab'),
+        ("minirts-league", ["--cluster.rollouts=2"], "there is a league: its members learn in turn"),
+        ("go9", ["--cluster.rollouts=2"], 'algorithm.name = "alphazero"'),
+    ],
+)
+def test_learners_that_an_update_cannot_have_are_refused(
+    preset: str, options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert cli.main(["train", preset, "--cluster.learners=2", *options, "--run-dir", str(run)]) == 2
+    assert any(
+        "cluster.learners = " in line and reason in line for line in capsys.readouterr().err.splitlines()
+    )
+    assert not run.exists()
+
+
+def test_a_further_learner_has_the_threads_of_the_run_and_no_start() -> None:
+    given = {"cluster.rollouts": "2", "cluster.learners": "2", "run.start": "runs/a@best"}
+    run = learner_part_of(load_preset("tic_tac_toe", given).preset).run
+    assert (run.threads, run.device, run.start) == (1, "cpu", "")
+    run = learner_part_of(load_preset("tic_tac_toe", given | {"run.threads": "3"}).preset).run
+    assert run.threads == 3
+    assert run.precision in ("float32", "bfloat16")
+
+
+def test_surgery_and_the_bench_refuse_several_learners() -> None:
+    several = load_preset("tic_tac_toe", {"cluster.rollouts": "2", "cluster.learners": "2"}).preset
+    with pytest.raises(SurgeryError, match=r"cluster\.learners"):
+        check_covered(several, several)
+    with pytest.raises(ConfigError, match=r"cluster\.learners = 2: expected 1, as in one process"):
+        bench_cluster(several, LOCAL, 1.0)

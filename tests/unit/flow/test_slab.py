@@ -8,6 +8,7 @@ import pytest
 
 from ludus.algorithms.samples import rows_of_seats
 from ludus.flow import Slab, joined
+from ludus.flow.slab import rows_of
 from ludus.policies.config import EncoderConfig
 from tests.unit.synthetic import make_spec, random_slab, tensor
 
@@ -106,3 +107,18 @@ def test_a_critic_of_all_seats_finds_them_in_joined_slabs() -> None:
     config = EncoderConfig(critic="own", critic_sees="all")
     rows = rows_of_seats(joined([slab_of(4, 1), slab_of(4, 2)]), config, TWO)
     assert rows[:, 0].tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+
+
+def test_rows_of_a_slab_are_copies_whose_slots_start_at_zero() -> None:
+    parts = [slab_of(4, 1), slab_of(6, 2)]
+    whole = joined(parts)
+    taken = rows_of(whole, slice(4, 10))
+    assert_joined(taken, parts[1:])
+    assert taken.row_slot.tolist() == [0, 0, 1, 1, 2, 2]
+    assert taken.row_seat.tolist() == [0, 1, 0, 1, 0, 1]
+    assert not any(np.shares_memory(a, b) for a in taken.fields().values() for b in whole.fields().values())
+    again = rows_of(whole, slice(0, 6), taken.fields())
+    assert all(again.fields()[name] is array for name, array in taken.fields().items())
+    assert np.array_equal(again.mask, whole.mask[:, :6])
+    other = rows_of(whole, slice(0, 4), taken.fields())
+    assert_joined(other, parts[:1])

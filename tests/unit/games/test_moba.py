@@ -71,6 +71,12 @@ def test_simple_beats_who_does_nothing_and_who_plays_at_random() -> None:
         assert sum(r.outcome[r.players.index("simple")] > 0 for r in results) >= 19
 
 
+@pytest.mark.parametrize("heroes", [1, 3])
+def test_simple_beats_who_only_walks_forward(heroes: int) -> None:
+    results = played(heroes, "simple", "push", 60)
+    assert sum(r.outcome[r.players.index("simple")] > 0 for r in results) >= 30
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("heroes", [1, 3])

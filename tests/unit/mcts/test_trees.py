@@ -286,6 +286,15 @@ def test_symmetries_turn_moves_as_they_turn_boards(name: str) -> None:
         torch.testing.assert_close(symmetries.planes(plain, k), turned)
         policy = torch.rand(1, spec.heads[0].size)
         torch.testing.assert_close(symmetries.from_turned(symmetries.to_turned(policy, k), k), policy)
+    turns = torch.tensor([*range(symmetries.count), 0, symmetries.count - 1])
+    each = symmetries.each(turns)
+    boards, policies = torch.rand(len(turns), *plain.shape[1:]), torch.rand(len(turns), spec.heads[0].size)
+    cells = torch.arange(float(boards[:, 0].numel())).reshape(len(turns), -1)
+    for row, k in enumerate(turns.tolist()):
+        own = slice(row, row + 1)
+        torch.testing.assert_close(each.planes(boards)[own], symmetries.planes(boards[own], k))
+        torch.testing.assert_close(each.policy(policies)[own], symmetries.to_turned(policies[own], k))
+        torch.testing.assert_close(each.cells(cells)[own], symmetries.cells(cells[own], k))
 
 
 class _Recorder(UniformEvaluator):

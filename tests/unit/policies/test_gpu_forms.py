@@ -10,7 +10,14 @@ import torch
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.bench.training import limit_of
 from ludus.codecs.constants import constant
+from ludus.flow.spec import HeadSpec
+from ludus.games import spec as game_spec
+from ludus.policies.autoregressive import LinearKey
+from ludus.policies.config import ResnetConfig
+from ludus.policies.factory import build_network
 from ludus.policies.normaliser import ValueNormaliser
+from ludus.policies.pointed import Entities
+from ludus.policies.residual import ResidualNetwork
 from ludus.presets import hardware
 from ludus.presets.config import RunConfig
 
@@ -85,3 +92,37 @@ def test_cuda_is_set_to_a_fixed_order_before_it_starts(monkeypatch: pytest.Monke
     assert hardware.device_name(RunConfig(device="cuda")) == "cuda"
     assert (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32) == (True, False, False)
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+
+
+def test_rows_that_all_are_choices_give_the_scores_of_rows_that_are_looked_through() -> None:
+    """Where a head has a choice for every row of a tensor, no one asks the device which rows it has."""
+    random = torch.Generator().manual_seed(2)
+    owner, slot = torch.tensor([0, 0, 2, 2, 2]), torch.tensor([0, 3, 1, 2, 3])
+    features = torch.rand((5, 6), generator=random)
+    head = HeadSpec("unit", 5, points_at="units", rows=4)
+    query, choice = torch.rand((3, 6), generator=random), torch.tensor([3, 4, 1])
+    key = LinearKey(torch.rand((6, 6), generator=random))
+    with torch.no_grad():
+        known, looked = (Entities(owner, slot, features, 3, places) for places in (4, 9))
+        assert torch.equal(known.scores(query, key, head), looked.scores(query, key, head))
+        assert torch.equal(known.chosen(choice, head), looked.chosen(choice, head))
+        assert known.chosen(choice, head).tolist() == [features[1].tolist(), [0.0] * 6, features[2].tolist()]
+        fewer = HeadSpec("unit", 3, points_at="units", rows=3)
+        some = Entities(owner, slot, features, 3, 4)
+        assert torch.equal(some.scores(query, key, fewer), known.scores(query, key, head)[:, :3])
+
+
+def test_measured_statistics_are_plain_means_over_batches() -> None:
+    spec = game_spec("tic_tac_toe")
+    network = build_network(ResnetConfig(blocks=1, filters=4), spec, 3)
+    assert isinstance(network, ResidualNetwork)
+    random = torch.Generator().manual_seed(4)
+    shape = (8, network.stem.convolution.in_channels, 3, 3)
+    batches = [torch.rand(shape, generator=random) for _ in range(3)]
+    network.measure(batches)
+    with torch.no_grad():
+        means = [network.stem.convolution(planes).mean(dim=(0, 2, 3)) for planes in batches]
+    norm = network.stem.norm
+    assert norm.running_mean is not None
+    torch.testing.assert_close(norm.running_mean, torch.stack(means).mean(dim=0))
+    assert (norm.momentum, norm.track_running_stats) == (None, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from ludus.presets.errors import ConfigError
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import file_part
 from ludus.storage.references import resolve_weights
-from ludus.storage.replay_files import keep_replay, replay_name
+from ludus.storage.replay_files import keep_replay, prune_replays, replay_name
 from ludus.training.run_evaluator import RunEvaluator
 
 
@@ -70,6 +71,25 @@ def test_a_new_replay_replaces_nothing_and_stays_in_its_folder(tmp_path: Path) -
     assert keep_replay(folder, b"3", "gO", "../../x@main:3", 0).name == "gO-x@main-3-0.4.ludus"
     assert [p.name for p in tmp_path.iterdir()] == ["played"]
     assert sorted(p.read_bytes() for p in folder.iterdir()) == [b"0", b"1", b"2", b"3"]
+
+
+def test_of_replays_with_a_mark_the_newest_stay_and_nothing_else_goes(tmp_path: Path) -> None:
+    folder = tmp_path / "played"
+    marked = [keep_replay(folder, b"%d" % n, "go", "1200", "watched") for n in range(4)]
+    for age, path in enumerate(reversed(marked)):
+        os.utime(path, (1e9 - age, 1e9 - age))
+    others = [keep_replay(folder, b"x", "go", "1100"), keep_replay(folder, b"x", "go", "watched", "1100")]
+    others += [folder / "go-watched.ludus.txt", folder / "unwatched.ludus"]
+    for path in others:
+        path.write_bytes(b"x")
+        os.utime(path, (0, 0))
+    (folder / "a-watched.ludus").symlink_to(others[0])
+    (folder / "b-watched.ludus").mkdir()
+    kept = {*(p.name for p in others), "a-watched.ludus", "b-watched.ludus"}
+    assert prune_replays(folder, "watched", 4) == 0
+    assert prune_replays(folder, "watched", 2) == 2
+    assert {p.name for p in folder.iterdir()} == {*kept, marked[2].name, marked[3].name}
+    assert prune_replays(tmp_path / "missing", "watched", 1) == 0
 
 
 def test_a_new_replay_follows_no_link(tmp_path: Path) -> None:

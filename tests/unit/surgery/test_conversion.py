@@ -19,10 +19,23 @@ from ludus.flow import GameSpec, HeadSpec
 from ludus.policies import encoders
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import register_encoder
+from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
-from ludus.surgery.plan import Hints, SurgeryError
+from ludus.surgery.diff import make_plan
+from ludus.surgery.plan import Hints, Side, SurgeryError
 from ludus.surgery.verify import Verification
-from tests.unit.surgery.cases import SMALL, WIDE, Case, arrays, config, game
+from tests.unit.surgery.cases import (
+    ROWS,
+    SMALL,
+    STEPS,
+    WIDE,
+    Case,
+    arrays,
+    config,
+    game,
+    observations,
+    trained,
+)
 
 FLOAT32, FLOAT64 = 1e-4, 1e-10
 Change = tuple[EncoderConfig, GameSpec, EncoderConfig, GameSpec, int]
@@ -221,6 +234,42 @@ def test_a_renamed_column_keeps_its_numbers() -> None:
     state, before = arrays(case.new), arrays(case.old)
     assert state["normaliser.mean"][3] == before["normaliser.mean"][0]
     assert (state["policy_head.weight"][3] == before["policy_head.weight"][0]).all()
+
+
+def _named(spec: GameSpec, names: dict[str, str]) -> GameSpec:
+    """Return a spec whose tensors and heads have other names."""
+
+    def of(name: str) -> str:
+        return names.get(name, name)
+
+    tensors = tuple(replace(t, name=of(t.name)) for t in spec.observation)
+    heads = tuple(replace(h, name=of(h.name), points_at=of(h.points_at)) for h in spec.heads)
+    return replace(spec, observation=tensors, heads=heads)
+
+
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize("inputs", [(), ("numbers", "units", "map")])
+def test_renamed_tensors_and_heads_keep_their_weights(points: bool, inputs: tuple[str, ...]) -> None:
+    names = {"units": "troops", "map": "field", "speed": "pace"}
+    old, new = game(points=points), _named(game(points=points, numbers="xhijk"), names)
+    after = tuple(names.get(n, n) for n in inputs)
+    before, wider = config(inputs=inputs, memory="lstm"), config(inputs=after, memory="lstm", hidden=(20,))
+    plan = make_plan(Side(before, old), Side(wider, new), Hints(rename=names))
+    assert plan.exact
+    assert not plan.dropped
+    one, two = PolicyNetwork(before, old, seed=1), PolicyNetwork(wider, new, seed=2)
+    obs, more = observations(old, game(points=points, numbers="xhijk"), 1)
+    trained(one, obs, 2)
+    two.load_state_dict({n: torch.from_numpy(x) for n, x in apply(plan, arrays(one), arrays(two)).items()})
+    first = torch.zeros(STEPS, ROWS, dtype=torch.bool)
+    seen = {names.get(n, n): x for n, x in more.items()}
+    with torch.no_grad():
+        a = one.sequence(obs, one.initial_memory(ROWS), first)
+        b = two.sequence(seen, two.initial_memory(ROWS), first)
+    assert torch.allclose(a.value, b.value, atol=1e-4)
+    assert float(a.value.std()) > 1e-3
+    with pytest.raises(SurgeryError, match="expected"):
+        make_plan(Side(before, old), Side(wider, new), Hints(rename={"map": "field"}))
 
 
 def test_a_removed_column_that_was_always_its_mean_changes_nothing() -> None:

@@ -192,6 +192,10 @@ def test_words_of_hints_that_are_not_there_are_refused_with_the_nearest() -> Non
     assert "did you mean gold?" in refused(hints=Hints(rename={"golt": "gold"}), **sides)
     assert "did you mean gold?" in refused(hints=Hints(rename={"gold": "golt"}), **sides)
     assert "rename" in refused(hints=Hints(rename={"": "gold"}), **sides)
+    assert "a tensor or a head (did you mean units?)" in refused(
+        hints=Hints(rename={"unit": "gold"}), **sides
+    )
+    assert "did you mean order?" in refused(hints=Hints(rename={"order": "ordr"}), **sides)
     double = refused(hints=Hints(rename={"gold": "wood"}), **sides)
     assert "wood twice" in double
 

@@ -80,8 +80,9 @@ def keys(row: Mapping[str, object]) -> Iterator[str]:
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Return the keys by file, of two runs and of the commands that rate their weights."""
     folder = tmp_path_factory.mktemp("runs")
-    small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
-    small |= {"algorithm__horizon": 50}
+    small: dict[str, object] = {"run__max_steps": 700, "evaluation__matches": 4}
+    small |= {"evaluation__final_matches": 4}
+    small |= {"algorithm__horizon": 50, "game__before__params__opens": "seat1", "game__before__setback": 0.9}
     ludus.train(small_preset(**small), folder / "appo")
     ludus.train(dqn_preset(run__max_steps=700, evaluation__every_steps=0), folder / "dqn")
     trpo = {"algorithm__name": "trpo", "policy__critic": "own", "run__max_steps": 300}

@@ -34,6 +34,7 @@ from ludus.policies.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
+from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.game_checks import method_problems, params_text, resolve_spec
@@ -214,6 +215,11 @@ def cluster(preset: Preset) -> object:
     except ConfigError as error:
         return str(error)
     return where, lacking(preset.cluster, 0, 0), part_of(preset).run
+
+
+def group(preset: Preset) -> object:
+    """Return why a run cannot have the rollouts and learners of its preset."""
+    return [problem.text for problem in cluster_problems(preset)]
 
 
 def rounds_ahead(preset: Preset) -> object:

@@ -87,6 +87,7 @@ discount = 0.9""",
 PREFIXES = {
     "Preset": "",
     "GameConfig": "game.",
+    "BeforeConfig": "game.before.",
     "OpponentConfig": "opponents.0.",
     "PoolConfig": "pool.",
     "EncoderConfig": "policy.",
@@ -394,6 +395,17 @@ GAME = {
     "frame_skip": Variant("20", under=RTS),
 }
 
+OLD = {"game.before.params.opens": "seat1"}  #: rules of old, in every slab at first
+EVALUATED = OLD | LONG | {"evaluation.every_steps": "30", "evaluation.matches": "4"}
+BEFORE = {
+    "params": Variant("random", under=OLD, path="game.before.params.opens"),
+    "share": Variant("0.2", under=OLD),
+    "share_final": Variant("1.0", under=OLD),
+    "until": Variant("1.0", under=OLD),
+    "over_steps": Variant("60", under=OLD),
+    "setback": Variant("0.01", under=EVALUATED),
+}
+
 OPPONENT = {
     "name": Variant("perfect"),
     "weight": Variant("0.1", under=TWO),
@@ -482,6 +494,7 @@ CLUSTER = {
     "cpus": Variant("2", probes.cluster),
     "gpus": Variant("0.5", probes.cluster),
     "address": Variant("10.0.0.1:6379", probes.cluster),
+    "learners": Variant("2", probes.group),
     "ahead": Variant("2", probes.rounds_ahead),
 }
 
@@ -527,6 +540,7 @@ RESNET = {
 TABLE: dict[str, dict[str, Variant]] = {
     "Preset": {"title": Variant("another", probes.files)},
     "GameConfig": GAME,
+    "BeforeConfig": BEFORE,
     "OpponentConfig": OPPONENT,
     "PoolConfig": POOL,
     "EncoderConfig": ENCODER,

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner
+from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import replays
@@ -19,13 +22,15 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
+from ludus.training.alphazero import trainer as trainer_module
 from ludus.training.alphazero.checkpoint import AlphaZeroState
-from ludus.training.alphazero.components import build_alphazero
+from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.run_context import RunContext
 from ludus.training.runs import resume_run, start_run
+from tests.unit.training.stepped import Stepped
 
 TOML = """
 [game]
@@ -203,6 +208,53 @@ def test_a_gate_compares_candidates_with_the_current_weights(
     assert all(differ)
     events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
     assert any(e["passed"] for e in events)
+
+
+@pytest.mark.parametrize(
+    ("device", "lag", "beside"),
+    [
+        ("cpu", "", False),
+        ("cpu", "async", True),
+        ("cuda", "", True),
+        ("cuda", "sync", False),
+        ("cuda", "async", True),
+    ],
+)
+def test_self_play_continues_beside_learning_on_a_card(
+    device: str, lag: str, beside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting of one's own wins. The card is a name here: networks stay on the processor."""
+    playing: list[bool] = []
+    learn = AlphaZeroLearner.learn
+    running = False
+
+    def build(chosen: Preset) -> AlphaZeroComponents:
+        made = build_alphazero(chosen)
+        made.device = device
+        return made
+
+    def started(_: Stepped) -> None:
+        nonlocal running
+        running = True
+
+    def paused(_: Stepped) -> None:
+        nonlocal running
+        running = False
+
+    def learned(learner: AlphaZeroLearner, positions: Positions, progress: float) -> UpdateStats:
+        playing.append(running)
+        return learn(learner, positions, progress)
+
+    monkeypatch.setattr(trainer_module, "build_alphazero", build)
+    monkeypatch.setattr(Stepped, "start", started)
+    monkeypatch.setattr(Stepped, "pause", paused)
+    monkeypatch.setattr(AlphaZeroLearner, "learn", learned)
+    changes = {"run.lag": lag} if lag else {}
+    start_run(
+        preset(**{"run.max_steps": "300", "evaluation.final_matches": "0"}, **changes), tmp_path / "run"
+    )
+    assert playing
+    assert set(playing) == {beside}
 
 
 def test_wrong_presets_are_refused_with_a_reason() -> None:

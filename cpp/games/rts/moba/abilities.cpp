@@ -1,6 +1,7 @@
 #include "games/rts/moba/abilities.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "games/rts/engine/tie_breaks.hpp"
 
@@ -94,6 +95,8 @@ bool may_target(const MobaRules& rules, const MobaWorld& w, int seat, const Abil
 }
 
 void cast_all(const MobaRules& rules, MobaWorld& w, TickEvents& events) {
+  const auto heroes = std::span(w.hero).first(static_cast<std::size_t>(rules.seats()));
+  if (std::ranges::none_of(heroes, [](const Hero& h) { return h.cast != 0; })) return;
   // All cast at one moment: a stun of this tick does not stop what the stunned cast in it, and
   // dashes come last. Whose hero jumps to a place that both want is drawn, as commands are.
   const std::array<Hero, kTeams* kMaxHeroes> before = w.hero;

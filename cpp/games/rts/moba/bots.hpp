@@ -6,11 +6,11 @@
 
 namespace ludus::rts {
 
-// Keeps its lane behind its creeps, takes last hits, fights when its side is stronger, flees, heals
-// and shops at the fountain, and goes under towers behind creeps only.
+// Forward like `push`, but with a choice: the weakest enemy hero in reach, else the weakest creep;
+// the enemies in its base first. Heals, and goes home where a death would cost more.
 [[nodiscard]] Decision simple_hero(const Choices& c);
 
-// Always forward: the nearest enemy that it sees, whatever it is.
+// Always forward: the nearest enemy that it sees, of any kind.
 [[nodiscard]] Decision pushing_hero(const Choices& c);
 
 // Among all that is legal: an order, then its target or place.

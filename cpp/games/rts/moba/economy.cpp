@@ -158,6 +158,7 @@ void give_xp(const MobaRules& rules, MobaWorld& w, int seat, int amount) {
 void settle(const MobaRules& rules, MobaWorld& w, const TickEvents& events) {
   // Who killed or hurt may have died in the same tick: numbers are looked up before the dead go.
   note_wounds(rules, w, events);
+  if (events.falls == 0) return;
   std::array<std::int8_t, kSlots> killer{};
   std::array<std::int8_t, kSlots> victim{};
   const auto falls = static_cast<std::size_t>(events.falls);
@@ -190,6 +191,8 @@ void upkeep(const MobaRules& rules, MobaWorld& w) {
     Hero& h = hero_at(w, seat);
     if (pays) give_gold(rules, w, seat, rules.gold.passive);
     if (!h.alive()) continue;
+    const bool pays_tier = h.tier + 1 < kTiers && h.gold >= rules.tier_cost[h.tier];
+    if (!regenerates && !pays_tier) continue;
     const bool home = at_fountain(rules, w, seat);
     if (home) shop(rules, w, h);
     if (!regenerates) continue;

@@ -22,24 +22,38 @@ int draw(Rng& rng, const Drawn3& d) {
   return d.low + static_cast<int>(rng.below(static_cast<std::uint32_t>(d.high - d.low + 1)));
 }
 
-// Standing of the heroes as it pays: hit points as the paper weighs them, and mana.
+// Standing of a hero as it pays: hit points as the paper weighs them, and mana.
 struct Standing {
-  std::array<float, kTeams * kMaxHeroes> hp{}, mana{};
+  std::int16_t hp = 0, mana = 0;
+  std::uint8_t level = 0, tier = 0;  // level 0: it is dead
 
-  Standing(const MobaRules& rules, const MobaWorld& w) {
-    for (int seat = 0; seat < rules.seats(); ++seat) {
-      const auto k = static_cast<std::size_t>(seat);
-      const Hero& h = w.hero[k];
-      if (!h.alive()) continue;
-      const float x = static_cast<float>(std::max<int>(w.world.hp[h.slot], 0)) /
-                      static_cast<float>(max_hp(rules, h));
-      const float lost = (1.0F - x) * (1.0F - x);
-      hp[k] = (x + 1.0F - lost * lost) * 0.5F;
-      const int most = max_mana(rules, h);
-      mana[k] = most == 0 ? 0.0F : static_cast<float>(h.mana) / static_cast<float>(most);
-    }
+  bool operator==(const Standing&) const = default;
+  [[nodiscard]] float health(const MobaRules& rules, int hero_class) const {
+    if (level == 0) return 0.0F;
+    const float x = static_cast<float>(std::max<int>(hp, 0)) /
+                    static_cast<float>(rules.max_hp(hero_class, level, tier));
+    const float lost = (1.0F - x) * (1.0F - x);
+    return (x + 1.0F - lost * lost) * 0.5F;
+  }
+  [[nodiscard]] float magic(const MobaRules& rules, int hero_class) const {
+    const int most = level == 0 ? 0 : rules.max_mana(hero_class, level);
+    return most == 0 ? 0.0F : static_cast<float>(mana) / static_cast<float>(most);
   }
 };
+
+Standing standing(const MobaWorld& w, const Hero& h) {
+  if (!h.alive()) return {};
+  return {w.world.hp[h.slot], h.mana, h.level, h.tier};
+}
+
+// The reward of a change of a hero's standing.
+float worth_of_change(const MobaRules& rules, const Hero& h, const Standing& before,
+                      const Standing& after) {
+  if (before == after) return 0.0F;
+  const int k = h.hero_class;
+  return rules.reward.hp * (after.health(rules, k) - before.health(rules, k)) +
+         rules.reward.mana * (after.magic(rules, k) - before.magic(rules, k));
+}
 
 int standing_hp(const MobaRules& rules, const State& s, int team) {
   int hp = 0;
@@ -142,7 +156,11 @@ void advance_moba(const MobaRules& rules, MobaWorld& w) {
   draw_tie_breaks(rules.engine, s, w.rng);
   send_creeps(rules, w);
   bring_back(rules, w);
-  const Standing before(rules, w);
+  std::array<Standing, kTeams * kMaxHeroes> before;
+  for (int seat = 0; seat < rules.seats(); ++seat) {
+    const auto k = static_cast<std::size_t>(seat);
+    before[k] = standing(w, w.hero[k]);
+  }
   TickEvents events;
   cast_all(rules, w, events);
   think(rules, w);
@@ -152,10 +170,9 @@ void advance_moba(const MobaRules& rules, MobaWorld& w) {
                &events);
   settle(rules, w, events);
   upkeep(rules, w);
-  const Standing after(rules, w);
-  for (std::size_t k = 0; k < static_cast<std::size_t>(rules.seats()); ++k) {
-    w.earned[k] += rules.reward.hp * (after.hp[k] - before.hp[k]) +
-                   rules.reward.mana * (after.mana[k] - before.mana[k]);
+  for (int seat = 0; seat < rules.seats(); ++seat) {
+    const auto k = static_cast<std::size_t>(seat);
+    w.earned[k] += worth_of_change(rules, w.hero[k], before[k], standing(w, w.hero[k]));
     w.earned[k] *= decay;
   }
   if (!s.over) return;

@@ -30,6 +30,11 @@ rts::Decision decide(const rts::Choices& c, Rng& rng, int bot) {
   return rts::random_hero(c, rng);
 }
 
+// Scripts ask for single places; who draws needs them all.
+rts::Choices::Moves moves_of(int bot) {
+  return bot == kRandom ? rts::Choices::Moves::now : rts::Choices::Moves::later;
+}
+
 void add_hero(Hash64& h, const rts::Hero& hero) {
   for (const std::int32_t v : {hero.gold, hero.spent, hero.xp}) {
     h.add(static_cast<std::uint64_t>(v));
@@ -57,7 +62,7 @@ GameSpec Moba::spec(const Rules& rules) {
   GameSpec spec;
   spec.name = kName;
   spec.title = "MOBA";
-  spec.version = 1;
+  spec.version = 2;
   spec.seats = rules.seats();
   if (rules.heroes > 1) {
     for (int seat = 0; seat < spec.seats; ++seat) spec.teams.push_back(rules.team_of(seat));
@@ -69,8 +74,9 @@ GameSpec Moba::spec(const Rules& rules) {
   spec.params = rts::moba_params();
   spec.bots = {
       {"simple",
-       "keeps behind its creeps, takes last hits, fights when its side is stronger, flees, heals, "
-       "shops, and goes under towers behind creeps only"},
+       "forward: hits the weakest enemy hero in reach, else the weakest creep, else what is "
+       "nearest; "
+       "heals, defends its base, and flees home where a death would cost more"},
       {"push", "always forward: hits the nearest enemy that it sees"},
       {"random", "draws among all that is legal"},
       {"noop", "never decides anything"},
@@ -102,7 +108,7 @@ void Moba::act(const Rules& rules, State& s, int seat, std::span<const std::int3
 void Moba::bot(const Rules& rules, State& s, int seat, int bot) {
   check_bot(bot);
   if (bot == kNoop || s.world.over) return;
-  const rts::Choices c(rules, s, seat);
+  const rts::Choices c(rules, s, seat, moves_of(bot));
   rts::obey(c, s, decide(c, s.rng, bot));
 }
 
@@ -110,7 +116,8 @@ void Moba::bot_choice(const Rules& rules, State& s, int seat, int bot,
                       std::span<std::int32_t> action) {
   check_bot(bot);
   rts::Decision d;
-  if (bot != kNoop && !s.world.over) d = decide(rts::Choices(rules, s, seat), s.rng, bot);
+  if (bot != kNoop && !s.world.over)
+    d = decide(rts::Choices(rules, s, seat, moves_of(bot)), s.rng, bot);
   action[rts::kOrderHead] = d.order;
   action[rts::kTargetHead] = d.target;
   action[rts::kPlaceHead] = d.place;

@@ -268,7 +268,7 @@ std::vector<TensorSpec> moba_tensors() {
 
 void observe_moba(const MobaRules& rules, const MobaWorld& w, int seat,
                   std::span<std::byte* const> tensors) {
-  const Choices c(rules, w, seat);
+  const Choices c(rules, w, seat, Choices::Moves::later);
   const Writer writer{rules, w, c};
   std::array<float, kMobaGlobals> globals;
   writer.units(reinterpret_cast<std::uint8_t*>(tensors[0]));

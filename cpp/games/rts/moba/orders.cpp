@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "game/game.hpp"
-#include "games/rts/engine/fog.hpp"
 #include "games/rts/moba/abilities.hpp"
+#include "games/rts/moba/sight.hpp"
 
 namespace ludus::rts {
 
@@ -14,23 +14,21 @@ namespace {
   refuse_choice("moba", hero_heads()[static_cast<std::size_t>(head)], choice, why);
 }
 
-std::uint64_t known(const MobaRules& rules, const MobaWorld& w, int team) {
-  return visible_units(rules.engine, w.world, sight_of(rules.engine, w.world, team));
-}
-
 }  // namespace
 
-Choices::Choices(const MobaRules& r, const MobaWorld& world, int who)
+Choices::Choices(const MobaRules& r, const MobaWorld& world, int who, Moves moves)
     : rules(r),
       w(world),
       seat(who),
       team(r.team_of(who)),
       hero(world.hero[static_cast<std::size_t>(who)]),
-      rows(r.engine, world.world, r.team_of(who), known(r, world, r.team_of(who))) {
+      rows(r.engine, world.world, r.team_of(who), seen_by(r, world.world, r.team_of(who))) {
   if (!hero.alive() || stunned(w, hero) || w.world.over) return;
   orders |= 1U << kGoHome;
-  for (int p = 0; p < kPlaces; ++p) {
-    if (open(p, static_cast<float>(rules.engine.side) * 2.0F)) places[kMoveTo] |= 1U << p;
+  if (moves == Moves::now) {
+    for (int p = 0; p < kPlaces; ++p) {
+      if (open_move(p)) places[kMoveTo] |= 1U << p;
+    }
   }
   if (places[kMoveTo] != 0) orders |= 1U << kMoveTo;
   targets[kAttackAt] = rows.victims;
@@ -75,8 +73,8 @@ Point Choices::point_of(int place) const {
 bool Choices::open(int place, float within) const {
   const State& s = w.world;
   const Point p = point_of(place);
-  if (!inside(rules.engine, p.x, p.y) || !open_ground(rules.engine, s, p.x, p.y)) return false;
   if (distance2(s.x[hero.slot], s.y[hero.slot], p.x, p.y) > within * within) return false;
+  if (!inside(rules.engine, p.x, p.y) || !open_ground(rules.engine, s, p.x, p.y)) return false;
   const Cell cell{cell_coord(p.x), cell_coord(p.y)};
   return cell_free(rules.engine, s, cell, rows.seen & ~slot_bit(hero.slot));
 }

@@ -35,13 +35,19 @@ struct Choices {
   std::array<std::uint64_t, kHeroOrders> targets{};
   std::array<std::uint32_t, kHeroOrders> places{};
 
-  Choices(const MobaRules& rules, const MobaWorld& w, int seat);
+  // Where to move is left out with `Moves::later`: `open_move` looks at one place.
+  enum class Moves : std::uint8_t { now, later };
+  Choices(const MobaRules& rules, const MobaWorld& w, int seat, Moves moves = Moves::now);
 
   // The middle of the cell that a place means to the hero, on the map.
   [[nodiscard]] Point point_of(int place) const;
+  // Whether the hero, who may act, may move to a place.
+  [[nodiscard]] bool open_move(int place) const { return open(place, kAnywhere); }
   [[nodiscard]] int slot_of_row(int row) const { return rows.slot[static_cast<std::size_t>(row)]; }
 
  private:
+  static constexpr float kAnywhere = 1000.0F;  // cells
+
   void weigh_ability(int order);
   [[nodiscard]] bool open(int place, float within) const;
 };

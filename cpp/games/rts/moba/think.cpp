@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/units.hpp"
+#include "games/rts/moba/sight.hpp"
 
 namespace ludus::rts {
 
@@ -108,7 +108,7 @@ struct Thinker {
     }
   }
 
-  void hero(int seat, const std::array<std::uint64_t, kTeams>& seen) {
+  void hero(int seat) {
     Hero& h = w.hero[static_cast<std::size_t>(seat)];
     if (!h.alive()) return;
     const int team = rules.team_of(seat);
@@ -138,8 +138,7 @@ struct Thinker {
       case Goal::attack: {
         const int target = slot_of(rules, s, 1 - team, h.goal_id);
         const bool looks = s.tick % static_cast<unsigned>(rules.think) == 0;
-        if (target == kNone ||
-            (looks && (seen[static_cast<std::size_t>(team)] >> target & 1) == 0)) {
+        if (target == kNone || (looks && !sees(rules, s, team, target))) {
           h.goal = Goal::none;
           halt(h.slot);
           return;
@@ -158,11 +157,13 @@ void think(const MobaRules& rules, MobaWorld& w) {
   State& s = w.world;
   const EngineRules& engine = rules.engine;
   for (int team = 0; team < kTeams; ++team) {
-    const int first = engine.first_slot[static_cast<std::size_t>(team)];
+    // One in `think` units looks around in a tick.
+    int turn = static_cast<int>(s.tick % static_cast<unsigned>(rules.think));
     for_units(engine, s, team, [&](int i) {
       const int type = s.type[i];
+      const bool due = turn == 0;
+      turn = turn + 1 == rules.think ? 0 : turn + 1;
       if (type == kAncient || is_hero(type)) return;
-      const bool due = (static_cast<int>(s.tick) + i - first) % rules.think == 0;
       if (due) {
         if (type == kLaneTower) {
           t.tower(i, team);
@@ -174,18 +175,7 @@ void think(const MobaRules& rules, MobaWorld& w) {
       }
     });
   }
-  std::array<std::uint64_t, kTeams> seen{};
-  if (s.tick % static_cast<unsigned>(rules.think) == 0) {
-    for (int team = 0; team < kTeams; ++team) {
-      bool asks = false;
-      for (int n = 0; n < rules.heroes; ++n) {
-        asks |= w.hero[static_cast<std::size_t>(team * rules.heroes + n)].goal == Goal::attack;
-      }
-      if (!asks) continue;
-      seen[static_cast<std::size_t>(team)] = visible_units(engine, s, sight_of(engine, s, team));
-    }
-  }
-  for (int seat = 0; seat < rules.seats(); ++seat) t.hero(seat, seen);
+  for (int seat = 0; seat < rules.seats(); ++seat) t.hero(seat);
 }
 
 void send_creeps(const MobaRules& rules, MobaWorld& w) {

@@ -61,11 +61,12 @@ struct MobaWorld {
 }
 // The slot of a team's unit by its number, or kNone.
 [[nodiscard]] inline int slot_of(const MobaRules& rules, const State& s, int team, int id) {
-  int found = kNone;
-  for_units(rules.engine, s, team, [&](int i) {
-    if (s.id[i] == id) found = i;
-  });
-  return found;
+  const int first = rules.engine.first_slot[static_cast<std::size_t>(team)];
+  const int last = first + s.units[static_cast<std::size_t>(team)];
+  for (int i = first; i < last; ++i) {
+    if (s.id[static_cast<std::size_t>(i)] == id) return i;
+  }
+  return kNone;
 }
 
 // The tick so many ticks from now.

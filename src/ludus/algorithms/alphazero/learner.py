@@ -1,7 +1,8 @@
 """Learner of AlphaZero: positions in, weights out.
 
 A minibatch is cut into as many parts as there are threads; each part is differentiated by a replica of
-its own with batch normalisation over that part, and the gradients are added in a fixed order.
+its own with batch normalisation over that part, and the gradients are added in a fixed order. Each position
+of a minibatch is read under a symmetry of the board of its own, drawn from the seed, on every device.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -34,7 +36,8 @@ from ludus.flow.slab import Array
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
 from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import Symmetries
+from ludus.policies.symmetry import RowTurns, Symmetries
+from ludus.policies.transfer import uploaded
 
 
 class AlphaZeroLearner:
@@ -138,14 +141,11 @@ class AlphaZeroLearner:
         cuts = np.array_split(np.arange(len(batch)), self.threads)
         count = self.symmetries.count if self.symmetries is not None else 1
         random = self._draws(0, self.minibatches)
-        turns = [int(k) for k in random.integers(0, count, self.threads * 2)]
+        turns = random.integers(0, count, len(batch))
         # Gradients are divided by all samples in the end; those of the ends are means over the counted ones.
         scale = len(batch) / max(1, _counted(batch))
-        jobs = [
-            (i, batch.take(slice(int(cut[0]), int(cut[-1]) + 1)), turns[2 * i : 2 * i + 2], scale)
-            for i, cut in enumerate(cuts)
-            if len(cut)
-        ]
+        rows = [slice(int(cut[0]), int(cut[-1]) + 1) for cut in cuts if len(cut)]
+        jobs = [(i, batch.take(own), turns[own], scale) for i, own in enumerate(rows)]
         if self._executor is None:
             return self._part(*jobs[0])
         done = [self._executor.submit(self._part, *job) for job in jobs]
@@ -153,53 +153,54 @@ class AlphaZeroLearner:
         summed(self._gradients[: len(jobs)])
         return {name: sum(part[name] for part in results) for name in results[0]}
 
-    def _part(self, worker: int, part: Positions, turns: list[int], ends_scale: float) -> dict[str, float]:
+    def _part(
+        self, worker: int, part: Positions, turns: npt.NDArray[np.int64], ends_scale: float
+    ) -> dict[str, float]:
         """Write the gradient of the loss summed over ``part`` into the worker's own vector.
 
-        The two halves of the part are turned apart. Returns ``Loss.numbers``.
+        Each position is read under its own of ``turns``. Returns ``Loss.numbers``.
         """
         torch.set_num_threads(1)
         network = self._replicas[worker]
         device = network.device
-        obs = {t.name: torch.from_numpy(part.obs[t.name]).to(device) for t in network.inputs}
+        obs = {t.name: uploaded(part.obs[t.name], device) for t in network.inputs}
         planes = network.boards(obs)
-        policy = torch.from_numpy(part.policy).to(device)
-        mask = torch.from_numpy(part.mask).to(device)
+        policy = uploaded(part.policy, device)
+        mask = uploaded(part.mask, device)
+        value, drawn = uploaded(np.stack([part.value, turns.astype(np.float32)]), device)
+        turned: RowTurns | None = None
         if self.symmetries is not None and self.symmetries.count > 1:
-            s, pieces = self.symmetries, _halves(part, turns)
-            planes = torch.cat([s.planes(planes[cut], k) for cut, k in pieces])
-            policy = torch.cat([s.to_turned(policy[cut], k) for cut, k in pieces])
-            mask = torch.cat([s.to_turned(mask[cut], k) for cut, k in pieces])
+            turned = self.symmetries.each(drawn.long())
+            planes, policy, mask = turned.planes(planes), turned.policy(policy), turned.policy(mask)
         planes = planes.contiguous(memory_format=torch.channels_last)
         out = network.learned(planes)
         loss = alphazero_loss(
             masked_log_probs(out.logits, mask),
             out.value,
             policy,
-            torch.from_numpy(part.value).to(device),
+            value,
             self.config.value_coefficient,
         )
-        ends = self._ends_loss(out, part, turns)
+        ends = self._ends_loss(out, part, turned)
         total = loss.total if ends is None else loss.total + ends_scale * ends.total
         self.parameters.gradient(total, network, self._gradients[worker])
         numbers = loss.numbers if ends is None else loss.numbers | ends.numbers
         return dict(zip(numbers, torch.stack(list(numbers.values())).double().tolist(), strict=True))
 
-    def _ends_loss(self, out: BoardOutputs, part: Positions, turns: list[int]) -> Loss | None:
+    def _ends_loss(self, out: BoardOutputs, part: Positions, turned: RowTurns | None) -> Loss | None:
         """Return the loss of the heads for ownership and score, if there are any and something to learn."""
         if part.ends is None or (out.ownership is None and out.score is None):
             return None
         device = out.value.device
-        ownership = torch.from_numpy(part.ends.ownership).to(device)
-        if self.symmetries is not None:
-            s = self.symmetries
-            ownership = torch.cat([s.cells(ownership[cut], k) for cut, k in _halves(part, turns)])
+        ownership = uploaded(part.ends.ownership, device)
+        if turned is not None:
+            ownership = turned.cells(ownership)
         return ends_loss(
             out.ownership,
             out.score,
             ownership,
-            torch.from_numpy(part.ends.score).to(device),
-            torch.from_numpy(part.ends.counted).to(device),
+            uploaded(part.ends.score, device),
+            uploaded(part.ends.counted, device),
             self.config.ownership_coefficient,
             self.config.score_coefficient,
         )
@@ -248,10 +249,7 @@ class AlphaZeroLearner:
         out = []
         random = self._draws(1, self.version)
         for part in positions.batches(size):
-            obs = {
-                t.name: torch.from_numpy(part.obs[t.name]).to(self.network.device)
-                for t in self.network.inputs
-            }
+            obs = {t.name: uploaded(part.obs[t.name], self.network.device) for t in self.network.inputs}
             planes = self.network.boards(obs)
             if self.symmetries is not None and self.symmetries.count > 1:
                 planes = self.symmetries.planes(planes, int(random.integers(self.symmetries.count)))
@@ -319,12 +317,6 @@ class AlphaZeroLearner:
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
-
-
-def _halves(part: Positions, turns: list[int]) -> list[tuple[slice, int]]:
-    """Return the two halves of a part, each with the transformation that it is read under."""
-    half = len(part) // 2
-    return [(slice(0, half), turns[0]), (slice(half, None), turns[1])]
 
 
 def _counted(positions: Positions) -> int:

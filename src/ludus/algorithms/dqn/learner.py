@@ -34,6 +34,7 @@ from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.q_values import QValues, absorb_targets
+from ludus.policies.transfer import uploaded
 
 
 def epsilon_at(config: DqnConfig, progress: float) -> float:
@@ -181,7 +182,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
         return distribution
 
     def _tensor(self, array: Array) -> Tensor:
-        return torch.from_numpy(array).to(self.network.device)
+        return uploaded(array, self.network.device)
 
     # ---- between gradient steps --------------------------------------------------------------------
 
@@ -203,7 +204,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
             other = self.others[TARGET]
             heads += [other.policy_head, other.value_head]
         absorb_targets(
-            torch.from_numpy(self.group.joined(target)).to(network.device),
+            uploaded(self.group.joined(target), network.device),
             values,
             [h for h in heads if isinstance(h, nn.Linear)],
         )

@@ -11,6 +11,7 @@ import msgspec
 
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
+from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_params
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -42,6 +43,7 @@ class Gtp(msgspec.Struct, frozen=True):
     greedy: Annotated[bool, option("play the network's most probable move instead of sampling")] = False
     ponder: Annotated[bool, option("search on the opponent's time too")] = False
     seed: Annotated[Natural, option("seed of the player; 0 = a random one (default: 0)", "N")] = 0
+    device: DeviceOption = "auto"
     quiet: Annotated[bool, option("print nothing on stderr")] = False
 
     def run(self) -> int:
@@ -62,7 +64,7 @@ class Gtp(msgspec.Struct, frozen=True):
 
         text = {name: str(value) for name, value in params.items()}
         seed = self.seed or secrets.randbelow(MAX_SEED) + 1
-        player = resolve_player(self.player, text, seed=seed, greedy=self.greedy)
+        player = resolve_player(self.player, text, seed=seed, greedy=self.greedy, device=self.device)
         log(f"{labelled(player.name)}: seed {seed}")
         engine = Engine(player, text, seed=seed, resign=self.resign, log=log)
         # A stream is None where the caller has closed it.

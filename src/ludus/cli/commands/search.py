@@ -9,6 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
+from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
@@ -36,6 +37,7 @@ class Bench(msgspec.Struct, frozen=True):
     threads: Annotated[Natural, option("self-play threads; 0 = all processors (default: 0)", "N")] = 0
     seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 6.0
     param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    device: DeviceOption = "auto"
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
@@ -44,6 +46,7 @@ class Bench(msgspec.Struct, frozen=True):
         game_spec(game, params)
         from ludus.bench.search import bench_search
         from ludus.games import text_params
+        from ludus.presets.config import RunConfig
 
         bench = bench_search(
             game,
@@ -52,7 +55,7 @@ class Bench(msgspec.Struct, frozen=True):
             visits=self.visits,
             blocks=self.blocks,
             filters=self.filters,
-            threads=self.threads,
+            run=RunConfig(threads=self.threads, device=self.device),
             seconds=self.seconds,
         )
         if self.json:
@@ -71,7 +74,7 @@ class Bench(msgspec.Struct, frozen=True):
                     f"{bench.network}, {bench.parameters:,} numbers, {bench.precision}, "
                     f"{bench.threads} threads on {bench.device}",
                 ),
-                ("alone", f"{si(bench.raw_per_s)} evaluations/s in batches of {bench.slots}"),
+                ("alone", f"{si(bench.raw_per_s)} evaluations/s in batches of {bench.raw_batch}"),
                 (
                     "self-play",
                     f"{si(bench.self_play_per_s)} evaluations/s: {console.percent(bench.share)} of it, "

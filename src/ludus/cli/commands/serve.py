@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import INTERRUPTED, UserError
+from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
 from ludus.presets.config import ParamValue
 
@@ -32,16 +33,19 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
         Port, option("port of this machine; 0 = the first free one from 8642 (default: 0)", "N")
     ] = 0
     no_browser: Annotated[bool, option("open no browser; the address is on stdout")] = False
+    device: DeviceOption = "auto"
     json: Annotated[bool, option("print the address as one JSON document")] = False
 
     def _server(self, folder: Path) -> PageServer:
+        from ludus.evaluation.players import check_device
         from ludus.web.serve.library import Library
         from ludus.web.serve.server import PageServer, PortInUse
 
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; expected one with runs or replays")
+        check_device(self.device)
         try:
-            return PageServer(Library(folder), self.port)
+            return PageServer(Library(folder), self.port, self.device)
         except PortInUse as error:
             raise UserError(str(error)) from None
 
@@ -156,7 +160,8 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
     """Watch a run's matches, or a replay, on a page that opens in the browser.
 
     RUN: its newest weights play match after match, each with the weights that are newest then, against the
-    bot that evaluates the run; the page shows what they think. FILE: the page of a replay (.ludus).
+    bot that evaluates the run; the page shows what they think. The newest of these matches stay as replays in
+    RUN/played. FILE: the page of a replay (.ludus).
     """
 
     EXAMPLES: ClassVar = ("ludus watch RUN", "ludus watch RUN/replays/FILE.ludus")
@@ -166,6 +171,9 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         str, option("the opponent (default: the bot of the evaluations, else the same weights)", "PLAYER")
     ] = ""
     rate: Annotated[Rate, option("speed, in times of the game's own", "X")] = 1.0
+    keep: Annotated[
+        Natural, option("watched matches that stay in RUN/played; 0 = all (default: 100)", "N")
+    ] = 100
 
     def run(self) -> int:
         """Serve the page until Ctrl-C; return the exit code."""
@@ -179,7 +187,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         run = RunDirectory.open(source)
         server = self._server(run.path.resolve().parent)
         try:
-            session = watch_run(server.matches, run.path, self.against, self.rate)
+            session = watch_run(server.matches, run.path, self.against, self.rate, self.keep)
         except MatchError as error:
             raise UserError(str(error)) from None
         names = " against ".join(dict.fromkeys(seat.name for seat in session.table.seats))

@@ -38,7 +38,7 @@ class Surgery(msgspec.Struct, frozen=True):
         "ludus surgery RUN@last --to wider.toml --plan",
         "ludus surgery RUN@last --to wider.toml --verify --run-dir runs/wider",
         "ludus surgery RUN@last --to new_unit.toml --like pikeman=spearman",
-        "ludus surgery RUN@best --to wider.toml --out wider.safetensors",
+        "ludus surgery RUN@best --to wider.toml -o wider.safetensors",
     )
 
     source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION or a weights file", "SOURCE")]
@@ -46,18 +46,21 @@ class Surgery(msgspec.Struct, frozen=True):
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
-    out: Annotated[str, option("write the weights alone into this new file", "FILE")] = ""
+    out: Annotated[str, option("write the weights alone into this new file", "FILE", short="-o")] = ""
     plan: Annotated[bool, option("print the changes and write nothing")] = False
     verify: Annotated[
         bool, option("compare both networks on recorded matches; exit code 3 if they differ")
     ] = False
     matches: Annotated[
-        Count, option("play N matches of old against new; exit code 3 if one is stronger", "N")
+        Count,
+        option(
+            "play N matches of old against new, or of each against a bot; exit code 3 if one is stronger", "N"
+        ),
     ] = 0
     like: Annotated[
         tuple[str, ...], option("start what is called NEW as a copy of what is called OLD", "NEW=OLD")
     ] = ()
-    rename: Annotated[tuple[str, ...], option("what was called OLD is now called NEW", "OLD=NEW")] = ()
+    rename: Annotated[tuple[str, ...], option("label, tensor or head OLD is called NEW now", "OLD=NEW")] = ()
     approximate: Annotated[bool, option("allow changes that are not exact")] = False
     settle: Annotated[
         Annotated[int, msgspec.Meta(ge=-1, le=1_000_000)],
@@ -98,6 +101,7 @@ class Surgery(msgspec.Struct, frozen=True):
         return path
 
     def _operate(self, preset: Preset, target: Path) -> int:
+        from ludus.presets.before_checks import before_text
         from ludus.training.surgery.operate import Operation, Request
         from ludus.training.surgery.source import read_source
 
@@ -113,6 +117,8 @@ class Surgery(msgspec.Struct, frozen=True):
             proof = self._proof(operation.pair())
         written = "" if self.plan else str(operation.write(target).path)
         self._show(operation.outline(), proof, written)
+        if (before := preset.game.before) is not None:
+            console.note(before_text(before))
         return DONE
 
     def _weights_alone(self, preset: Preset, target: Path) -> int:
@@ -148,13 +154,14 @@ class Surgery(msgspec.Struct, frozen=True):
         rows = [("from", outline.source), ("parameters", f"{before:,} -> {after:,}")]
         rows += [("change", text) for text in outline.operators]
         rows += [("network", "unchanged" if not outline.operators else _exactness(outline.exact))]
-        rows += [("calibrated", f"{outline.calibrated} new columns")] if outline.calibrated else []
+        counts = zip(outline.calibrated, ("columns", "units under batch norm"), strict=True)
+        rows += [("calibrated", f"{count} new {noun}") for count, noun in counts if count]
         if self.out:
             pass
         elif outline.new_matches:
             rows.append(("matches", f"start again: {outline.new_matches}"))
         else:
-            rows.append(("matches", "continue"))
+            rows.append(("matches", outline.matches))
         if outline.empty_replay_buffer:
             rows.append(("replay buffer", f"starts empty: {outline.empty_replay_buffer}"))
         rows += [("players", f"{outline.players} carried over")] if outline.players else []

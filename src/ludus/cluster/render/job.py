@@ -120,13 +120,18 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
         raise ConfigError(f"--runs {options.runs}: expected a folder of letters, digits, and any of . _ - /")
     words = ["ludus", "train", preset]
     words += [f"--{key}={text}" for key, text in overrides.items() if not ends_with("cluster.address", key)]
+    settings = loaded.preset
+    if cluster.learners > 1 and settings.run.threads == 0:  # a further learner takes the whole of its machine
+        words.append(f"--run.threads={options.learner_cpus}")
+        run = msgspec.structs.replace(settings.run, threads=options.learner_cpus)
+        settings = msgspec.structs.replace(settings, run=run)
     for word in words:
         if not word.isprintable():
             raise ConfigError(f"{word!r}: expected text without line breaks and control characters")
     name = options.name or nearest_name(loaded.name)
     if not _is_label(name, MAX_NAME):
         raise ConfigError(f"--name {name}: {RULE}; nearest: {nearest_name(name)}")
-    return Job(name, loaded.preset, tuple(words), options)
+    return Job(name, settings, tuple(words), options)
 
 
 def nearest_name(text: str) -> str:
@@ -145,11 +150,10 @@ def machines_of(job: Job) -> tuple[Machines, ...]:
     """Return the machines of a job: the controller's, those of further learners, those of the rollouts."""
     cluster, options = job.preset.cluster, job.options
     gpus = 1 if job.preset.run.device == "cuda" else 0
-    learners = int(getattr(cluster, "learners", 1))
     cpus = max(options.learner_cpus, job.preset.run.threads)
     machines = [Machines("controller", 1, cpus, gpus, 0, 0)]
-    if learners > 1:
-        machines.append(Machines("learner", learners - 1, cpus, gpus, cpus, gpus))
+    if cluster.learners > 1:
+        machines.append(Machines("learner", cluster.learners - 1, cpus, gpus, cpus, gpus))
     together = min(options.per_machine, cluster.rollouts)
     played = math.ceil(together * cluster.gpus)
     count = math.ceil(cluster.rollouts / together)

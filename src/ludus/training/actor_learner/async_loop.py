@@ -27,7 +27,7 @@ from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, StagedWeights
 from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import summarise_rollout
+from ludus.training.actor_learner.rollout_summary import summarise_stats
 from ludus.training.actor_learner.sync_loop import Round, RoundTimes, Waiting, collect_times, playing_text
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
@@ -147,9 +147,7 @@ class AsyncRounds:
         times.help_wait_s = rested
         waited = time.perf_counter() - entered
         sampler = self.components.sampler
-        summary = summarise_rollout(
-            stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
-        )
+        summary = summarise_stats(stats, sampler.labels, sampler.spec.teams)
         updates, dropped = {}, 0
         if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps

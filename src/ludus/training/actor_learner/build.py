@@ -21,6 +21,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.alternating_sampler import AlternatingSampler
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.sampler import first_network
@@ -81,6 +82,12 @@ class Components:
         """Stop the pools."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
+
+    def set_before_share(self, share: float) -> None:
+        """Set the share of the slabs under the rules of ``game.before``, from the next slab on."""
+        for sampler in (self.sampler, *self.siblings):
+            if isinstance(sampler, AlternatingSampler):
+                sampler.share = share
 
 
 class LocalWeights:
@@ -150,15 +157,18 @@ class MakeLearner(Protocol):
         ...
 
 
-def build_learner(preset: Preset, policy: int | None = None) -> Learner:
+def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = True) -> Learner:
     """Build the learner that a preset describes, before its first update. Raises ``ConfigError``.
 
-    ``policy``: the policy id whose rows it trains; None: the one that the preset's samplers give the learner.
+    Args:
+        preset: Settings of the run.
+        policy: Policy id whose rows it trains; None: the one that the preset's samplers give the learner.
+        drawn: Whether its network is initialised; else it waits for a stored state.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, _ = resolve_spec(preset)
     run = preset.run
-    network = first_network(preset, spec)
+    network = first_network(preset, spec, None if drawn else ())
     load_start(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
@@ -176,18 +186,18 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
 
 
 def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines = LOCAL) -> Components:
-    """Build a learner in this process and a sampler; the first weights act. Raises ``ConfigError``.
+    """Build a learner and a sampler; the first weights act. Raises ``ConfigError``.
 
     Args:
         preset: of the run.
         slabs: number of slabs that the sampler fills in turn.
         restarts: how often the run's matches started again
             (:func:`ludus.training.actor_learner.checkpoint.count_restarts`).
-        machines: makes the sampler.
+        machines: makes the sampler, and the group of the learner.
     """
     if preset.run.topology not in method_of(preset.algorithm).topologies:
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
-    learner = build_learner(preset)
+    learner = machines.grouped(preset, build_learner(preset))
     sampler, *siblings = _samplers(preset, slabs, restarts, machines)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
@@ -205,9 +215,15 @@ def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> 
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
     part = msgspec.structs.replace(preset, pool=pool)
     made: list[Sampler] = []
+    before = preset.game.before
+    old = msgspec.structs.replace(part, game=preset.game.under_old_rules)
     try:
         while len(made) < pools:
             made.append(machines.sampler(part, len(made), slabs=slabs, restarts=restarts))
+            if before is None:
+                continue
+            other = machines.sampler(old, pools + len(made) - 1, slabs=1, restarts=restarts)
+            made[-1] = AlternatingSampler(made[-1], other, slabs, before.share)
     except BaseException:
         for sampler in made:
             sampler.close()

@@ -17,6 +17,7 @@ from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
+from ludus.training.actor_learner.old_rules import OldRules
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
@@ -83,6 +84,7 @@ class TrainerState(msgspec.Struct):
     lanes: dict[int, str] = {}  # policy id -> the player that it stands for
     turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
+    before: OldRules | None = None  # with game.before, once its share has been set
     restarts: int = 0  # number of times that the run's matches started again
     new_matches: str = ""  # why matches start again with the next resume; surgery sets it
     log_sizes: dict[str, int] = {}

@@ -41,6 +41,7 @@ def demonstrator(
             frame_skip=preset.game.frame_skip,
             greedy=shown.greedy,
             params=params,
+            device=preset.run.device,
         )
     except (ConfigError, StorageError, BotError, OSError) as error:
         raise ConfigError(f'algorithm.teacher = "{shown.teacher}": {error}') from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ludus.evaluation.results import seat_of_plan
-from ludus.flow import MatchResult
+from ludus.flow import MatchResult, RolloutStats
 
 DECAY_MATCHES = 200.0  # memory of the running averages
 
@@ -23,6 +23,7 @@ class RolloutSummary(msgspec.Struct):
     sum_ticks: int = 0
     sum_returns: float = 0.0
     outcomes: dict[str, tuple[int, int, int]] = {}
+    before_steps: int = 0  # those of ``steps`` that were played under the rules of ``game.before``
 
 
 def opponent_name(
@@ -63,6 +64,15 @@ def summarise_rollout(
         counts = outcomes.setdefault(opponent_name(result, seat, labels, teams), [0, 0, 0])
         counts[0 if score > 0 else 2 if score < 0 else 1] += 1
     summary.outcomes = {name: (c[0], c[1], c[2]) for name, c in sorted(outcomes.items())}
+    return summary
+
+
+def summarise_stats(
+    stats: RolloutStats, labels: Mapping[str, str], teams: Sequence[int] = ()
+) -> RolloutSummary:
+    """Return the summary of a slab."""
+    summary = summarise_rollout(stats.results, stats.steps, stats.ticks, labels, teams)
+    summary.before_steps = stats.before_steps
     return summary
 
 

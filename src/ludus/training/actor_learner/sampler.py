@@ -280,16 +280,20 @@ def local_sampler(sampler: Sampler) -> LocalSampler:
     return sampler
 
 
-def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
-    """Build the network that a run starts with, on its device. Raises ``ConfigError``."""
+def first_network(preset: Preset, spec: GameSpec, only: Collection[str] | None = None) -> PolicyNetwork:
+    """Build the network that a run starts with, on its device. Raises ``ConfigError``.
+
+    ``only``: names of the matrices that are drawn; None for all. The others hold numbers without a meaning.
+    """
     if not isinstance(preset.policy, EncoderConfig):
         raise ConfigError("policy.network: expected encoder, to be trained on a pool's slabs")
     device = device_name(preset.run)
     seed = derive_seed(preset.run.seed, SEED_NETWORK)
     try:
-        network = PolicyNetwork(preset.policy, spec, seed, precision_name(preset.run, device))
+        network = PolicyNetwork(preset.policy, spec, None, precision_name(preset.run, device))
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
+    network.initialise(seed, only)
     return network.to(device)
 
 

@@ -37,7 +37,7 @@ from ludus.training.actor_learner.checkpoint import (
     restore_components,
 )
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_rollout
+from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_stats
 
 
 @dataclass(slots=True)
@@ -268,7 +268,7 @@ class Rounds:
 
     def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
         teams = self.components.sampler.spec.teams
-        return summarise_rollout(stats.results, stats.steps, stats.ticks, labels, teams)
+        return summarise_stats(stats, labels, teams)
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()

@@ -7,15 +7,18 @@ and Ctrl-C takes effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
+from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
+from ludus.presets.before_checks import before_text
 from ludus.presets.config import Preset, RunConfig
-from ludus.presets.errors import RunFailed
+from ludus.presets.errors import GroupLost, RunFailed
 from ludus.storage import Checkpoint, CorruptFile, why_unsigned
 from ludus.training.actor_learner.acting import player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
@@ -27,6 +30,7 @@ from ludus.training.actor_learner.checkpoint import (
 )
 from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.old_rules import evaluated, moved
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.seating import PlayerLost, Seating
@@ -83,6 +87,22 @@ def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads,
     return threads, Rounds(components, threads, pipelined, run.queue)
 
 
+@contextmanager
+def _in_group() -> Iterator[None]:
+    """Let the body end the run where the learners of a group cannot continue together.
+
+    Raises:
+        GroupLost: One of them is gone.
+        RunFailed: They differ, or one of them failed.
+    """
+    try:
+        yield
+    except RankLost as error:
+        raise GroupLost(f"{error}; the newest checkpoint stands") from error
+    except GroupError as error:
+        raise RunFailed(str(error)) from error
+
+
 class Trainer:
     """The steps of a run that trains on slabs of fresh matches (:class:`ludus.training.run_loop.Steps`)."""
 
@@ -125,13 +145,15 @@ class Trainer:
 
     def _start(self) -> None:
         self.seating.start()
+        self._report_old_rules()
         self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
             self._restart_matches(checkpoint, state)
-        self.rounds.restore(checkpoint, state)
+        with _in_group():
+            self.rounds.restore(checkpoint, state)
         self.state = state
         self._saved = self.rounds.progress_marker
         try:
@@ -140,7 +162,14 @@ class Trainer:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
         self.seating.resume()
         self.context.rewind_log(state.log_sizes)
+        self._report_old_rules()
         self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+
+    def _report_old_rules(self) -> None:
+        if (before := self.preset.game.before) is not None:
+            state = self.state.before
+            now = f"; now {before.share_at(state.way):.1%}" if state is not None else ""
+            self.report.message(f"{before_text(before)}{now}")
 
     def _restart_matches(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Report it, and remove the matches in flight from the counters."""
@@ -171,6 +200,28 @@ class Trainer:
             self.rounds.set_handover(self._handover())
         if self.preset.team.changes:
             self.rounds.set_spirit(self.preset.team.spirit_at(self._progress()))
+        self._set_before_share()
+
+    def _set_before_share(self) -> None:
+        """Move the share of the slabs under the old rules to where the budget is."""
+        before, run = self.preset.game.before, self.preset.run
+        if before is not None:
+            self.state.before = moved(before, run, self.state.budget, self.state.before)
+            self.components.set_before_share(before.share_at(self.state.before.way))
+
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """See :class:`ludus.training.evaluations.Evaluable`: a fall may set back new rules."""
+        before, state = self.preset.game.before, self.state.before
+        if before is None or state is None:
+            return
+        self.state.before = evaluated(before, state, results)
+        if self.state.before.setbacks > state.setbacks:
+            self._set_before_share()
+            share = before.share_at(self.state.before.way)
+            self.report.message(
+                f"the evaluation fell by more than game.before.setback = {before.setback:g}: "
+                f"old rules in {share:.1%} of the slabs, a share that moves at half the speed from now on"
+            )
 
     def ask(self) -> None:
         """See :class:`ludus.training.run_loop.Steps`."""
@@ -187,7 +238,8 @@ class Trainer:
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Collect a slab and learn from one. ``evaluate`` runs in the sampler's turn."""
         try:
-            done = self.rounds.run(self._progress(), evaluate)
+            with _in_group():
+                done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._finished_round(done)
@@ -249,7 +301,8 @@ class Trainer:
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
-        checkpoint = self.rounds.checkpoint(state)
+        with _in_group():
+            checkpoint = self.rounds.checkpoint(state)
         if taken is not None:
             taken()
         path = self.run_dir.checkpoints.save(checkpoint)

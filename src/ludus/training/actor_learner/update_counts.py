@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from ludus.algorithms.learner import UpdateStats
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.training.actor_learner.checkpoint import TrainerState
@@ -42,6 +44,9 @@ class UpdateCounts:
         state.learned += update.learned
         state.gradient_steps += update.gradient_steps
         state.matches += summary.matches
+        if state.before is not None:
+            steps = state.before.steps + summary.before_steps
+            state.before = msgspec.structs.replace(state.before, steps=steps)
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
         state.mean_return = running_return(state.mean_return, summary)

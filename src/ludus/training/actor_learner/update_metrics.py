@@ -39,6 +39,12 @@ def update_metrics(
         numbers["rollout/handover_ticks"] = float(handover_ticks)
         if state.handover.ticks >= 0:
             numbers["rollout/handover_win_rate"] = state.handover.win_rate
+    before = preset.game.before
+    if before is not None and state.before is not None:
+        numbers["game/before_share"] = before.share_at(state.before.way)
+        numbers["game/before_steps"] = float(state.before.steps)
+        if before.setback:
+            numbers["game/before_setbacks"] = float(state.before.setbacks)
     if preset.team != TeamConfig():
         numbers["team/spirit"] = preset.team.spirit_at(progress(run, used))
     numbers |= lag_numbers(update.lag)

@@ -25,7 +25,7 @@ from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPla
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
-from ludus.presets.config import Preset
+from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
@@ -94,6 +94,11 @@ class AlphaZeroComponents:
     def close(self) -> None:
         """Stop threads."""
         self.learner.close()
+
+
+def plays_beside_learning(run: RunConfig, device: str) -> bool:
+    """Return whether self-play continues while the learner works on ``device``, a name of torch."""
+    return run.lag == "async" or (run.lag == "pipelined" and device != "cpu")
 
 
 @contextmanager

@@ -5,8 +5,9 @@ until every new position has been read often enough, new weights for self-play. 
 when weights change: they continue with the newest, and every ply records which weights decided. What Ctrl-C
 leaves undone of a round's learning is owed: a resumed run does it first, even if its budget is used up.
 
-``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play
-continues while the learner's thread works, which is right where learning has a device of its own.
+``run.lag``: with ``sync`` all threads play, then all learn; with ``async`` self-play continues while the
+learner's thread works, which is right where learning has a device of its own; ``pipelined``, the default,
+is ``async`` on a card and ``sync`` on the processor (:func:`plays_beside_learning`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.stats import finite_losses, join_stats
 from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM
+from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
 from ludus.flow.slab import Array
@@ -34,7 +36,12 @@ from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.alphazero.acting import ActingWeights
 from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
-from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero, fitting
+from ludus.training.alphazero.components import (
+    AlphaZeroComponents,
+    build_alphazero,
+    fitting,
+    plays_beside_learning,
+)
 from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.update_metrics import Round, update_metrics
@@ -178,7 +185,7 @@ class AlphaZeroTrainer:
             self.store.keep(matches)
         learned, self._moves = UpdateStats(self.version, 0), None
         if self.components.replay_buffer.ready:
-            if self.preset.run.lag == "async":
+            if plays_beside_learning(self.preset.run, self.components.device):
                 self.workers.start()
             learned = self._learn()
             self.workers.pause()
@@ -270,6 +277,9 @@ class AlphaZeroTrainer:
             self._hand_over(self.acting.evaluator())
 
     # ---- evaluation ------------------------------------------------------------------------------
+
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """See :class:`ludus.training.evaluations.Evaluable`: nothing follows from them."""
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """See :class:`ludus.training.run_loop.Steps`."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
+from ludus.evaluation.results import EvalResult
 from ludus.flow.league import JournalRow
 from ludus.league import origin
 from ludus.league.events import (
@@ -339,6 +340,9 @@ class LeagueTrainer:
         self._journal_problem = self.journal.problem
 
     # ---- evaluation and files --------------------------------------------------------------------
+
+    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
+        """See :class:`ludus.training.evaluations.Evaluable`: nothing follows from them."""
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """See :class:`ludus.training.run_loop.Steps`. Acting weights are a checkpoint's if one has them."""

@@ -36,7 +36,7 @@ class Sink:
     stop: str = ""
 
     def start(self, run: RunStart) -> None:
-        """Receive the run before its first update."""
+        """Receive the run before its first update; again where it continues after a learner was lost."""
 
     def update(self, metrics: UpdateMetrics) -> None:
         """Receive each update of the weights."""

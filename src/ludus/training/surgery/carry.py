@@ -17,8 +17,11 @@ NETWORKS = ("network.", f"{TARGET}.")
 FIRST, SECOND, MOMENTUM = "adam.first.", "adam.second.", "momentum."
 OWN_ROWS, TEACHER_ROWS = "row_memory.memory", "teacher.memory"  # memory that a learner keeps of rows
 _KINDS = (*NETWORKS, FIRST, SECOND, MOMENTUM, REPLAY_BUFFER)
-#: Memory of rows in a rollout's arrays, with the policy id, perhaps behind the name of a pool or sampler.
-_MEMORY = re.compile(r"(?:(?:pool|sampler)[0-9]+\.)?(?:collector|slab[0-9]*)\.memory\.([0-9]+)")
+#: Memory of rows in a rollout's arrays, with the policy id, perhaps behind the name of a pool or sampler, and
+#: of its rules.
+_MEMORY = re.compile(
+    r"(?:(?:pool|sampler)[0-9]+\.)?(?:(?:now|before)\.)?(?:collector|slab[0-9]*)\.memory\.([0-9]+)"
+)
 _COPY = re.compile(r"(copy[0-9]+\.).+")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from ludus.flow.slab import Array
 from ludus.flow.weights import MAX_LINEAGE, Ancestor, Lineage
 from ludus.policies.config import PolicyConfig, decode_config, encode_config
 from ludus.presets.config import Preset
-from ludus.surgery.apply import apply, apply_memory, apply_moments
+from ludus.surgery.apply import apply, apply_memory, apply_moments, drawn_tensors
 from ludus.surgery.diff import make_plan
 from ludus.surgery.plan import Hints, Plan, Side, SurgeryError
 
@@ -24,11 +24,14 @@ Places = npt.NDArray[np.int64]
 
 
 class NewNetwork(NamedTuple):
-    """The network that a conversion leads to: configuration and spec, and its numbers before any training."""
+    """The network that a conversion leads to: configuration and spec, and its numbers before any training.
+
+    ``fresh`` returns these for a configuration; it may leave the matrices undrawn that are not named.
+    """
 
     config: PolicyConfig
     spec: GameSpec
-    fresh: Callable[[PolicyConfig], Arrays]
+    fresh: Callable[[PolicyConfig, Collection[str]], Arrays]
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Conversion:
     #: tensor -> places of its only axis and their numbers, which :meth:`tensors` sets
     statistics: dict[str, tuple[Places, Array]] = field(default_factory=dict, init=False)
     _fresh: Arrays | None = field(default=None, init=False)
+    _last: tuple[Arrays, Arrays, object] | None = field(default=None, init=False)
 
     @property
     def identical(self) -> bool:
@@ -59,12 +63,17 @@ class Conversion:
         """Return parameters and buffers. Raises ``SurgeryError`` where ``old`` is not of the old network."""
         if self.plan is None:
             return dict(old)
+        if self._last is not None and self._last[2] is self.statistics:
+            before, made, _ = self._last  # a checkpoint holds a network as weights and as a learner's
+            if before.keys() == old.keys() and all(same_bits(old[n], a) for n, a in before.items()):
+                return dict(made)
         if self._fresh is None:
-            self._fresh = self.target.fresh(self.target.config)
+            self._fresh = self.target.fresh(self.target.config, drawn_tensors(self.plan))
         new = apply(self.plan, old, self._fresh)
         for name, (places, numbers) in self.statistics.items():
             new[name] = np.array(new[name])
             new[name][places] = numbers
+        self._last = dict(old), dict(new), self.statistics
         return new
 
     def moments(self, first: Arrays, second: Arrays) -> tuple[Arrays, Arrays]:
@@ -92,13 +101,22 @@ class Conversion:
         return Weights(meta, self.tensors(old.tensors))
 
 
+def same_bits(one: Array, two: Array) -> bool:
+    """Return whether two arrays have the same type, shape and bits."""
+    if (one.dtype, one.shape) != (two.dtype, two.shape):
+        return False
+    a, b = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (one, two))
+    return bool(np.array_equal(a, b))
+
+
 class Pair(NamedTuple):
-    """Weights before and after surgery, and the settings after it."""
+    """Weights before and after surgery, and the settings after and before it; None: these are not known."""
 
     conversion: Conversion
     old: Weights
     new: Weights
     preset: Preset
+    before: Preset | None
 
 
 def longer(lineage: Lineage | msgspec.UnsetType, ancestor: Ancestor) -> Lineage:
@@ -122,5 +140,9 @@ def conversion_of(old: Side, target: NewNetwork, hints: Hints) -> Conversion:
         SurgeryError: The change is not covered, or not exact and the hints do not allow that.
     """
     same = old.config == target.config and old.spec.spec_hash == target.spec.spec_hash
-    plan = None if same else make_plan(old, Side(target.config, target.spec), hints)
+    plan = None
+    if not same or hints.rename or hints.like:  # names are checked even where nothing changes
+        plan = make_plan(old, Side(target.config, target.spec), hints)
+    if same:
+        plan = None
     return Conversion(plan, target, encode_config(target.config), hints)

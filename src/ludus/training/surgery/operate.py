@@ -7,6 +7,7 @@ learner has loaded them, or not at all.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,20 +34,22 @@ from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.sampler import first_network
 from ludus.training.league.checkpoint import LeagueState
 from ludus.training.league.seats import LEARNER
-from ludus.training.opponents import opponents_of, policy_ids
+from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids
 from ludus.training.start import resumed_start
 from ludus.training.surgery import carry
+from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import (
     Arrays,
     NewNetwork,
     Pair,
     conversion_of,
     longer,
+    same_bits,
     side_of,
 )
+from ludus.training.surgery.matches import Moved, is_compiled, move_matches
 from ludus.training.surgery.opponents import Players, carry_matchmaker
-from ludus.training.surgery.record import calibrate, new_columns
-from ludus.training.surgery.settings import check_covered, why_empty_ring, why_new_matches
+from ludus.training.surgery.settings import check_covered, moved_by, why_empty_ring, why_new_matches
 from ludus.training.surgery.source import Source
 from ludus.training.teacher import demonstration_of, resumed_teacher
 from ludus.version import __version__
@@ -72,10 +75,11 @@ class Outline(msgspec.Struct, frozen=True):
     """Summary of surgery on a run, as it is printed.
 
     ``parameters``: before and after. ``operators``: a sentence each. ``exact``: whether outputs of old inputs
-    stay as they were. ``new_matches``: why matches in play start again, empty where they continue.
+    stay as they were. ``new_matches``: why matches in play start again; empty where they continue, as
+    ``matches`` reports.
     ``empty_replay_buffer``: why a replay buffer starts empty. ``players``: number of frozen players and past
-    opponents. ``settle``: updates at learning rate 0. ``calibrated``: number of new columns, which
-    get the statistics of matches that the new network plays.
+    opponents. ``settle``: updates at learning rate 0. ``calibrated``: numbers of new columns
+    and of new units under batch norm, which get the statistics of matches that the new network plays.
     """
 
     source: str
@@ -84,10 +88,11 @@ class Outline(msgspec.Struct, frozen=True):
     operators: tuple[str, ...]
     exact: bool
     new_matches: str
+    matches: str
     empty_replay_buffer: str
     players: int
     settle: int
-    calibrated: int
+    calibrated: tuple[int, int]
 
 
 class Operation:
@@ -118,23 +123,29 @@ class Operation:
                 "game.frame_skip", frame_skips[1], f"{frame_skips[0]}; another one needs --approximate"
             )
         self.new_matches = why_new_matches(
-            source.preset, self.preset, same_spec=same, signed=source.checkpoint.signed
+            source.preset,
+            self.preset,
+            same_spec=same,
+            signed=source.checkpoint.signed,
+            compiled=is_compiled(source.checkpoint.rollout),
         )
         self.empty_ring = why_empty_ring(source.preset, self.preset, same_spec=same)
         settle = SETTLE_UPDATES if _adds(self.conversion.plan) else 0
         self.settle = settle if request.settle is None else request.settle
         self.players = Players(source, self.conversion, request.hints, self.ancestor)
-        self.calibrated = len(new_columns(self.conversion.plan))
+        self.calibrated = new_places(self.conversion.plan).counts
+        self.moved: Moved | None = None
+        self._state = self._counters()
         self._made: Checkpoint | None = None
 
     def prepare(self) -> None:
-        """Calibrate new observation columns and make the new checkpoint, in memory.
+        """Calibrate new columns and units and make the new checkpoint, in memory.
 
         Raises:
             SurgeryError: An array of the old run is not what its settings imply.
             ConfigError: The game cannot be played.
         """
-        if self.calibrated:
+        if any(self.calibrated):
             calibrate(self.conversion, self.preset, self._weights(self.source.checkpoint.weights))
         self._made = self._checkpoint()
 
@@ -169,11 +180,20 @@ class Operation:
             operators=self.operators,
             exact=plan is None or plan.exact,
             new_matches=self.new_matches,
+            matches=self._matches_text(),
             empty_replay_buffer=self.empty_ring if ring else "",
             players=self.players.count(),
             settle=self.settle,
             calibrated=self.calibrated,
         )
+
+    def _matches_text(self) -> str:
+        """Return what happens to matches that continue; numbers are known once they are moved."""
+        if self.moved is not None:
+            return self.moved.text()
+        moves, slabs = moved_by(self.source.preset, self.preset)
+        dropped = "" if slabs else "; decisions in flight are dropped"
+        return f"continue where their players keep a seat{dropped}" if moves else "continue"
 
     def write(self, run_dir: Path) -> RunDirectory:
         """Write the new run, whole or not at all.
@@ -191,7 +211,8 @@ class Operation:
 
     def pair(self) -> Pair:
         """Return the weights before and after, once prepared."""
-        return Pair(self.conversion, self.source.checkpoint.weights, self.checkpoint.weights, self.preset)
+        old, source = self.source.checkpoint.weights, self.source.preset
+        return Pair(self.conversion, old, self.checkpoint.weights, self.preset, source)
 
     # ---- parts -----------------------------------------------------------------------------------
 
@@ -216,32 +237,45 @@ class Operation:
         """Return the new checkpoint."""
         old, members = self.source.checkpoint, tuple(self.source.members)
         learners, played = carry.split(old.optimizer, members), carry.split(old.rollout, members)
-        keep = not self.new_matches
-        others = self._other_policies()
-        for name, arrays in learners.items():
-            learners[name] = carry.learner_arrays(
-                arrays, self.conversion, ring=not self.empty_ring, rows=keep
-            )
+        keep, others = not self.new_matches, self._other_policies()
         for name, arrays in played.items():
             played[name] = (
                 carry.rollout_arrays(arrays, self.conversion, others=others)
                 if keep
                 else carry.time_step_alone(arrays)
             )
+        same_rows = self._move(played) if keep else False
+        for name, arrays in learners.items():
+            learners[name] = carry.learner_arrays(
+                arrays, self.conversion, ring=not self.empty_ring, rows=same_rows
+            )
         weights = {n: self._weights(w) for n, w in self.source.members.items()}
         return Checkpoint(
             weights[self.source.first] if weights else self._weights(old.weights),
             carry.joined(learners),
             carry.joined(played),
-            msgspec.json.encode(self._state()),
+            msgspec.json.encode(self._state),
             members=weights,
             player=self.source.first,
         )
 
+    def _move(self, played: dict[str, Arrays]) -> bool:
+        """Put matches in play under the new settings, and return whether rows stand for the same seats."""
+        old, new = self.source.preset, self.preset
+        moves, slabs = moved_by(old, new)
+        if not moves:
+            return True
+        matchmaker = build_matchmaker(self.spec, new)
+        matchmaker.load_state(bytes(self._state.matchmaker))
+        played[""], self.moved, same = move_matches(
+            played[""], (old, new), self._state, matchmaker, slabs=slabs
+        )
+        return same
+
     def _weights(self, old: Weights) -> Weights:
         return self.conversion.weights(old, self.ancestor(old))
 
-    def _state(self) -> TrainerState:
+    def _counters(self) -> TrainerState:
         """Return the counters, without evaluations: these name versions that the new run does not have."""
         state = from_json(self.source.checkpoint.state, type(self.source.state))
         state.best_score, state.best_version, state.best_player = None, -1, ""
@@ -252,6 +286,8 @@ class Operation:
             count.learner.pop(SETTLE, None)
             if self.settle:
                 count.learner[SETTLE] = self.settle
+        if self.source.preset.game.before != self.preset.game.before:
+            state.before = None  # another schedule, which starts where the run is
         if self.source.league is None:
             state.matchmaker = carry_matchmaker(state, self.source.preset, self.preset, self.spec)
         return state
@@ -278,27 +314,34 @@ class Operation:
             (again.optimizer, self.checkpoint.optimizer),
             (again.rollout, self.checkpoint.rollout),
         ):
-            if {n: a.tobytes() for n, a in stored.items()} != {n: a.tobytes() for n, a in made.items()}:
+            if not _equal(stored, made):
                 raise CorruptFile(f"{run.path}: its checkpoint is not what was written")
         preset = resumed_teacher(resumed_start(self.preset, run, from_scratch=False), run)
         members = tuple(self.source.members)
-        state = self._state()
+        state = self._state
         for name, arrays in carry.split(again.optimizer, members).items():
             counts = state.members[name].counts if isinstance(state, LeagueState) else state
             try:
-                build_learner(preset, LEARNER if name else None).load_state(arrays, counts.learner)
+                build_learner(preset, LEARNER if name else None, drawn=False).load_state(
+                    arrays, counts.learner
+                )
             except ValueError as error:
                 raise SurgeryError(
                     "algorithm", str(error), "settings under which the stored state fits"
                 ) from error
 
 
+def _equal(one: Arrays, two: Arrays) -> bool:
+    """Return whether two sets of arrays have the same names, types, shapes and bits."""
+    return one.keys() == two.keys() and all(same_bits(a, two[n]) for n, a in one.items())
+
+
 def network_after(preset: Preset, spec: GameSpec) -> NewNetwork:
     """Return the network that a preset describes."""
 
-    def fresh(config: PolicyConfig) -> Arrays:
+    def fresh(config: PolicyConfig, drawn: Collection[str]) -> Arrays:
         assert isinstance(config, EncoderConfig)
-        return tensors_of(first_network(msgspec.structs.replace(preset, policy=config), spec))
+        return tensors_of(first_network(msgspec.structs.replace(preset, policy=config), spec, drawn))
 
     return NewNetwork(preset.policy, spec, fresh)
 

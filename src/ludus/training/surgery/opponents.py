@@ -16,6 +16,7 @@ from ludus.storage import Checkpoint, RunDirectory, read_weights
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import copy_journal
 from ludus.storage.tensors import encode_weights
+from ludus.surgery.labels import renamed
 from ludus.surgery.plan import Hints
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.opponents import build_matchmaker
@@ -114,7 +115,8 @@ class Players:
         key = (old.meta.architecture, old.meta.spec_hash)
         if key not in self._others:
             side = side_of(old.meta, where)
-            target = self._conversion.target._replace(config=side.config)
+            target = self._conversion.target
+            target = target._replace(config=renamed(side, target.spec, self._hints.rename).config)
             self._others[key] = conversion_of(side, target, self._hints)
         return self._others[key]
 

@@ -1,4 +1,4 @@
-"""Matches that surgery plays: to calibrate new observation columns, and to compare two networks."""
+"""Matches that surgery plays, and the comparison of two networks on them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ludus.algorithms.samples import Samples
 from ludus.flow import RolloutStats, Slab, Weights
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.league.matchmaker import LATEST
+from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
@@ -22,10 +23,9 @@ from ludus.surgery.old_view import OldView, old_view
 from ludus.surgery.plan import Plan, Side, SurgeryError
 from ludus.surgery.verify import Moments, Verification, compare
 from ludus.training.actor_learner.sampler import build_sampler
-from ludus.training.surgery.conversion import Conversion, Pair, side_of
+from ludus.training.surgery.conversion import Pair, side_of
 
 STEPS, SLOTS = 128, 32  # of a recording: 100 steps in a row, 4,096 decisions
-CALIBRATED = "normaliser.mean", "normaliser.variance"
 
 
 class _Sink:
@@ -76,47 +76,6 @@ def record(preset: Preset, weights: Weights, warm_up: int = 1) -> tuple[Slab, in
 
 
 @torch.no_grad()
-def calibrate(conversion: Conversion, preset: Preset, weights: Weights) -> int:
-    """Give the normaliser's new columns the statistics of matches that the new network plays.
-
-    It cannot see these columns yet. From now on ``conversion`` sets them as if they had been seen all along.
-
-    Args:
-        conversion: To the new network.
-        preset: Settings after surgery.
-        weights: Of the new network.
-
-    Returns:
-        The number of columns; 0 where none is new.
-    """
-    columns = new_columns(conversion.plan)
-    if not len(columns):
-        return 0
-    network = network_of(weights)
-    slab, policy = record(preset, weights)
-    samples = Samples(slab, network, policy)
-    decided = np.flatnonzero(samples.learner_mask[:-1])
-    if not len(decided):
-        raise SurgeryError("game", preset.game.name, "a decision in the matches of a calibration")
-    vectors = network.vectors(samples.observations(decided))
-    assert vectors is not None
-    seen = vectors.double().numpy()[:, columns]
-    conversion.statistics = {
-        CALIBRATED[0]: (columns, seen.mean(axis=0).astype(np.float32)),
-        CALIBRATED[1]: (columns, seen.var(axis=0).astype(np.float32)),
-    }
-    return len(columns)
-
-
-def new_columns(plan: Plan | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the normaliser's columns ``int64[n]`` that are neither kept nor copies."""
-    tensors = {t.name: t for t in plan.tensors} if plan is not None else {}
-    mean = tensors.get(CALIBRATED[0])
-    axis = plan.axis(mean.axes[0]) if plan is not None and mean is not None and mean.axes else None
-    return axis.fresh() if axis is not None and mean is not None and mean.source else np.zeros(0, np.int64)
-
-
-@torch.no_grad()
 def measure(plan: Plan, pair: Pair) -> Verification:
     """Compare two networks on a recording.
 
@@ -158,13 +117,14 @@ def measure(plan: Plan, pair: Pair) -> Verification:
         old_others=_others(slab, one, policy) if view is None else seen,
         new_others=others,
     )
-    return compare(plan, one, two, moments)
+    return compare(plan, one, two, moments, pair.old.tensors)
 
 
 def _with_spec(network: PolicyNetwork, view: OldView) -> PolicyNetwork:
     """Return a network with equal weights that reads the observations of a view."""
-    made = PolicyNetwork(network.config, view.spec, seed=None)
-    made.load_state_dict(network.state_dict())
+    assert isinstance(view.config, EncoderConfig)
+    made = PolicyNetwork(view.config, view.spec, seed=None)
+    made.load_state_dict(dict(zip(made.state_dict(), network.state_dict().values(), strict=True)))
     return made
 
 

@@ -9,11 +9,12 @@ from ludus.flow.weights import Ancestor
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.config import Preset
 from ludus.presets.game_checks import resolve_spec
-from ludus.storage import name_of, resolve_weights
+from ludus.storage import name_of, resolve_weights, run_of
 from ludus.surgery.plan import Hints, SurgeryError
+from ludus.training.changes import run_settings
+from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after
-from ludus.training.surgery.record import calibrate, new_columns
 
 
 def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pair, Outline]:
@@ -52,9 +53,12 @@ def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pai
         operators=operators,
         exact=plan is None or plan.exact,
         new_matches="",
+        matches="",
         empty_replay_buffer="",
         players=0,
         settle=0,
-        calibrated=len(new_columns(plan)),
+        calibrated=new_places(plan).counts,
     )
-    return Pair(conversion, old, conversion.weights(old, ancestor), preset), outline
+    run = run_of(Path(path))
+    before = run_settings(run).preset if run is not None else None
+    return Pair(conversion, old, conversion.weights(old, ancestor), preset, before), outline

@@ -48,6 +48,29 @@ class BulletView(msgspec.Struct):
     state: str = "ready"
 
 
+class HeroView(msgspec.Struct):
+    """A hero, dead or alive: a unit that a seat is. Numbers that the document does not have are -1.
+
+    ``kind`` is its class; ``id`` its unit, or -1 while it is dead; ``worth`` its gold and what it has spent;
+    ``cooldowns`` ticks until each ability is ready; ``respawn`` ticks until it is back.
+    """
+
+    seat: int
+    kind: str = msgspec.field(name="class", default="")
+    id: int = -1
+    level: int = -1
+    tier: int = -1
+    gold: int = -1
+    worth: int = -1
+    mana: int = -1
+    max_mana: int = -1
+    cooldowns: list[int] = []
+    respawn: int = -1
+    kills: int = -1
+    deaths: int = -1
+    last_hits: int = -1
+
+
 class MapView(msgspec.Struct):
     """``terrain``: one string a row, ``.`` free and ``#`` wall; empty means free everywhere."""
 
@@ -61,7 +84,7 @@ class RtsView(msgspec.Struct):
 
     ``money`` or ``score``: one number a seat. ``roles``: of each type, one of :data:`ROLES`. ``seen``: for
     each seat one string a row, ``1`` where the seat sees the cell and ``0`` elsewhere; empty when the game
-    has no fog. ``winner``: a seat or -1.
+    has no fog. ``heroes``: those of the seats, the same ones in every document. ``winner``: a seat or -1.
     """
 
     tick: int
@@ -72,6 +95,7 @@ class RtsView(msgspec.Struct):
     roles: dict[str, str] = {}
     bullets: list[BulletView] = []
     seen: list[list[str]] = []
+    heroes: list[HeroView] = []
     winner: int = -1
     over: bool = False
 

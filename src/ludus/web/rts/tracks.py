@@ -16,6 +16,7 @@ from ludus.web.columns import Column, Writer
 from ludus.web.recording import ViewError
 from ludus.web.rts.document import BulletView, MapView, RtsView, UnitView
 from ludus.web.rts.events import EventLog
+from ludus.web.rts.heroes import HeroColumns
 from ludus.web.rts.orders import OrderLog
 
 STEPS_PER_CELL = 64  # positions are rounded to this for drawing
@@ -101,6 +102,7 @@ class RtsTracks:
         """Start with no document."""
         self.events = EventLog()
         self.orders = OrderLog()
+        self._heroes = HeroColumns()
         self._ticks: list[int] = []
         self._map = MapView(0, 0)
         self._types = _Names()
@@ -150,6 +152,7 @@ class RtsTracks:
         self._see_units(view, frame)
         self._record_memory(view, frame)
         self._see_bullets(view, frame, step)
+        self._heroes.see(view)
         self.events.see(view)
         self.orders.see(view)
 
@@ -194,9 +197,9 @@ class RtsTracks:
     def _see_units(self, view: RtsView, frame: int) -> None:
         now: dict[int, _UnitTrack] = {}
         for u in view.units:
-            track = self._unit_now.get(u.id)
-            if track is None:
-                track = _UnitTrack(frame, (u.id, u.seat, self._types.number(u.type), u.max_hp))
+            track, head = self._unit_now.get(u.id), (u.id, u.seat, self._types.number(u.type), u.max_hp)
+            if track is None or track.head != head:  # a hero grows
+                track = _UnitTrack(frame, head)
                 self._units.append(track)
             if u.id in now:
                 raise ViewError(f"unit {u.id} is there twice")
@@ -290,12 +293,13 @@ class RtsTracks:
             "commands": self._commands.names,
             "cooldowns": self._cooldowns.names,
             "unit_columns": UNIT_COLUMNS,
+            **self._heroes.header(),
         }
 
     def data(self) -> bytes:
         """Return the columns. Each list starts with its length.
 
-        Ticks, terrain, money or score, fog, units, ghosts, bullets.
+        Ticks, terrain, money or score, fog, units, ghosts, bullets; then the heroes' columns.
         """
         out = Writer()
         out.uint(len(self._ticks))
@@ -314,4 +318,5 @@ class RtsTracks:
             out.uint(len(tracks))
             for track in tracks:
                 track.write(out)
+        self._heroes.write(out)
         return bytes(out.data)

@@ -22,14 +22,15 @@ from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
-from ludus.storage.replay_files import SUFFIX, keep_replay
-from ludus.storage.rundir import RunDirectory
+from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays
+from ludus.storage.rundir import RunDirectory, is_aside
 
 MAX_REPLAY_BYTES = 64 << 20
 MAX_RUNS, MAX_REPLAYS = 2000, 5000
 MAX_LISTED = 500  # replays of one answer
 MAX_READ_BYTES = 512 << 20  # of replays that one answer reads for the first time
 MAX_NAME = 200
+WATCHED = "watched"  #: last part of the names of matches that follow one another
 PLAYED, PLAYS = "played", "plays"  #: folders of matches: in a run, and in the served folder
 SCAN_S = 1.0  # a scan is used again so long
 #: Ids that are the folder's own name.
@@ -271,13 +272,15 @@ class Library:
 
     # Matches that were played.
 
-    def keep(self, replay: bytes, game: str, run: str = "") -> Replay:
+    def keep(self, replay: bytes, game: str, run: str = "", newest: int | None = None) -> Replay:
         """Write a match that was played, whole or not at all.
 
         Args:
             replay: Its bytes.
             game: Name of its game.
             run: Id of the run whose weights played; empty, or gone: the served folder.
+            newest: For one of the matches that follow one another to be watched: how many of them stay, 0 for
+                all. Matches that persons started are never removed.
 
         Raises:
             OSError: It cannot be written.
@@ -286,7 +289,10 @@ class Library:
         known = self.runs().get(run)
         home = known.path if known is not None and (known.path / "run.json").is_file() else None
         folder = self.root / PLAYS if home is None else home / PLAYED
-        path = keep_replay(folder, replay, game, time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+        watched = () if newest is None else (WATCHED,)
+        path = keep_replay(folder, replay, game, time.strftime("%Y%m%d-%H%M%S", time.gmtime()), *watched)
+        if newest:
+            prune_replays(folder, WATCHED, newest)
         self._scanned["replays"] = -SCAN_S
         owner = "" if home is None else run
         return Replay(_digest(path), _name(path), path, owner, len(replay), time.time())
@@ -331,7 +337,8 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 def _folders(folder: Path) -> list[Path]:
     if folder.is_symlink():
         return []
-    return [Path(e.path) for e in _entries(folder) if e.is_dir(follow_symlinks=False)]
+    found = (e for e in _entries(folder) if e.is_dir(follow_symlinks=False))
+    return [Path(e.path) for e in found if not is_aside(e.name)]
 
 
 def _has_file(folder: Path, name: str) -> bool:

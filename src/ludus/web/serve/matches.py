@@ -94,9 +94,9 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
 class Matches:
     """Sessions by id. Threads may share it."""
 
-    def __init__(self, library: Library) -> None:
-        """Play matches whose players and files are those of ``library``."""
-        self.library = library
+    def __init__(self, library: Library, device: str = "auto") -> None:
+        """Play matches whose players and files are those of ``library``; networks are on ``device``."""
+        self.library, self.device = library, device
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -118,7 +118,9 @@ class Matches:
         seed = asked.seed or secrets.randbelow(2**31 - 1) + 1
         self._room()
         try:
-            players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(asked.seats)]
+            players = [
+                seat_of(text, rules, seed + k, library, self.device) for k, text in enumerate(asked.seats)
+            ]
         except PlayerError as error:
             raise MatchError(str(error)) from None
 
@@ -128,14 +130,20 @@ class Matches:
         owner = self._owner(asked.seats, typed=typed)
         return self._open(deal, owner, rate=asked.rate, clock_s=asked.clock_s)
 
-    def watch(self, deal: Callable[[], Table], owner: str, rate: float = 1.0) -> Session:
-        """Start matches that follow one another, each from ``deal``; ``owner``: id of a run, or empty.
+    def watch(self, deal: Callable[[], Table], owner: str, rate: float = 1.0, newest: int = 0) -> Session:
+        """Start matches that follow one another.
+
+        Args:
+            deal: Makes each of them.
+            owner: Id of a run, or empty.
+            rate: Speed, in times of the game's own.
+            newest: How many of such matches stay as files, 0 for all.
 
         Raises:
             MatchError: It cannot be played.
         """
         self._room()
-        return self._open(deal, owner, rate=rate, clock_s=0.0, repeats=True)
+        return self._open(deal, owner, rate=rate, clock_s=0.0, newest=newest)
 
     def get(self, match: str) -> Session | None:
         """Return a session by id, or None."""
@@ -156,15 +164,22 @@ class Matches:
             session.join(seconds)
 
     def _open(
-        self, deal: Callable[[], Table], owner: str, *, rate: float, clock_s: float, repeats: bool = False
+        self,
+        deal: Callable[[], Table],
+        owner: str,
+        *,
+        rate: float,
+        clock_s: float,
+        newest: int | None = None,
     ) -> Session:
+        """Open a session; with ``newest`` its matches follow one another."""
         match, key = secrets.token_hex(8), secrets.token_urlsafe(16)
 
         def save(table: Table) -> Saved:
-            return self._save(table, owner)
+            return self._save(table, owner, newest)
 
         try:
-            session = Session(match, key, deal, save, rate=rate, clock_s=clock_s, repeats=repeats)
+            session = Session(match, key, deal, save, rate=rate, clock_s=clock_s, repeats=newest is not None)
         except (ValueError, StorageError) as error:
             raise MatchError(sentence(error)) from None
         with self._lock:
@@ -187,11 +202,11 @@ class Matches:
                 f"{playing} matches are played already, at most {MAX_MATCHES} at a time; end one first"
             )
 
-    def _save(self, table: Table, owner: str) -> Saved:
+    def _save(self, table: Table, owner: str, newest: int | None) -> Saved:
         if table.match.tick == 0:
             return Saved(None, "")
         try:
-            replay = self.library.keep(table.replay(), table.match.game, owner)
+            replay = self.library.keep(table.replay(), table.match.game, owner, newest)
         except (OSError, ValueError, StorageError) as error:
             reason = error.strerror if isinstance(error, OSError) else sentence(error)
             return Saved(None, "", f"the match was not saved: {reason}")
@@ -220,18 +235,21 @@ def run_behind(text: str, library: Library) -> str:
         return ""
 
 
-def watched(rules: Rules, seats: Callable[[], list[str]], library: Library) -> Callable[[], Table]:
+def watched(
+    rules: Rules, seats: Callable[[], list[str]], library: Library, device: str = "auto"
+) -> Callable[[], Table]:
     """Return the maker of matches that follow one another, with thoughts.
 
     Args:
         rules: The game.
         seats: Returns the players of the next match.
         library: Table of their names.
+        device: Device of their networks.
     """
 
     def deal() -> Table:
         seed = secrets.randbelow(2**31 - 1) + 1
-        players = [seat_of(text, rules, seed + k, library) for k, text in enumerate(seats())]
+        players = [seat_of(text, rules, seed + k, library, device) for k, text in enumerate(seats())]
         table = Table(_match(rules, seed), players, limit_of(rules.spec))
         table.watch()
         return table

@@ -83,11 +83,16 @@ FromPage = Act | Pause | Resume | Rate | TakeBack | Resign | Hints
 
 
 class Head(msgspec.Struct, frozen=True):
-    """One factor of a decision. ``labels``: the names of its choices, or empty."""
+    """One factor of a decision.
+
+    ``labels``: the names of its choices, or empty. ``cells``: how its choices are cells of the map, ``rows``
+    (row by row) or ``columns``; empty where they are none.
+    """
 
     name: str
     size: int
     labels: tuple[str, ...]
+    cells: str = ""
 
 
 class SeatName(msgspec.Struct, frozen=True):

@@ -129,7 +129,7 @@ def needs(error: ImportError, name: str) -> str:
 # Seats.
 
 
-def seat_of(text: str, rules: Rules, seed: int, library: Library | None = None) -> Seat:
+def seat_of(text: str, rules: Rules, seed: int, library: Library | None = None, device: str = "auto") -> Seat:
     """Return the seat of a player.
 
     Args:
@@ -137,6 +137,7 @@ def seat_of(text: str, rules: Rules, seed: int, library: Library | None = None) 
         rules: The game.
         seed: Seed of its random choices.
         library: Table of the names that a page sends; None for a name from the command line.
+        device: Device of its network.
 
     Raises:
         PlayerError: No such player, or one that does not fit, with the reason.
@@ -146,14 +147,14 @@ def seat_of(text: str, rules: Rules, seed: int, library: Library | None = None) 
     if text == PERSON:
         return Person()
     try:
-        return _seat(text, rules, seed, library)
+        return _seat(text, rules, seed, library, device)
     except ImportError as error:
         raise PlayerError(needs(error, shown(text))) from None
     except (ValueError, OSError, StorageError) as error:
         raise PlayerError(sentence(error)) from None
 
 
-def _seat(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
+def _seat(text: str, rules: Rules, seed: int, library: Library | None, device: str = "auto") -> Seat:
     bots = [b.name for b in rules.spec.bots]
     if text in bots:
         return BotSeat(text, rules.skip)
@@ -164,11 +165,11 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
     if library is None and is_bot_file(text):
         return _actor(typed(text), "bot", rules, seed)
     if is_search(text):
-        return _search(text, rules, seed, library)
+        return _search(text, rules, seed, library, device)
     if library is None and is_reference(text):
-        return _actor(text, "network", rules, seed)
+        return _actor(text, "network", rules, seed, device)
     if library is not None and "@" in text:
-        return _actor(_reference(text, library), "network", rules, seed)
+        return _actor(_reference(text, library), "network", rules, seed, device)
     searches = [f"{ROLLOUTS}:400"] if rules.spec.turn_based else []
     known = [*bots, UNIFORM, *searches, PERSON]
     raise PlayerError(f"{shown(text)}: no such player of {rules.spec.name}{did_you_mean(text, known)}")
@@ -199,15 +200,15 @@ def _reference(text: str, library: Library) -> str:
     return library.weights(library.run(run), version)
 
 
-def _actor(reference: str, kind: SeatKind, rules: Rules, seed: int) -> Seat:
+def _actor(reference: str, kind: SeatKind, rules: Rules, seed: int, device: str = "auto") -> Seat:
     from ludus.evaluation.players import resolve_player
 
-    player = resolve_player(reference, rules.spec, seed=seed, params=dict(rules.params))
+    player = resolve_player(reference, rules.spec, seed=seed, params=dict(rules.params), device=device)
     if player.actor is None:
         raise PlayerError(f"{reference}: not a player that decides by itself")
     skip = 1 if rules.spec.turn_based else player.frame_skip or rules.skip
     weights = _exact(reference, player.name) if kind == "network" else ""
-    return ActorSeat(player.name, kind, player.actor, skip, weights)
+    return ActorSeat(player.name, kind, player.actor, skip, weights, device)
 
 
 def _exact(reference: str, name: str) -> str:
@@ -216,7 +217,7 @@ def _exact(reference: str, name: str) -> str:
     return f"{run}@{name.rpartition('@')[2]}" if at and "@" in name else reference
 
 
-def _search(text: str, rules: Rules, seed: int, library: Library | None) -> Seat:
+def _search(text: str, rules: Rules, seed: int, library: Library | None, device: str) -> Seat:
     if library is not None:
         visits = text.rpartition(":")[2]
         if not _SEARCH.fullmatch(visits) or int(visits) > MAX_VISITS:
@@ -232,7 +233,7 @@ def _search(text: str, rules: Rules, seed: int, library: Library | None) -> Seat
     from ludus.evaluation.players import evaluator_of
     from ludus.storage import name_of, resolve_weights
 
-    evaluator, version = evaluator_of(weights, rules.spec, symmetries=how.symmetries)
+    evaluator, version = evaluator_of(weights, rules.spec, device, how.symmetries)
     name = name_of(resolve_weights(weights), version) + text[text.rindex(SUFFIX) :]
     return SearchSeat(name, SearchPlayer(game, rules.params, how, evaluator, seed=seed, native=native))
 

@@ -25,6 +25,12 @@ _LOOKS = ("id", "seat", "type", "x", "y", "hp", "max_hp", "built", "carries")
 _ORDERS = ("command", "phase", "builds")
 _COOLDOWNS = ("attack", "gather", "build")
 _UNITS_OF_ORDERS = ("target", "base")
+#: Fields of a hero that everyone who sees it knows, and those that its own team alone knows.
+_OF_HEROES_IN_SIGHT = ("class", "level", "tier")
+_OF_OWN_HEROES = (
+    *_OF_HEROES_IN_SIGHT, "gold", "worth", "mana", "max_mana", "cooldowns", "respawn", "kills", "deaths",
+    "last_hits",
+)  # fmt: skip
 
 
 class SeatView:
@@ -36,14 +42,16 @@ class SeatView:
         seats: The viewer's seats; together they see what any of them sees.
         how: ``hide`` of the game's view: ``map``, ``arena``, ``cards``, "" (nothing is hidden), or
             ``module:function`` of a game of one's own, called with the document and the only seat.
+        mates: Other seats of their team, whose heroes' numbers the viewer sees.
 
     Raises:
         ValueError: An unknown cut, one that cannot be imported, or several seats for a game's own cut.
     """
 
-    def __init__(self, seats: int | Sequence[int], how: str) -> None:
+    def __init__(self, seats: int | Sequence[int], how: str, mates: Sequence[int] = ()) -> None:
         """Start with a viewer who has seen nothing: see the class."""
         self.seats = (seats,) if isinstance(seats, int) else tuple(seats)
+        self.team = frozenset((*self.seats, *mates))
         self._cut = _cut_named(how, self.seats)
         self._shown: dict[int, int] = {}  # the game's id of a unit in sight -> the viewer's
         self._next = 1
@@ -107,7 +115,20 @@ def _cut_map(view: SeatView, document: Document) -> Document:
     ]
     if "seen" in document:
         out["seen"] = [rows if s in view.seats else [] for s, rows in enumerate(document["seen"])]
+    if "heroes" in document:
+        out["heroes"] = [_hero_seen(hero, hero["seat"] in view.team, ids) for hero in document["heroes"]]
     return out
+
+
+def _hero_seen(hero: Mapping[str, Any], ours: bool, ids: Mapping[int, int]) -> Document:
+    """Return the numbers of a hero: those of the own team, and of others the looks of who is in sight."""
+    in_sight = hero["id"] in ids
+    names = _OF_OWN_HEROES if ours else _OF_HEROES_IN_SIGHT if in_sight else ()
+    return {
+        "seat": hero["seat"],
+        "id": ids[hero["id"]] if in_sight else -1,
+        **{name: hero[name] for name in names if name in hero},
+    }
 
 
 def _is_known(unit: Mapping[str, Any], document: Document) -> bool:

@@ -156,9 +156,11 @@ class _Memory(NamedTuple):
 class ActorSeat:
     """A network, or a bot in Python, with its memory, at multiples of its own frame skip."""
 
-    def __init__(self, name: str, kind: SeatKind, actor: Actor, skip: int, weights: str = "") -> None:
+    def __init__(
+        self, name: str, kind: SeatKind, actor: Actor, skip: int, weights: str = "", device: str = "auto"
+    ) -> None:
         """Play ``actor``, which no other thread may use; ``weights``: name of its weights, or empty."""
-        self.name, self.kind, self.weights = name, kind, weights
+        self.name, self.kind, self.weights, self.device = name, kind, weights, device
         self.actor = actor
         self.skip = max(1, skip)
         self._memory = self._start(0)

@@ -44,13 +44,13 @@ class PageServer:
         port: The port.
     """
 
-    def __init__(self, library: Library, port: int = 0) -> None:
-        """Take a port; 0: the first free one of a few.
+    def __init__(self, library: Library, port: int = 0, device: str = "auto") -> None:
+        """Take a port; 0: the first free one of a few. Networks are on ``device``.
 
         Raises:
             PortInUse: Another process has the port.
         """
-        self.library, self.matches = library, Matches(library)
+        self.library, self.matches = library, Matches(library, device)
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
         self._token = secrets.token_urlsafe(32)

@@ -45,9 +45,9 @@ class Cut:
 
     hides, no_document = True, False
 
-    def __init__(self, seats: Sequence[int], hide: str) -> None:
-        """See as ``seats``, by the cut ``hide`` of the game's view."""
-        self._view = SeatView(tuple(seats), hide)
+    def __init__(self, seats: Sequence[int], hide: str, mates: Sequence[int] = ()) -> None:
+        """See as ``seats``, whose team has ``mates`` too, by the cut ``hide`` of the game's view."""
+        self._view = SeatView(tuple(seats), hide, mates)
 
     def see(self, match: Match) -> dict[str, Any]:
         """Return the document without what the seats do not see."""
@@ -76,7 +76,10 @@ def sight_of(spec: GameSpec, view: View, persons: Sequence[int]) -> Sight:
     """Return what the pages of a match may see. Only persons make a match hide something."""
     if not persons or spec.perfect_information:
         return Whole()
-    return Cut(persons, view.hide) if view.hide else Observations(spec, persons)
+    if not view.hide:
+        return Observations(spec, persons)
+    mates = [s for s in range(spec.seats) if s not in persons and any(spec.together(s, p) for p in persons)]
+    return Cut(persons, view.hide, mates)
 
 
 def _shown(array: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ludus.flow.masks import head_spans, illegal_choice
 from ludus.flow.shown import visible
+from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.from_replay import TICKS_PER_S
@@ -209,7 +210,7 @@ class Table:
     def hello(self, plays: bool, first: messages.Moment) -> messages.Hello:
         """Return the match for a page; id, key, rate and clock are the caller's."""
         spec, view = self.match.spec, self.view
-        heads = (messages.Head(h.name, h.size, h.labels[:MOST_LABELS]) for h in spec.heads)
+        heads = (messages.Head(h.name, h.size, h.labels[:MOST_LABELS], _cells(h, spec)) for h in spec.heads)
         return messages.Hello(
             game=spec.name,
             title=spec.title,
@@ -325,3 +326,11 @@ def _renderer(match: Match, view: View) -> str:
         return renderer_of(match.game, view, document)
     except ViewError:
         return "document"
+
+
+def _cells(head: HeadSpec, spec: GameSpec) -> str:
+    """Return how the choices of a head are cells: ``rows``, ``columns`` or, where they are none, nothing."""
+    planes = any(tensor.name == head.points_at and len(tensor.shape) == 3 for tensor in spec.observation)
+    if not planes:
+        return ""
+    return "columns" if head.by_columns else "rows"

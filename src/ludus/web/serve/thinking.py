@@ -24,8 +24,8 @@ class Thinking:
         """Look on at ``seats``, and load the weights that play there."""
         self._spec, self._params, self._view, self._seats = match.spec, match.params, view, seats
         self._networks = [s for s, p in enumerate(seats) if isinstance(p, ActorSeat) and p.weights]
-        named = [player.weights for player in seats if isinstance(player, ActorSeat) and player.weights]
-        self._onlookers = {weights: self._onlooker(weights) for weights in dict.fromkeys(named)}
+        named = {p.weights: p.device for p in seats if isinstance(p, ActorSeat) and p.weights}
+        self._onlookers = {weights: self._onlooker(weights, device) for weights, device in named.items()}
 
     def thought(self, match: Match, seat: int, action: tuple[int, ...]) -> Thought | None:
         """Return what the player of ``seat`` thinks of its decision; None for a bot."""
@@ -52,11 +52,12 @@ class Thinking:
             if isinstance(player, ActorSeat) and player.actor.memory_shape is not None:
                 self._onlookers[player.weights] = None
 
-    def _onlooker(self, weights: str) -> Onlooker | None:
+    def _onlooker(self, weights: str, device: str) -> Onlooker | None:
         from ludus.web.thoughts.resolve import mind_of
 
         try:
-            return Onlooker(mind_of(weights, self._spec, self._params), self._networks)
+            mind = mind_of(weights, self._spec, self._params, device=device)
+            return Onlooker(mind, self._networks)
         except (ValueError, OSError, StorageError):
             return None  # the run is gone, or its weights are others now: the match continues without
 

@@ -18,7 +18,7 @@ NEWEST = "last"
 _WEAK = ("noop", "random", "uniform")
 
 
-def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0) -> Session:
+def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0, newest: int = 0) -> Session:
     """Start matches of the newest weights of a run; each next match has the weights that are newest then.
 
     Args:
@@ -26,6 +26,7 @@ def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0
         path: Folder of the run.
         against: Opponent, a bot or a search; empty: the bot of the run's evaluations, else the same weights.
         rate: Speed, in times of the game's own.
+        newest: How many of such matches stay as files, 0 for all.
 
     Raises:
         MatchError: The run has no weights yet, or they cannot play.
@@ -53,7 +54,7 @@ def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0
         turn += 1
         return [own if rules.spec.together(first, s) else other for s in range(rules.spec.seats)]
 
-    return matches.watch(watched(rules, seats, library), run.id, rate)
+    return matches.watch(watched(rules, seats, library, matches.device), run.id, rate, newest)
 
 
 def _rules(run: Run) -> Rules:

@@ -15,7 +15,6 @@ from ludus.mcts.evaluator import Evaluator
 from ludus.mcts.planner import is_plan
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import SUFFIX, is_search, parse_search
-from ludus.presets.errors import ConfigError
 from ludus.storage import is_reference, name_of, refuse_run, resolve_weights
 from ludus.storage.references import run_of
 from ludus.web.thoughts.mind import Mind
@@ -28,7 +27,13 @@ _EXPECTED = (
 
 
 def mind_of(
-    text: str, spec: GameSpec, params: Mapping[str, str], *, seed: int = 1, tree: Tree = "fresh"
+    text: str,
+    spec: GameSpec,
+    params: Mapping[str, str],
+    *,
+    seed: int = 1,
+    tree: Tree = "fresh",
+    device: str = "auto",
 ) -> Mind:
     """Return the player ``text`` as one that gives its thoughts.
 
@@ -38,6 +43,7 @@ def mind_of(
         params: Parameters of its rules.
         seed: Seed of a search.
         tree: Of a search: ``fresh`` or ``kept``.
+        device: Device of a network.
 
     Raises:
         ThinkError: A bot, which has no thoughts, or a game that cannot be searched.
@@ -45,27 +51,23 @@ def mind_of(
         StorageError: No such run, version or file.
     """
     if is_search(text):
-        return _searched(text, spec, params, seed, tree)
+        return _searched(text, spec, params, seed, tree, device)
     if is_plan(text):
         raise ThinkError(f"{shown(text)}: a plan keeps no opinion of a position; {_EXPECTED}")
     refuse_run(text)
     if is_bot_file(text) or not is_reference(text):
         raise ThinkError(f"{shown(text)}: a bot, not a player that gives its thoughts; {_EXPECTED}")
-    from ludus.evaluation.weights import network_of  # torch: only for networks
-    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.evaluation.weights import load_network  # torch: only for networks
     from ludus.web.thoughts.network import NetworkMind
 
-    path = resolve_weights(text)
-    try:
-        weights = load_weights(path)
-        network = network_of(weights, spec, text)
-    except WeightsError as error:
-        raise ConfigError(str(error)) from error
-    skip = 1 if spec.turn_based else weights.meta.frame_skip or max(1, spec.default_frame_skip)
-    return NetworkMind(network, name_of(path, weights.meta.version), skip, value_weights_of(path))
+    network, meta, path, _ = load_network(text, spec, device)
+    skip = 1 if spec.turn_based else meta.frame_skip or max(1, spec.default_frame_skip)
+    return NetworkMind(network, name_of(path, meta.version), skip, value_weights_of(path))
 
 
-def _searched(text: str, spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree) -> SearchMind:
+def _searched(
+    text: str, spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree, device: str
+) -> SearchMind:
     try:
         weights, how = parse_search(text)
     except ValueError as error:
@@ -73,7 +75,7 @@ def _searched(text: str, spec: GameSpec, params: Mapping[str, str], seed: int, t
     evaluator: Evaluator | str = "rollout"
     name = text
     if SUFFIX in text:
-        evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
+        evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
         name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
     try:
         game, native = searchable(spec.name)

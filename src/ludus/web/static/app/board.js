@@ -3,7 +3,7 @@ import { drawingOf } from "../replay/board_views.js";
 import { readPalette } from "../replay/palette.js";
 import { fitCanvas } from "../replay/plots.js";
 import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
-import { cellCount, mayPlay } from "./moves.js";
+import { cellCount, cellOfPlace, isOneChoice, mayPlay, placeHead, placeOf } from "./moves.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const NO_CELL = -1;
@@ -18,6 +18,7 @@ const LABELS = {
   cells: "The board. Arrow keys move the cursor, Enter plays.",
   columns: "The board. Arrow keys choose the column, Enter plays.",
   keys: "The match. It is played by the keys below it.",
+  places: "The map. A click chooses the place; the list below does so by keys.",
   orders: "The map. N selects the next unit, arrow keys send it, digits give orders.",
 };
 
@@ -68,6 +69,7 @@ class Painter {
     game.view.overlay = game.overlay;
     game.view.draw(game.match.options);
     if (game.units) this.drawSelection();
+    else this.drawPlaces();
     game.drawn();
   }
 
@@ -88,6 +90,26 @@ class Painter {
     }
     if (box) ctx.strokeRect(box.x, box.y, box.toX - box.x, box.toY - box.y);
     ctx.setLineDash([]);
+  }
+
+  // Frames around the cell of the map under the pointer, if it may be chosen, and around the chosen one.
+  drawPlaces() {
+    const { game, canvas } = this;
+    const { hover } = game.view.marks;
+    if (placeHead(game.hello, game.view) < 0) return;
+    const ctx = canvas.getContext("2d");
+    const scale = window.devicePixelRatio || 1;
+    ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    ctx.strokeStyle = this.palette.ink;
+    ctx.lineWidth = 2;
+    const places = [...new Set([hover, isOneChoice(game.hello) || !game.playing ? NO_CELL : game.place])].filter((place) => place >= 0);
+    this.game.view.drawn.places = places.length;
+    for (const place of places) {
+      const [x, y] = cellOfPlace(game.hello, game.view, place);
+      const [left, top] = game.view.pointOf(x - 0.5, y - 0.5);
+      const [right] = game.view.pointOf(x + 0.5, y);
+      ctx.strokeRect(left, top, right - left, right - left);
+    }
   }
 
   // Where the pointer is: in pixels of the canvas, on the map, and the unit under it.
@@ -165,7 +187,8 @@ class Painter {
     if (!game.myTurn) return NO_MARKS;
     const shown = this.hover >= 0 || !this.focused ? this.hover : this.cursor;
     const choice = shown < 0 ? NO_CELL : this.choiceAt(shown);
-    const legal = choice >= 0 && mayPlay(game.moment, game.seat, choice);
+    const listed = placeHead(game.hello, game.view) >= 0 && !isOneChoice(game.hello);
+    const legal = choice >= 0 && (listed || mayPlay(game.moment, game.seat, choice));
     return { hover: legal && choice !== chosen ? choice : NO_CELL, chosen, legal: null, seat: game.seat };
   }
 
@@ -180,9 +203,17 @@ class Painter {
 
   // The cell under the pointer, NO_CELL beside the board.
   cellAt(event) {
-    const { input } = this.game.hello.view;
-    if (input !== "cells" && input !== "columns") return NO_CELL;
+    const { hello, view, playing, units } = this.game;
+    const { input } = hello.view;
     const box = this.canvas.getBoundingClientRect();
+    if (playing && !units && placeHead(hello, view) >= 0) {
+      const [left, top] = view.pointOf(-0.5, -0.5);
+      const cell = view.pointOf(0.5, 0)[0] - left;
+      const [x, y] = [event.clientX - box.left - left, event.clientY - box.top - top].map((at) => Math.floor(at / cell));
+      const inside = x >= 0 && y >= 0 && x < view.tracks.width && y < view.tracks.height;
+      return inside ? placeOf(hello, view, x, y) : NO_CELL;
+    }
+    if (input !== "cells" && input !== "columns") return NO_CELL;
     return this.game.view?.cellAt?.(event.clientX - box.left, event.clientY - box.top)?.index ?? NO_CELL;
   }
 
@@ -265,7 +296,8 @@ export function Board({ game, chosen, onChoose, onKey }) {
     }
     event.preventDefault();
   };
-  const input = game.units ? "orders" : game.hello?.view.input;
+  const places = game.hello && game.view && placeHead(game.hello, game.view) >= 0;
+  const input = game.units ? "orders" : places ? "places" : game.hello?.view.input;
   return html`<div class="board" ref=${stage}>
     <canvas id="map" ref=${canvas} tabindex="0" role="application" aria-roledescription="board"
       aria-label=${LABELS[input] ?? "The match"}

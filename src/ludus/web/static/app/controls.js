@@ -1,6 +1,6 @@
 // Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
-import { html, useLayoutEffect, useState } from "./html.js";
-import { buttonsOf, labelOf, mayPlay, spoken } from "./moves.js";
+import { html, useLayoutEffect, useRef, useState } from "./html.js";
+import { buttonsOf, labelOf, mayPlay, placeHead, spoken } from "./moves.js";
 
 const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
 
@@ -68,12 +68,24 @@ export function UnitButtons({ game }) {
 // A list for each head of a decision, for games whose decisions have several parts.
 export function ChoiceLists({ game }) {
   const { hello, moment, seat } = game;
-  const [action, setAction] = useState(hello.heads.map(() => 0));
-  const choose = (head, choice) => setAction(action.map((old, i) => (i === head ? choice : old)));
+  const [chosen, setChosen] = useState(hello.heads.map(() => null));
+  const legal = useRef([]); // of the last moment at which the seat could decide
+  legal.current = moment.legal[seat] ?? legal.current;
+  const place = placeHead(hello, game.view);
+  const choose = (head, choice) => {
+    setChosen(chosen.map((old, i) => (i === head ? choice : old)));
+    if (head === place) game.change({ place: choice });
+  };
+  useLayoutEffect(() => {
+    if (place >= 0 && game.place >= 0) choose(place, game.place); // clicked on the map
+  }, [game.place]);
   const closed = (head, choice) => {
-    const mask = moment.legal[seat]?.[head];
+    const mask = legal.current[head];
     return mask?.length === hello.heads[head].size && !mask[choice];
   };
+  // What the person has not chosen is the first choice that is open.
+  const firstOpen = (head) => Math.max(0, Array.from({ length: hello.heads[head].size }, (_, i) => closed(head, i)).indexOf(false));
+  const action = chosen.map((choice, head) => choice ?? firstOpen(head));
   return html`<form class="lists" onSubmit=${(event) => {
       event.preventDefault();
       game.act(action);

@@ -25,6 +25,7 @@ export class LiveGame {
     this.thoughts = new Map(); // the newest of each seat
     this.newest = null; // of them
     this.hints = true;
+    this.place = -1; // of the map that was clicked, where a decision has further parts
     this.units = null; // orders to units, where the game has them
     this.echo = 0; // of the last decision that was sent
     this.refusedEcho = 0;
@@ -79,7 +80,7 @@ export class LiveGame {
 
   meet(hello) {
     const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
-    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null });
+    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null, place: -1 });
     // An echo is higher than every one that this page, or the one before it, has sent.
     this.echo = Math.max(this.echo, hello.first.echo);
     this.hello = hello;

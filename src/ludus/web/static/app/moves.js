@@ -29,6 +29,7 @@ export function nameOf(hello, view, choice) {
     if (name) return name;
     if (input === "columns") return String(choice + 1);
   }
+  if (placeHead(hello, view) === 0 && !hello.heads[0].labels.length) return cellOfPlace(hello, view, choice).join(", ");
   return spoken(labelOf(hello, choice));
 }
 
@@ -39,6 +40,25 @@ export function cellCount(hello, view) {
   if (input === "columns") return Math.min(size, view?.columns ?? size);
   if (input !== "cells") return 0;
   return Math.min(size, view?.columns ? view.columns * view.rows : size);
+}
+
+// The head whose choices are the cells of a map, -1 where there is none: a click on the map chooses there.
+export function placeHead(hello, view) {
+  if (hello.renderer !== "map" || !view?.tracks) return -1;
+  const { width, height } = view.tracks;
+  return hello.heads.findIndex((head) => head.cells && head.size >= width * height);
+}
+
+// The choice of a cell of the map, and the cell [x, y] of a choice.
+export function placeOf(hello, view, x, y) {
+  const { width, height } = view.tracks;
+  return hello.heads[placeHead(hello, view)].cells === "columns" ? x * height + y : y * width + x;
+}
+
+export function cellOfPlace(hello, view, choice) {
+  const { width, height } = view.tracks;
+  if (hello.heads[placeHead(hello, view)].cells === "columns") return [Math.floor(choice / height), choice % height];
+  return [choice % width, Math.floor(choice / width)];
 }
 
 // Choices with a button of their own.

@@ -5,8 +5,8 @@ import { LiveGame } from "./game.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { playLink } from "./home.js";
 import { HeldKeys } from "./keys.js";
-import { buttonsOf, isOneChoice, needsLists } from "./moves.js";
-import { LastMoves, Players, Thoughts } from "./players.js";
+import { buttonsOf, cellOfPlace, isOneChoice, needsLists, placeHead } from "./moves.js";
+import { Heroes, LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
 const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real time
@@ -226,6 +226,15 @@ function Match({ game }) {
   const tick = game.moment?.tick;
   useLayoutEffect(() => setChosen(-1), [tick]);
   const choose = (choice) => {
+    const isPlace = placeHead(hello, game.view) >= 0;
+    if (isPlace && !isOneChoice(hello)) {
+      game.change({ place: choice, notice: "", said: `Place ${cellOfPlace(hello, game.view, choice).join(", ")} chosen` });
+      return;
+    }
+    if (isPlace) {
+      game.act([choice]);
+      return;
+    }
     if (confirm && chosen !== choice && game.myTurn) {
       setChosen(choice);
       game.change({ notice: "", said: `${game.name(choice)} chosen. Enter plays it.` });
@@ -243,6 +252,7 @@ function Match({ game }) {
       </section>
       ${hello && html`<aside>
         <${Players} game=${game} />
+        <${Heroes} game=${game} />
         <${Thoughts} game=${game} />
         <${LastMoves} game=${game} />
       </aside>`}

@@ -1,5 +1,6 @@
 // The panels beside the board: players with their clocks, moves, thoughts.
 import { html, SeatMark, useEffect, useState } from "./html.js";
+import { HERO_HEADINGS, heroCells, heroesOf } from "../replay/heroes.js";
 import { spoken } from "./moves.js";
 
 const SHOWN_MOVES = 60;
@@ -47,6 +48,19 @@ export function Players({ game }) {
       </section>`;
     })}
   </div>`;
+}
+
+// The table of heroes, as far as the page may know them.
+export function Heroes({ game }) {
+  const heroes = heroesOf(game.moment.view);
+  if (!heroes.length) return null;
+  return html`<section class="panel" id="heroes-panel"><h2>Heroes</h2><div id="heroes"><table class="heroes">
+    <thead><tr><th scope="col">hero</th>
+      ${HERO_HEADINGS.map(([short, full]) => html`<th scope="col" title=${full} aria-label=${full}>${short}</th>`)}</tr></thead>
+    <tbody>${heroes.map((hero) => html`<tr key=${hero.seat} class=${hero.respawn > 0 ? "gone" : ""}>
+      <th scope="row"><${SeatMark} seat=${hero.seat} /><span class="what">${hero.class ? spoken(hero.class) : "?"}</span></th>
+      ${heroCells(hero).map((text) => html`<td>${text}</td>`)}</tr>`)}</tbody>
+  </table></div></section>`;
 }
 
 export function LastMoves({ game }) {

@@ -99,6 +99,7 @@ function readTracks(reader, header) {
     for (const name of ["x", "y", "state"]) bullet[name] = reader.column(bullet.frames);
     return bullet;
   });
+  for (const hero of match.heroes ?? []) for (const name of header.hero_columns) hero[name] = reader.column(frames);
   return match;
 }
 
@@ -136,6 +137,7 @@ export function decode(bytes) {
   reader.at += length;
   const match = JSON.parse(text);
   if (match.format !== FORMAT) throw new Error(`this page reads format ${FORMAT}, the data is of format ${match.format}`);
+  match.teams ??= [];
   match.decisions = readDecisions(match.decisions);
   match.decisionTicks = [...new Set(match.decisions.map((d) => d.tick))];
   match.events = match.events.map(([tick, kind, seat, unit, words]) => ({ tick, kind, seat, unit, text: words }));

@@ -3,6 +3,7 @@ import { drawingOf } from "./board_views.js";
 import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from "./controls.js";
 import { decode, frameAt, unpack } from "./data.js";
 import { element, seatChip } from "./dom.js";
+import { heroesAt } from "./heroes.js";
 import { readPalette } from "./palette.js";
 import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
@@ -209,7 +210,7 @@ class Page {
     if (this.view.aspect ? fitCanvas(this.canvas) : true) this.view.draw(state);
     this.timeline.draw(state.tick);
     if (time === null || !state.playing || time - this.panelsDrawn >= PANEL_INTERVAL_MS) {
-      this.panels.update(state.tick, this.view.scene, state.selected);
+      this.panels.update(state.tick, this.view.scene, state);
       this.thoughts?.update(state);
       this.panels.updateNumbers(this.view.seatNumbers?.(state.tick));
       this.panelsDrawn = time ?? performance.now();
@@ -268,6 +269,7 @@ function surface(page) {
     redraw: () => page.draw(),
     get drawn() { return { ...page.view.drawn }; },
     get scene() { return page.view.scene; },
+    get heroes() { return match.tracks?.heroes?.length ? heroesAt(match, state.tick, page.view.scene, state.fog) : []; },
     pointOf: (x, y) => page.view.pointOf(x, y),
     seek: (tick) => page.seek(tick),
     set: (change) => page.set(change),

@@ -1,6 +1,7 @@
 // Draws the scene of an RTS match on a canvas.
 import { drawFlag, drawIcon, plateRadius } from "./icons.js";
 import { hpColour } from "./palette.js";
+import { captains, netWorthLead } from "./heroes.js";
 import { orderOf, sceneAt } from "./scene.js";
 
 const MARGIN = 0.7; // cells of ground around the map, where bars and plates of units at its edge are drawn
@@ -9,6 +10,7 @@ const DASHES = { M: [0.12, 0.14], G: [0.03, 0.12], B: [0.25, 0.12] };
 export class MapView {
   constructor(canvas, match, palette) {
     this.canvas = canvas;
+    this.match = match;
     this.tracks = match.tracks;
     this.palette = palette;
     this.drawn = { units: 0, enemies: 0, ghosts: 0, bullets: 0, orders: 0, fogged: 0 };
@@ -24,13 +26,17 @@ export class MapView {
 
   get about() {
     const { label } = this.curve;
-    return `Click a unit to select it. On the timeline the upper half is seat 0, the lower half seat 1: mountains are the ${label}, `
+    const [up, down] = this.curve.seats ?? [0, 1];
+    return `Click a unit to select it. On the timeline the upper half is seat ${up}, the lower half seat ${down}: mountains are the ${label}, `
       + "▲ a building under attack, ■ a building finished, • a unit lost, ✕ a building lost.";
   }
 
-  // What decides the match, for the timeline: the score, where the game counts one, else the armies.
+  // What decides the match, for the timeline: the score, where the game counts one, the net worth of two teams of
+  // heroes, else the armies.
   get curve() {
     const { tracks } = this;
+    const sides = tracks.heroes?.length ? captains(this.match) : [];
+    if (sides.length === 2) return { label: "lead in net worth", columns: netWorthLead(this.match), seats: sides };
     if (tracks.counted === "score") return { label: "score", columns: tracks.money };
     return { label: tracks.types.some((type) => type.role === "tower") ? "towers" : "army", columns: tracks.troops };
   }

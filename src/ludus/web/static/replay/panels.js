@@ -1,6 +1,7 @@
 // Everything beside the map: seats, plots, the selected unit, decisions, events, legend. Text goes in by textContent.
 import { frameAt } from "./data.js";
 import { element, seatChip, words } from "./dom.js";
+import { captains, HeroTable, netWorth } from "./heroes.js";
 import { iconCanvas } from "./icons.js";
 import { hpColour } from "./palette.js";
 import { Plot } from "./plots.js";
@@ -17,7 +18,12 @@ export class Panels {
     this.plots = [];
     this.logKey = "";
     this.eventKey = "";
+    this.captains = match.tracks?.heroes?.length ? captains(match) : null;
     this.buildSeats();
+    if (this.captains) {
+      document.getElementById("heroes-panel").hidden = false;
+      this.heroes = new HeroTable(document.getElementById("heroes"), match);
+    }
     if (match.tracks) this.buildPlots();
     if (match.tracks) this.buildLegend();
     else for (const id of ["plots", "selection", "legend"]) document.getElementById(id).hidden = true;
@@ -40,7 +46,7 @@ export class Panels {
           numbers,
         ),
       );
-      if (!this.match.tracks) {
+      if (!this.match.tracks || (this.captains && !this.captains.includes(seat))) {
         numbers.hidden = true;
         return {};
       }
@@ -51,6 +57,7 @@ export class Panels {
       };
       const { tracks } = this.match;
       const has = (role) => tracks.types.some((type) => type.role === role);
+      if (this.captains) return { troops: add("towers"), base: add("base hp") };
       return {
         resources: add(tracks.counted === "score" ? "score" : "resources"),
         workers: has("worker") ? add("workers") : null,
@@ -65,10 +72,13 @@ export class Panels {
     const { tracks } = this.match;
     const towers = tracks.types.some((type) => type.role === "tower");
     const amounts = tracks.counted === "score" ? "Score" : "Resources";
-    for (const [label, columns] of [[amounts, tracks.money], [towers ? "Towers" : "Army", tracks.troops]]) {
-      const canvas = element("canvas", { class: "plot", role: "img", "aria-label": `${label} of each seat over time` });
+    const plots = this.captains
+      ? [["Net worth", netWorth(this.match), this.captains], ["Towers", this.captains.map((seat) => tracks.troops[seat]), this.captains]]
+      : [[amounts, tracks.money], [towers ? "Towers" : "Army", tracks.troops]];
+    for (const [label, columns, seats] of plots) {
+      const canvas = element("canvas", { class: "plot", role: "img", "aria-label": `${label} of each ${this.captains ? "team" : "seat"} over time` });
       box.append(element("figure", {}, element("figcaption", {}, label), canvas));
-      this.plots.push(new Plot(canvas, this.match, this.palette, columns));
+      this.plots.push(new Plot(canvas, this.match, this.palette, columns, seats));
       canvas.addEventListener("click", (event) => {
         const rect = canvas.getBoundingClientRect();
         const { firstTick, lastTick } = this.match;
@@ -95,9 +105,10 @@ export class Panels {
     this.selectionKey = "";
   }
 
-  update(tick, scene, selected) {
+  update(tick, scene, { selected, fog }) {
     const frame = frameAt(this.match.ticks, tick);
     if (this.match.tracks) this.updateSeats(frame);
+    this.heroes?.update(tick, scene, fog);
     for (const plot of this.plots) plot.draw(tick, frame);
     if (this.match.tracks) this.updateSelection(tick, frame, scene, selected);
     this.updateDecisions(tick);
@@ -126,6 +137,7 @@ export class Panels {
       set(at.resources, String(tracks.money[seat]?.[frame] ?? 0));
       set(at.workers, String(tracks.workers[seat][frame]));
       set(at.troops, String(tracks.troops[seat][frame]));
+      if (!at.base) return;
       const base = tracks.units.find((u) => u.seat === seat && tracks.types[u.type].role === "base" && frame >= u.first
         && frame < u.first + u.frames);
       set(at.base, base ? String(base.hp[frame - base.first]) : "–");

@@ -1,4 +1,5 @@
 // The timeline and the small plots. Each keeps its still picture in a second canvas and only draws the cursor again.
+import { teamOf } from "./heroes.js";
 
 const ALARMS = new Set(["alarm", "razed", "out", "over"]);
 
@@ -67,7 +68,7 @@ export class CachedCanvas {
 // The whole match from left to right. With a curve (of what decides the match) seat 0 is above the middle and seat 1
 // below; without one every seat has a lane with its decisions and events.
 export class Timeline extends CachedCanvas {
-  // curve: {label, columns: two lists of a number a frame} or null.
+  // curve: {label, columns: two lists of a number a frame, seats: whose they are, 0 and 1 if absent} or null.
   constructor(canvas, match, palette, curve, stones) {
     super(canvas);
     this.match = match;
@@ -131,14 +132,15 @@ export class Timeline extends CachedCanvas {
 
   drawCurve(ctx, width, height) {
     const { match, palette } = this;
+    const seats = this.curve.seats ?? [0, 1];
     const columns = Math.max(1, Math.floor(width - 2 * this.pad));
     const sides = this.curve.columns.slice(0, 2);
     const top = Math.max(1, ...sides.map((side) => side.reduce((m, v) => Math.max(m, v), 0)));
     const room = height / 2 - 15;
-    sides.forEach((side, seat) => {
-      const up = seat === 0;
+    sides.forEach((side, half) => {
+      const up = half === 0;
       const values = peaks(side, match.ticks, match.firstTick, match.lastTick, columns);
-      ctx.fillStyle = this.colour(seat);
+      ctx.fillStyle = this.colour(seats[half]);
       ctx.globalAlpha = this.stones ? 1 : 0.55;
       values.forEach((value, x) => {
         const h = (value / top) * room;
@@ -201,11 +203,17 @@ export class Timeline extends CachedCanvas {
     ctx.globalAlpha = 1;
   }
 
-  // With a curve seat 0 along the top edge and seat 1 along the bottom one, else in the middle of the seat's lane.
+  // Whether an event of a seat belongs to the lower half.
+  isLow(seat) {
+    const other = this.curve.seats?.[1];
+    return other === undefined ? seat % 2 === 1 : seat >= 0 && teamOf(this.match, seat) === teamOf(this.match, other);
+  }
+
+  // With a curve the first side along the top edge and the other along the bottom one, else in the middle of the lane.
   drawEvent(ctx, event, width, height) {
     const { palette } = this;
     const x = this.xOf(event.tick, width);
-    const y = !this.curve ? this.middleOf(event.seat, height) : event.seat % 2 === 1 ? height - 8 : 8;
+    const y = !this.curve ? this.middleOf(event.seat, height) : this.isLow(event.seat) ? height - 8 : 8;
     this.drawn.events++;
     ctx.fillStyle = palette.seat[event.seat] ?? palette.muted;
     ctx.beginPath();
@@ -248,10 +256,11 @@ export class Timeline extends CachedCanvas {
   }
 }
 
-// One line a seat over time; seat 1 is dashed.
+// One line a column over time, every other one dashed; seats: whose columns they are, in order if absent.
 export class Plot extends CachedCanvas {
-  constructor(canvas, match, palette, columns) {
+  constructor(canvas, match, palette, columns, seats = null) {
     super(canvas);
+    this.seats = seats ?? columns.map((_, seat) => seat);
     this.match = match;
     this.palette = palette;
     this.columns = columns;
@@ -270,8 +279,8 @@ export class Plot extends CachedCanvas {
     ctx.moveTo(x, 0);
     ctx.lineTo(x, height);
     ctx.stroke();
-    this.columns.forEach((column, seat) => {
-      ctx.fillStyle = this.palette.seat[seat];
+    this.columns.forEach((column, i) => {
+      ctx.fillStyle = this.palette.seat[this.seats[i]];
       ctx.beginPath();
       ctx.arc(x, this.yOf(column[frame], height), 3, 0, 2 * Math.PI);
       ctx.fill();
@@ -287,10 +296,10 @@ export class Plot extends CachedCanvas {
     ctx.lineWidth = 1;
     ctx.strokeRect(0.5, 0.5, width - 1, height - 1);
     const n = Math.max(2, Math.floor(width - 4));
-    this.columns.forEach((column, seat) => {
-      ctx.strokeStyle = this.palette.seat[seat];
+    this.columns.forEach((column, i) => {
+      ctx.strokeStyle = this.palette.seat[this.seats[i]];
       ctx.lineWidth = 1.6;
-      ctx.setLineDash(seat % 2 ? [5, 2.5] : []);
+      ctx.setLineDash(i % 2 ? [5, 2.5] : []);
       ctx.beginPath();
       peaks(column, this.match.ticks, this.match.firstTick, this.match.lastTick, n).forEach((value, x) => {
         ctx.lineTo(2 + x, this.yOf(value, height));

@@ -1,0 +1,80 @@
+"""Equal seeds, equal bits: two trainings on the device, compared by everything that they continue from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from benchmarks.gpu.recorded import PICTURES, Kept, Learning, load, on, record_pictures
+from benchmarks.gpu.stage import Cases, Context, Outcome
+from ludus.bench.training import seat_first
+from ludus.flow.slab import Array
+from ludus.presets.config import Preset
+from ludus.training.actor_learner.build import LocalWeights, build
+from ludus.training.actor_learner.sampler import local_sampler
+
+#: With rows that meet in sums: pointers at entities, cells, a memory.
+PRESETS = ("minirts", "minirts-units", "minirts-cells", "pommerman-team")
+
+
+def cases(context: Context) -> Cases:
+    """Return the cases of this stage."""
+    rounds = 3 if context.small else 20
+    out: dict[str, Callable[[], Outcome]] = {
+        name: functools.partial(_twice, load(name, context), rounds, context.device) for name in PRESETS
+    }
+    out[PICTURES] = lambda: _pictures(rounds, context)
+    return out
+
+
+def _twice(preset: Preset, rounds: int, device: str) -> Outcome:
+    first, second = (trained(preset, rounds, device) for _ in range(2))
+    return _compared(first, second, rounds)
+
+
+def trained(preset: Preset, rounds: int, device: str) -> str:
+    """Play and learn ``rounds`` slabs on the device; return the hash of the learner and the last slab."""
+    placed = on(preset, device)
+    components = build(placed, 1)
+    try:
+        seat_first(components, placed)
+        sampler, learner = local_sampler(components.sampler), components.learner
+        (slab,) = sampler.slabs
+        for _ in range(rounds):
+            sampler.play(slab, Kept())
+            cast(Learning, learner).update(slab)
+            sampler.take({components.policy: LocalWeights(learner)})
+        arrays, _ = learner.state()
+        return digest(arrays | slab.fields())
+    finally:
+        components.close()
+
+
+def _pictures(rounds: int, context: Context) -> Outcome:
+    """Learn from one slab of pictures again and again: convolutions and their gradients."""
+    recording = record_pictures(context)
+
+    def learned() -> str:
+        learner = recording.learner(context.device)
+        for _ in range(rounds):
+            learner.update(recording.slab)
+        return digest(learner.state()[0])
+
+    return _compared(learned(), learned(), rounds)
+
+
+def _compared(first: str, second: str, rounds: int) -> Outcome:
+    equal = first == second
+    more: dict[str, object] = {} if equal else {"why": f"other bits after {rounds} updates", "other": second}
+    return Outcome(equal, {**more, "updates": rounds, "sha256": first})
+
+
+def digest(arrays: Mapping[str, Array]) -> str:
+    """Return the SHA-256 of arrays with their names, shapes and types."""
+    out = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        out.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        out.update(array.tobytes())
+    return out.hexdigest()
