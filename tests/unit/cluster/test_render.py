@@ -317,13 +317,13 @@ def test_the_script_is_one_of_bash(rendered: Rendered) -> None:
     directives = [line for line in script.splitlines() if line.startswith("#SBATCH")]
     assert directives == [
         "#SBATCH --job-name=minirts",
-        "#SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4",
+        "#SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4 --requeue",
         "#SBATCH --gpus-per-node=1",
         "#SBATCH --time=30",
+        "#SBATCH --signal=B:USR1@120 --open-mode=append",  # before hetjob: the batch shell is in group 0
         "#SBATCH hetjob",
-        "#SBATCH --nodes=3 --ntasks-per-node=1 --cpus-per-task=1",
+        "#SBATCH --nodes=3 --ntasks-per-node=1 --cpus-per-task=1 --requeue",
         "#SBATCH --time=30",
-        "#SBATCH --requeue --signal=B:USR1@120",
     ]
 
 
