@@ -279,7 +279,7 @@ def batch(tmp_path: Path, rendered: Rendered) -> Iterator[Callable[..., subproce
     def start(**more: str) -> subprocess.Popen[str]:
         environment = os.environ | {
             "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-            "SLURM_JOB_ID": str((port - 20_000) % 10_000),
+            "SLURM_JOB_ID": str(port // 2 % 5_000),
             "SLURM_JOB_NODELIST_HET_GROUP_0": "node[1]",
         }
         process = subprocess.Popen(

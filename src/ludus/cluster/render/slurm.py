@@ -70,14 +70,14 @@ export PYTHONUNBUFFERED=1 {health}
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST_HET_GROUP_0" | head -n 1)
 ip=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
 ip=${{ip%% *}}
-port=$((20000 + SLURM_JOB_ID % 10000))
+port=$((20000 + 2 * (SLURM_JOB_ID % 5000)))  # and the next one: jobs may share the head's machine
 # Everyone who has the token and reaches the ports can run code in the job.
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n')
 export RAY_ADDRESS="$ip:$port" RAY_AUTH_MODE=token RAY_AUTH_TOKEN="$token"
 echo "head $head at $RAY_ADDRESS, restart ${{SLURM_RESTART_COUNT:-0}}"
 srun --het-group=0 --overlap --nodes=1 --ntasks=1 --nodelist="$head" --output=ray-head-%j.log \\
-  ray start --head --node-ip-address="$ip" --port="$port" --num-cpus={head_cpus} --num-gpus={head_gpus} \\
-  --include-dashboard=false --disable-usage-stats --block &
+  ray start --head --node-ip-address="$ip" --port="$port" --ray-client-server-port=$((port + 1)) \\
+  --num-cpus={head_cpus} --num-gpus={head_gpus} --include-dashboard=false --disable-usage-stats --block &
 {workers}
 """
     + _WAIT.replace("{", "{{").replace("}", "}}")
