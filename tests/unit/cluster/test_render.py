@@ -341,7 +341,7 @@ def test_usr1_saves_and_requeues_and_the_next_start_resumes(
     _wait_for(tmp_path / "playing")
     second.send_signal(signal.SIGTERM)
     assert second.wait(30) == 130
-    assert len(_lines(tmp_path / "requeued")) == 1  # scancel ends the job
+    assert len(_lines(tmp_path / "requeued")) == 1  # TERM ends the job
     trained, saved, resumed, again = _lines(tmp_path / "ludus")
     assert trained.startswith(
         "train minirts --cluster.rollouts=3 --run-dir=runs/minirts --cluster.address 127.0.0.1:"

@@ -63,7 +63,8 @@ _SCRIPT = (
 {resources}
 set -u
 again=0 ending=0 program=
-# USR1: the limit is near, or others need the machines: save, and come again. TERM (scancel): save and end.
+# USR1: the limit is near, or others need the machines: save, and come again.
+# TERM (scancel --signal=TERM --batch): save and end. A plain scancel ends Ray's steps before the run saves.
 trap 'again=1; [ -z "$program" ] || kill -TERM "$program"' USR1
 trap 'ending=1; [ -z "$program" ] || kill -TERM "$program"' TERM
 export PYTHONUNBUFFERED=1 {health}
