@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ludus.presets.file import load_preset
 from ludus.training.runs import start_run
 
@@ -15,6 +17,7 @@ def test_imitation_learns_tic_tac_toe_from_a_search(tmp_path: Path) -> None:
     assert final.counts[2] < 0.15 * final.matches
 
 
+@pytest.mark.slow
 def test_imitation_learns_minirts_from_its_bot(tmp_path: Path) -> None:
     """SIMPLE against itself wins half of its matches; so does its clone."""
     settings = {"run.max_steps": "150000", "evaluation.every_steps": "0", "evaluation.final_matches": "500"}

@@ -159,7 +159,7 @@ def digest(learner: Learner) -> str:
 @pytest.mark.parametrize(
     ("name", "lag", "updates", "more"),
     [
-        ("minirts", "sync", 20, {}),
+        pytest.param("minirts", "sync", 20, {}, marks=pytest.mark.slow),
         ("minirts", "pipelined", 20, {}),
         ("minirts-dqn", "sync", 4, {"algorithm.learning_starts": "64"}),
         ("minirts-imitation", "pipelined", 4, {}),

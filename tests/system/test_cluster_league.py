@@ -55,6 +55,7 @@ def kinds(run: Path) -> list[str]:
     return [str(row[1]) for row in journal_rows(run)]
 
 
+@pytest.mark.slow
 def test_a_league_on_one_rollout_has_the_journal_and_weights_of_one_process(
     machines: RayMachines, tmp_path: Path
 ) -> None:

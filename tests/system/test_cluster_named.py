@@ -93,7 +93,9 @@ def ludus(*command: str) -> list[str]:
     return [sys.executable, "-m", "ludus", *command]
 
 
-@pytest.mark.parametrize("token", ["00" * 32, None], ids=["wrong", "missing"])
+@pytest.mark.parametrize(
+    "token", [pytest.param("00" * 32, marks=pytest.mark.slow), None], ids=["wrong", "missing"]
+)
 def test_a_wrong_or_missing_token_is_refused_in_one_line(
     head: Head, tmp_path: Path, token: str | None
 ) -> None:

@@ -84,6 +84,7 @@ class KillsOne(RayMachines):
         return made
 
 
+@pytest.mark.slow
 def test_every_update_has_the_numbers_of_each_rollout(
     machines: RayMachines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -433,6 +433,7 @@ def test_a_damaged_replay_is_refused_with_exit_code_3(tmp_path: Path) -> None:
     assert ludus("replay", "to-html", str(path), cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.slow
 def test_an_unexpected_signature_fails(tmp_path: Path) -> None:
     signature = json.loads(ludus("signature", "--json", cwd=tmp_path).stdout)["signature"]
     assert ludus("signature", "--expect", signature, cwd=tmp_path).returncode == 0

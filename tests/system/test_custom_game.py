@@ -86,6 +86,7 @@ def test_matches_of_a_custom_game_have_replays(foragers: Path) -> None:
     assert len(last["grid"]) == 7
 
 
+@pytest.mark.slow
 def test_a_minute_of_training_beats_its_random_bot(foragers: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = ludus(

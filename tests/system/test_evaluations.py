@@ -78,6 +78,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- matches that never end ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_endless_game_ends_an_evaluation_with_a_hint(stairs: Path) -> None:
     done = ludus("eval", "random", "--game", "./stairs.py", "--matches", "2", cwd=stairs)
     assert (done.returncode, done.stdout) == (1, "")
@@ -99,6 +100,7 @@ def test_the_limit_is_the_option_or_the_games_own(stairs: Path) -> None:
     assert "longer than 50 ticks" in done.stderr
 
 
+@pytest.mark.slow
 def test_games_check_reports_a_match_that_never_ends(stairs: Path) -> None:
     done = ludus("games", "check", "./stairs.py", "--matches", "2", cwd=stairs)
     assert done.returncode == 3
@@ -164,6 +166,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_matches_that_are_over(stairs: Path) 
     assert err.splitlines()[-1].startswith(f"interrupted: {result['matches']} of 100000 matches were over")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_tournament_with_the_matches_that_are_over(trained: Path) -> None:
     words = ["rate", "runs/r@best", "random", "mcts:30", "--matches", "10000000", "--game", "tic_tac_toe"]
     code, out, err = interrupted([*words, "--json"], trained)

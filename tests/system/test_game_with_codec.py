@@ -140,6 +140,7 @@ def write(folder: Path, register: str) -> None:
     (home / "codec.py").write_text(CODEC)
 
 
+@pytest.mark.slow
 def test_a_game_named_by_its_module_registers_its_codec(package: Path) -> None:
     game = "parity_game.game:Parity"
     last = trained(package, game)

@@ -34,6 +34,7 @@ os.dup2(ends[1], 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 MATCH_SHOWN = "document.body.classList.contains('ready') || !document.getElementById('failure').hidden"
+LEFT = "Inspected target navigated or closed"  # the answer of a page that is being left
 VIRTUAL_KEYS = {" ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
                 "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "Enter": 13}  # fmt: skip
 
@@ -183,10 +184,19 @@ class Browser:
 
     def wait(self, condition: str, timeout_s: float = 100.0) -> None:
         until = time.monotonic() + timeout_s
-        while not self.evaluate(condition):
+        while not self._holds(condition):
             if time.monotonic() > until:
                 raise BrowserError(f"not true within {timeout_s} s: {condition}; errors: {self.errors}")
             time.sleep(0.02)
+
+    def _holds(self, condition: str) -> bool:
+        """Return whether ``condition`` is true now; nothing is true of a page that is being left."""
+        try:
+            return bool(self.evaluate(condition))
+        except BrowserError as error:
+            if LEFT in str(error):
+                return False
+            raise
 
     def press(self, key: str, shift: bool = False) -> None:
         code = "Space" if key == " " else key

@@ -498,6 +498,7 @@ def test_a_port_in_use_is_one_line_and_a_free_one_is_found(folder: Path, client:
 def test_weights_need_torch_and_bots_do_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_players._meta.cache_clear()
     monkeypatch.setitem(sys.modules, "ludus.policies.weights", None)
+    monkeypatch.delitem(sys.modules, "ludus.evaluation.weights", raising=False)  # imported by an earlier test
     rules, library = rules_of("tic_tac_toe", {}), Library(folder)
     lines = {line.name: line for line in roster(rules, library).players}
     assert lines["perfect"].reason == ""

@@ -61,7 +61,8 @@ def test_a_document_is_a_map_with_heroes_and_a_seat_sees_its_own_part() -> None:
     assert [h["class"] for h in document["heroes"]] == [*CLASSES, *CLASSES]
     assert all(h["worth"] >= h["gold"] for h in document["heroes"])
     seen = cut(document, 0, "map")
-    assert "heroes" not in seen
+    assert [hero["seat"] for hero in seen["heroes"] if "gold" in hero] == [0]
+    assert all(hero.keys() <= {"seat", "id", "class", "level", "tier"} for hero in seen["heroes"][1:])
     assert len(seen["units"]) <= len(document["units"])
 
 

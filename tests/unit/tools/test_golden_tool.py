@@ -21,6 +21,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_an_installed_game_changes_no_pin_and_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "foragers" in list_games()

@@ -83,6 +83,7 @@ def test_the_record_has_every_seed_both_plays_and_floors(
     assert not asked  # all of them are in --lines
 
 
+@pytest.mark.slow
 def test_weights_that_never_learned_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_the_table_names_modules_that_exist() -> None:
         assert path.is_dir() or path.with_suffix(".py").is_file(), prefix
 
 
+@pytest.mark.slow
 def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None:
     """An error in Wilson's interval is found, and afterwards the copy is unchanged again."""
     bench = Bench(tmp_path)

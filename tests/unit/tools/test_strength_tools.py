@@ -49,6 +49,7 @@ def test_concurrent_matches_equal_sequential_ones(tmp_path: Path) -> None:
     assert reverse["won"] in (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stepped_self_play")
 def test_the_curve_has_a_row_a_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

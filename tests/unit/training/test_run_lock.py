@@ -56,7 +56,15 @@ def children(pid: int) -> list[int]:
     return [int(c) for task in tasks.iterdir() for c in (task / "children").read_text().split()]
 
 
-@pytest.mark.parametrize("preset", [TOML, ALPHAZERO, PYTHON], ids=["appo", "alphazero", "python game"])
+@pytest.mark.parametrize(
+    "preset",
+    [
+        TOML,
+        pytest.param(ALPHAZERO, marks=pytest.mark.slow),
+        pytest.param(PYTHON, marks=pytest.mark.slow),
+    ],
+    ids=["appo", "alphazero", "python game"],
+)
 def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, preset: str) -> None:
     process = start_endless(tmp_path, preset)
     run = RunDirectory.open(tmp_path / "run")

@@ -60,6 +60,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult, 
     return path, start_run(population(), path, sinks=[sink]), sink
 
 
+@pytest.mark.slow
 def test_the_best_of_a_population_returns_what_its_best_member_does(
     trained: tuple[Path, RunResult, Recorder],
 ) -> None:
