@@ -279,7 +279,7 @@ def batch(tmp_path: Path, rendered: Rendered) -> Iterator[Callable[..., subproce
     def start(**more: str) -> subprocess.Popen[str]:
         environment = os.environ | {
             "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-            "SLURM_JOB_ID": str((port - 20_000) % 10_000),
+            "SLURM_JOB_ID": str(port // 2 % 5_000),
             "SLURM_JOB_NODELIST_HET_GROUP_0": "node[1]",
         }
         process = subprocess.Popen(
@@ -317,13 +317,13 @@ def test_the_script_is_one_of_bash(rendered: Rendered) -> None:
     directives = [line for line in script.splitlines() if line.startswith("#SBATCH")]
     assert directives == [
         "#SBATCH --job-name=minirts",
-        "#SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4",
+        "#SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4 --requeue",
         "#SBATCH --gpus-per-node=1",
         "#SBATCH --time=30",
+        "#SBATCH --signal=B:USR1@120 --open-mode=append",  # before hetjob: the batch shell is in group 0
         "#SBATCH hetjob",
-        "#SBATCH --nodes=3 --ntasks-per-node=1 --cpus-per-task=1",
+        "#SBATCH --nodes=3 --ntasks-per-node=1 --cpus-per-task=1 --requeue",
         "#SBATCH --time=30",
-        "#SBATCH --requeue --signal=B:USR1@120",
     ]
 
 
@@ -341,7 +341,7 @@ def test_usr1_saves_and_requeues_and_the_next_start_resumes(
     _wait_for(tmp_path / "playing")
     second.send_signal(signal.SIGTERM)
     assert second.wait(30) == 130
-    assert len(_lines(tmp_path / "requeued")) == 1  # scancel ends the job
+    assert len(_lines(tmp_path / "requeued")) == 1  # TERM ends the job
     trained, saved, resumed, again = _lines(tmp_path / "ludus")
     assert trained.startswith(
         "train minirts --cluster.rollouts=3 --run-dir=runs/minirts --cluster.address 127.0.0.1:"

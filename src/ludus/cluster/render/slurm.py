@@ -13,16 +13,14 @@ WARNING_S = 120  # before the job's end: time to write a checkpoint
 def script(job: Job) -> str:
     """Return the script of a job."""
     head, *workers = machines_of(job)
-    blocks = ["\n".join(_resources(machines)) for machines in (head, *workers)]
-    if job.options.hours:
-        minutes = max(1, round(60 * job.options.hours))
-        blocks = [f"{block}\n#SBATCH --time={minutes}" for block in blocks]
+    hours = job.options.hours
+    first, *others = ("\n".join(_resources(machines, hours)) for machines in (head, *workers))
+    first += f"\n#SBATCH --signal=B:USR1@{WARNING_S} --open-mode=append"  # of the group with the batch shell
     health = " ".join(f"{name}={value}" for name, value in HEALTH.items())
     starts = "\n".join(_start_worker(number, machines) for number, machines in enumerate(workers, 1))
     return _SCRIPT.format(
         name=job.name,
-        resources="\n#SBATCH hetjob\n".join(blocks),
-        warning=WARNING_S,
+        resources="\n#SBATCH hetjob\n".join((first, *others)),
         health=health,
         head_cpus=head.ray_cpus,
         head_gpus=head.ray_gpus,
@@ -32,10 +30,15 @@ def script(job: Job) -> str:
     )
 
 
-def _resources(machines: Machines) -> list[str]:
-    lines = [f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus}"]
+def _resources(machines: Machines, hours: float) -> list[str]:
+    """Return the directives of a group of machines. SLURM applies each to the group that it stands in."""
+    lines = [
+        f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus} --requeue"
+    ]
     if machines.gpus:
         lines.append(f"#SBATCH --gpus-per-node={machines.gpus}")
+    if hours:
+        lines.append(f"#SBATCH --time={max(1, round(60 * hours))}")
     return lines
 
 
@@ -45,7 +48,8 @@ def _start_worker(number: int, machines: Machines) -> str:
         f"--num-gpus={machines.ray_gpus} --disable-usage-stats --block"
     )
     log = f"ray-{machines.kind}-%j-%t.log"
-    return f"srun --het-group={number} --overlap --output={log} bash -c {shlex.quote(start)} &"
+    steps = f"srun --het-group={number} --overlap --cpus-per-task={machines.cpus}"  # a step has 1 by default
+    return f"{steps} --output={log} bash -c {shlex.quote(start)} &"
 
 
 _WAIT = (
@@ -57,24 +61,24 @@ _SCRIPT = (
     """#!/usr/bin/env bash
 #SBATCH --job-name={name}
 {resources}
-#SBATCH --requeue --signal=B:USR1@{warning}
 set -u
 again=0 ending=0 program=
-# USR1: the limit is near, or others need the machines: save, and come again. TERM (scancel): save and end.
+# USR1: the limit is near, or others need the machines: save, and come again.
+# TERM (scancel --signal=TERM --batch): save and end. A plain scancel ends Ray's steps before the run saves.
 trap 'again=1; [ -z "$program" ] || kill -TERM "$program"' USR1
 trap 'ending=1; [ -z "$program" ] || kill -TERM "$program"' TERM
 export PYTHONUNBUFFERED=1 {health}
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST_HET_GROUP_0" | head -n 1)
 ip=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
 ip=${{ip%% *}}
-port=$((20000 + SLURM_JOB_ID % 10000))
+port=$((20000 + 2 * (SLURM_JOB_ID % 5000)))  # and the next one: jobs may share the head's machine
 # Everyone who has the token and reaches the ports can run code in the job.
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n')
 export RAY_ADDRESS="$ip:$port" RAY_AUTH_MODE=token RAY_AUTH_TOKEN="$token"
 echo "head $head at $RAY_ADDRESS, restart ${{SLURM_RESTART_COUNT:-0}}"
 srun --het-group=0 --overlap --nodes=1 --ntasks=1 --nodelist="$head" --output=ray-head-%j.log \\
-  ray start --head --node-ip-address="$ip" --port="$port" --num-cpus={head_cpus} --num-gpus={head_gpus} \\
-  --include-dashboard=false --disable-usage-stats --block &
+  ray start --head --node-ip-address="$ip" --port="$port" --ray-client-server-port=$((port + 1)) \\
+  --num-cpus={head_cpus} --num-gpus={head_gpus} --include-dashboard=false --disable-usage-stats --block &
 {workers}
 """
     + _WAIT.replace("{", "{{").replace("}", "}}")
@@ -88,6 +92,7 @@ if [ $((again + ending)) = 0 ]; then
   wait "$program"; code=$?
   while kill -0 "$program" 2>/dev/null; do wait "$program"; code=$?; done  # a trap ends a wait early
   wait "$program" 2>/dev/null; last=$?; [ "$last" = 127 ] || code=$last  # also just before the program's end
+  program=  # scontrol sends TERM too
 fi
 echo "the program ended with $code"
 case "$again$code" in
