@@ -1,6 +1,7 @@
 """Deeds of each member of a team, over the runs of a finished sweep, as a record of ``benchmarks/results``.
 
-    python -m benchmarks.strength.team_counts NAME SWEEP --game pommerman --title TITLE --commit SHA --machine TEXT
+    python -m benchmarks.strength.team_counts NAME SWEEP --game pommerman --title TITLE --commit SHA \
+        --machine TEXT
 
 Nothing is trained here. The newest weights of each run play ``simple`` from equal seeds with drawn actions,
 once for each kind of deed: the match pays 1 for that deed and nothing else, so that a seat's return is its
