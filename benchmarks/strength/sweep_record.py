@@ -153,7 +153,9 @@ def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
         presets |= set(sweep.presets)
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
-        initial = sorted({r.floors.initial_weights for r in report.runs if r.floors.initial_weights})
+        initial = sorted(
+            {Path(r.floors.initial_weights).name for r in report.runs if r.floors.initial_weights}
+        )
         if initial:
             notes.append(f"The initial weights are those of {', '.join(initial)}.")
     if not lines:
