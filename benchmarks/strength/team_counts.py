@@ -16,7 +16,9 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import mean
+
+import numpy as np
+import numpy.typing as npt
 
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
@@ -27,6 +29,8 @@ from ludus.storage import RunDirectory, utc_now
 from ludus.storage.errors import StorageError
 from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record, preset_hash
+
+Rows = npt.NDArray[np.float64]
 
 AGAINST, UNIFORM = "simple", "uniform"
 #: Of MOBA's rulebook.
@@ -47,19 +51,19 @@ def rulebook(deed: str) -> str:
 def pays(game: str) -> dict[str, dict[str, ParamValue]]:
     """Return the parameters that pay for one deed, by its name; ``""`` has those that pay for none."""
     if game == "moba":
-        return {name: {"rulebook": rulebook(name)} for name in ("gold", "kill", "death", "last_hit")}
+        return {name: {"rulebook": rulebook(name)} for name in ("gold", "kill", "last_hit")}
     return {"": {**NOTHING}, "kill": {**NOTHING, "reward_kill": 1.0}, "wood": {**NOTHING, "reward_wood": 1.0}}
 
 
-def by_member(player: str, params: dict[str, ParamValue], game: str, settings: MatchSettings) -> list[float]:
-    """Return the mean return a match of each member of the player's team."""
+def by_member(player: str, params: dict[str, ParamValue], game: str, settings: MatchSettings) -> Rows:
+    """Return the returns of the members of the player's team, an array of matches x members."""
     matches: list[MatchResult] = []
     evaluate(player, AGAINST, settings, game=game, params=params, keep=matches.append)
     rows = []
     for match in matches:
         own = [k for k, name in enumerate(match.players) if name != AGAINST]
         rows.append([match.returns[seat] for seat in own])
-    return [mean(column) for column in zip(*rows, strict=True)]
+    return np.array(rows, dtype=np.float64)
 
 
 def counted(
@@ -71,16 +75,20 @@ def counted(
     settings: MatchSettings,
 ) -> Iterator[Line]:
     """Yield a line for each deed and member."""
-    base: list[float] | None = None
+    base: Rows | None = None
     for deed, paid in pays(game).items():
         found = by_member(player, {**params, **paid}, game, settings)
         if not deed:
             base = found
             continue
-        less = base or [0.0] * len(found)
-        for member, value, none in zip(MEMBERS[game], found, less, strict=True):
+        counts = found if base is None else found - base
+        middle = counts.mean(axis=0)
+        reach = 1.96 * counts.std(axis=0, ddof=1) / np.sqrt(len(counts))
+        for k, member in enumerate(MEMBERS[game]):
             name = ", ".join((label, deed.replace("_", " "), member))
-            yield Line(label=name, seed=seed, player=Path(player).name, value=value - none, against=AGAINST)
+            value, low, high = (float(x[k]) for x in (middle, middle - reach, middle + reach))
+            who = Path(player).name
+            yield Line(label=name, seed=seed, player=who, value=value, low=low, high=high, against=AGAINST)
 
 
 def lines_of(sweep: Path, game: str, settings: MatchSettings) -> tuple[list[Line], list[Line]]:
@@ -108,7 +116,7 @@ def record_of(args: argparse.Namespace, lines: Sequence[Line], floors: Sequence[
         section="learning",
         title=args.title,
         figures=figures_of(lines, "a match", "seeds"),
-        floors=figures_of(floors, "a match", ""),
+        floors=figures_of(floors, "a match", "line"),
         commands=(*args.train, shlex.join([*command, "--game", args.game, "--matches", str(args.matches)])),
         commit=args.commit,
         date=utc_now()[:10],
