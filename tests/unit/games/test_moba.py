@@ -63,6 +63,9 @@ def test_a_document_is_a_map_with_heroes_and_a_seat_sees_its_own_part() -> None:
     seen = cut(document, 0, "map")
     assert [hero["seat"] for hero in seen["heroes"] if "gold" in hero] == [0]
     assert all(hero.keys() <= {"seat", "id", "class", "level", "tier"} for hero in seen["heroes"][1:])
+    unseen = [hero for hero in seen["heroes"][1:] if hero["id"] == -1]
+    assert unseen
+    assert all(hero.keys() == {"seat", "id"} for hero in unseen)
     assert len(seen["units"]) <= len(document["units"])
 
 
