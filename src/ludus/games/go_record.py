@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from ludus.flow.shown import visible
 from ludus.games import go
+from ludus.games.go_rules import rule_set
 from ludus.games.sgf import Node, SgfError, read
+from ludus.version import __version__
 
 MIN_SIZE, MAX_SIZE = 2, 19
 LEAST_POINTS = 25  # a usual komi may be more than the points of the smallest boards
@@ -26,6 +28,7 @@ Point = tuple[int, int]  # column from the left, row from the top
 SERVER_KOMI: Mapping[float, float] = {
     275: 5.5, 325: 6.5, 350: 7.0, 375: 7.5, 450: 4.5, 550: 5.5, 650: 6.5, 700: 7.0, 750: 7.5
 }  # fmt: skip
+OWN = "ludus:"  # start of ``AP`` of records that Ludus writes
 USUAL_KOMI = 30.0  # a larger one is read, and named
 #: Properties of the root that a game keeps: players, event, rules, comments.
 INFO = tuple("PB PW BR WR BT WT DT EV RO PC RU TM OT GN GC ON US SO AN CP C AP".split())
@@ -85,12 +88,10 @@ class GoRecord:
 
 def load(data: bytes, until: int | None = None) -> GoRecord:
     """Read the first game of a file: see :func:`record`. Raises :class:`SgfError`."""
-    roots, note = read(data)
+    roots, note, others = read(data)
     made = record(roots[0], until)
-    if len(roots) > 1:
-        made.notes.insert(0, f"the file holds {len(roots)} games; the first is read")
-    if note:
-        made.notes.insert(0, note)
+    several = [f"the file holds {len(roots)} games; the first is read"] if len(roots) > 1 else []
+    made.notes[:0] = [*filter(None, [note]), *others, *several]
     return made
 
 
@@ -240,6 +241,8 @@ class _RecordReader:
             self._note(f"KM[{_cut(text)}]: expected a number")
             return None
         value, points = number.value, max(self.made.size**2, LEAST_POINTS)
+        if self.root.first("AP").startswith(OWN) and (2 * value) % 1 == 0:
+            return value  # as Ludus has written it, also on a board of fewer points
         read = SERVER_KOMI.get(value)
         if read is None:
             if abs(value) > points:
@@ -250,7 +253,7 @@ class _RecordReader:
                 return None
             read = value
             quarters = (2 * read) % 1 and (4 * read) % 1 == 0 and abs(read) < USUAL_KOMI
-            if quarters and _is_chinese(self.made.info.get("RU", "")):
+            if quarters and rule_set(self.made.info.get("RU", "")) == "chinese":
                 read = 2 * value  # stones of the Chinese count: 3 3/4
             if (2 * read) % 1:
                 self._note(f"KM[{_cut(text)}]: expected a multiple of 0.5")
@@ -377,10 +380,6 @@ def _cut(text: str) -> str:
     return visible(text if len(text) <= 40 else f"{text[:40]}...")
 
 
-def _is_chinese(rules: str) -> bool:
-    return "chin" in rules.lower() or "中" in rules
-
-
 def _point(text: str, size: int, what: str) -> Point:
     if len(text) == 2 and text.isascii():
         x, y = ord(text[0]) - 97, ord(text[1]) - 97
@@ -409,14 +408,18 @@ def tree(made: GoRecord, more: Mapping[str, str] | None = None) -> Node:
     """Return a game of one line as nodes, ready for :func:`ludus.games.sgf.write`."""
     root = Node({"GM": ["1"], "FF": ["4"], "CA": ["UTF-8"], "SZ": [str(made.size)]})
     if made.komi is not None:
-        root.properties["KM"] = [f"{made.komi:g}"]
-    if made.handicap:
+        root.properties["KM"] = [_komi_text(made.komi)]
+    if made.handicap and not _would_be_placed(made):
         root.properties["HA"] = [str(made.handicap)]
-    root.properties |= _stones(Setup(made.black, made.white, first=made.first))
+    root.properties |= _stones(Setup(made.black, made.white, first=_first_of(made)))
     if made.result:
         root.properties["RE"] = [made.result]
     for name, value in {**made.info, **(more or {})}.items():
         root.properties[name] = [value]
+    if made.komi is not None and (
+        made.komi in SERVER_KOMI or abs(made.komi) > max(made.size**2, LEAST_POINTS)
+    ):
+        root.properties["AP"] = [f"{OWN}{__version__}"]  # else the komi would be read as another
     node = root
     for number, (colour, point) in enumerate(made.moves, 1):
         node.children.append(Node({colour: [_text(point)]}))
@@ -425,6 +428,23 @@ def tree(made: GoRecord, more: Mapping[str, str] | None = None) -> Node:
             node.children.append(Node(_stones(made.setups[number])))
             node = node.children[0]
     return root
+
+
+def _komi_text(komi: float) -> str:
+    return f"{komi:g}" if abs(komi) < 1000 else str(komi)
+
+
+def _first_of(made: GoRecord) -> str:
+    """Return the colour that ``PL`` of the root names: it is needed wherever programs would take another."""
+    if made.first or made.moves or not (made.black or made.white):
+        return made.first
+    return "W" if made.handicap >= 2 and not made.white else "B"
+
+
+def _would_be_placed(made: GoRecord) -> bool:
+    """Whether a reader of ``HA`` would set up stones that the record does not have."""
+    mover = made.moves[0][0] if made.moves else made.first or "W"
+    return made.handicap >= 2 and not made.black and not made.white and mover == "W"
 
 
 def _stones(setup: Setup) -> dict[str, list[str]]:

@@ -1,15 +1,21 @@
 """Smart Game Format, FF[3] and FF[4]: records of board games in and out.
 
 Files are untrusted: size, depth, nodes and values are bounded, nothing recurses, and every error names its
-place. :func:`parse` keeps every property as written; :mod:`ludus.games.go_record` reads those of Go.
+place. :func:`parse` keeps every property as written, but for control characters, which :func:`plain` makes
+visible; :mod:`ludus.games.go_record` reads those of Go.
+
+A game is found behind any other text, as other programs find it, and also if its first ``(`` or ``;`` is
+missing. What is found is always the whole game: text that may be a part of it is refused or noted.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ludus.flow.shown import terminal
 from ludus.games import sgf_text
 
 MAX_BYTES = 8 << 20
@@ -21,7 +27,41 @@ FOLDED = frozenset("GM FF CA SZ KM HA RU RE PL AB AW AE PB PW".split())
 #: Properties without which a game has other moves or another board: each needs a value.
 NEEDED = frozenset("B W AB AW AE SZ".split())
 
+#: Properties of FF[4] that records of Go have: they show that text without ``(;`` is a record.
+USUAL = (
+    FOLDED
+    | NEEDED
+    | frozenset(
+        "AN AP AR BL BM BR BT C CP CR DD DM DO DT EV FG GB GC GN GW HO IT KO LB LN MA MN N OB ON OT OW PC PM "
+        "RO SL SO SQ ST TB TE TM TR TW UC US V VW WL WR WT".split()
+    )
+)
+
+#: ``(;`` and the start of a node: prose has ``(;`` too, as in ``(;-)``.
+_GAME = re.compile(r"\(\s*;(?=\s*(?:[A-Za-z][A-Za-z0-9]{0,31}\s*[\[;(]|[;()]))")
+_UNCLEAR = re.compile(r"\(\s*;\s*[A-Za-z]")
+_BRACKET = re.compile(r"\(\s*;")
+_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9]{0,31}\s*\[")
+#: Where the properties of a node without ``(;`` may start: behind one of them, or on a line.
+_HEAD = re.compile(r"(?:(?m:^)[ \t]*|[(;]\s*)(?=[A-Za-z][A-Za-z0-9]{0,31}\s*\[)")
+#: Moves, stones and headers that change a game, in text that is no part of one.
+_LOST = re.compile(r"(?<![A-Za-z])(?:B|W|AB|AW|AE|SZ|KM|HA|PL|GM)\s?\[")
+_BREAK = re.compile(r"\r\n|\n\r|\r")
+_SPACES = dict.fromkeys(map(ord, "\t\v\f"), " ")
+_ENDS = "\0\x1a\ufeff"  # behind a game: the ends of files of old systems, and marks of joined files
+
 Properties = dict[str, list[str]]
+
+
+def plain(value: str) -> str:
+    r"""Return a value with line breaks as ``\n``, spaces as one kind, and no other control character.
+
+    Records come from anyone, and their names and comments are shown on terminals and pages: control
+    characters and marks that turn the direction of writing become escapes, such as ``\x1b``.
+    """
+    if value.isprintable():
+        return value
+    return terminal(_BREAK.sub("\n", value).translate(_SPACES))
 
 
 class SgfError(ValueError):
@@ -53,11 +93,17 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.nodes, self.values = text, 0, 0, 0
+        self.notes: list[str] = []
+        self.loose = 0  # nodes without ';', of which the first is noted
+        self.trying = False  # an error needs no place: counting lines takes long
 
     def fail(self, message: str) -> SgfError:
+        return SgfError("" if self.trying else f"{self.place()}: {message}")
+
+    def place(self) -> str:
         line = self.text.count("\n", 0, self.at) + 1
         column = self.at - self.text.rfind("\n", 0, self.at)
-        return SgfError(f"SGF line {line}, column {column}: {message}")
+        return f"SGF line {line}, column {column}"
 
     def found(self) -> str:
         return repr(self.text[self.at]) if self.at < len(self.text) else "the end"
@@ -73,54 +119,118 @@ class _Reader:
         return self.text[self.at] if self.at < len(self.text) else ""
 
     def collection(self) -> list[Node]:
-        start = self.text.find("(;")
-        loose = self.text.find("(")
-        if start < 0:  # white space between them is allowed too
-            start = loose
-        if start < 0:
-            raise self.fail("expected '(;' at the start of a game")
-        self.at = start
-        trees: list[Node] = []
-        while self.peek() == "(":
-            trees.append(self.tree())
+        """Read the first game, and those behind it until one that cannot be read."""
+        trees = [self.tree(opened=self._find_first())]
+        while (found := _GAME.search(self.text, self.at)) is not None:
+            before, self.at = self.at, found.start()
+            try:
+                trees.append(self.tree())
+            except SgfError as error:
+                self.at = before
+                self.notes.append(f"a game behind the first is not read: {error}")
+                return trees
+        rest = self.text[self.at :].lstrip().strip(_ENDS).strip()
+        if rest:
+            self.at = self.text.index(rest, self.at)
+            self.notes.append(f"{self.place()}: text behind the game is not read")
         return trees
 
-    def tree(self) -> Node:
-        root: Node | None = None
+    def _find_first(self) -> bool:
+        """Go to the start of the first game. Return whether it has its ``(``."""
+        text = self.text
+        found = _GAME.search(text)
+        loose = self._without_bracket(found.start() if found else len(text))
+        if loose is not None and not (unclear := _UNCLEAR.search(text, 0, loose[0])):
+            self.at, opened = loose
+        elif loose is not None and unclear:
+            self.at, opened, loose = unclear.start(), True, None
+        else:
+            found = found or _BRACKET.search(text)
+            self.at, opened = found.start() if found else text.find("("), True
+            if self.at < 0:
+                self.at = 0
+                raise self.fail("expected '(;' at the start of a game")
+        lost = _LOST.search(text, 0, self.at)
+        if lost is not None:
+            start, self.at = self.at, lost.start()
+            if loose is not None:
+                raise self.fail("expected '(;' at the start of a game, found properties behind other text")
+            self.notes.append(f"{self.place()}: text before the game is not read")
+            self.at = start
+        return opened
+
+    def _without_bracket(self, end: int) -> tuple[int, bool] | None:
+        """Return the start of a game that lacks ``(`` or ``;`` before ``end``, and whether it has its ``(``.
+
+        Its first node must be one: properties with values, one of them usual, and a further node or the end.
+        """
+        at, start, self.trying = 0, None, True
+        while start is None and (found := _HEAD.search(self.text, at, end)) is not None:
+            self.at = found.end()
+            try:
+                node = self.node()
+                if self.peek() in ("", ";", "(", ")") and not USUAL.isdisjoint(node.properties):
+                    start = found.start(), found[0].startswith("(")
+            except SgfError:
+                if self.text[self.at : self.at + 1] == "[":  # a value without an end: no other has one
+                    break
+            at = max(self.at, found.end() + 1)  # never back: each character is read once
+        self.at = self.nodes = self.values = 0
+        self.trying = False
+        return start
+
+    def tree(self, *, opened: bool = True) -> Node:
+        """Read a game; without ``opened`` its ``(`` is missing, and the end of the text may end it."""
+        root = Node()
         last: Node | None = None
         above: list[Node | None] = []
+        varied = False  # a variation has ended: the line before it cannot continue
+        if not opened:
+            self.notes.append(f"{self.place()}: a game without '(' at its start")
+            above.append(None)
+            last = root = self._first_node()
         while True:
             c = self.peek()
             if c == "(":
                 if len(above) >= MAX_DEPTH:
                     raise self.fail(f"variations nested deeper than {MAX_DEPTH}")
-                if above and last is None:
-                    raise self.fail("expected ';' before a variation")
                 above.append(last)
                 self.at += 1
-                if self.peek() != ";":
-                    raise self.fail(f"expected ';' after '(', found {self.found()}")
+                node, varied = self._first_node(), False
             elif c == ";":
+                if varied:
+                    raise self.fail("expected '(' or ')' after a variation, found ';'")
                 self.at += 1
                 node = self.node()
-                if last is None:
-                    if root is not None:
-                        raise self.fail("a second root")
-                    root = node
-                else:
-                    last.children.append(node)
-                last = node
             elif c == ")":
                 self.at += 1
-                last = above.pop()
+                last, varied = above.pop(), True
                 if not above:
-                    if root is None:
-                        raise self.fail("a game without a node")
                     return root
+                continue
+            elif c == "" and not opened and len(above) == 1:
+                return root
             elif c == "":
                 raise self.fail("the file ends inside a game; expected ')'")
             else:
                 raise self.fail(f"expected ';', '(' or ')', found {self.found()}")
+            if last is None:
+                root = node
+            else:
+                last.children.append(node)
+            last = node
+
+    def _first_node(self) -> Node:
+        """Read the first node behind a ``(``, whose ``;`` may be missing."""
+        if self.peek() == ";":
+            self.at += 1
+        elif _PROPERTY.match(self.text, self.at):
+            self.loose += 1
+            if self.loose == 1:
+                self.notes.append(f"{self.place()}: a node without ';' before it")
+        else:
+            raise self.fail(f"expected ';' after '(', found {self.found()}")
+        return self.node()
 
     def node(self) -> Node:
         self.nodes += 1
@@ -171,7 +281,7 @@ class _Reader:
             raise self.fail(f"the value of {name} has no end; expected ']'")
         self.at = end + 1
         raw = text[start:end]
-        return _unescaped(raw) if "\\" in raw else raw
+        return plain(_unescaped(raw) if "\\" in raw else raw)
 
 
 def _unescaped(raw: str) -> str:
@@ -194,10 +304,11 @@ def _unescaped(raw: str) -> str:
 
 
 class Collection(NamedTuple):
-    """Root node of each game in a file, and a note on its encoding (empty: nothing unusual)."""
+    """Root node of each game in a file, a note on its encoding (empty: nothing unusual), and others."""
 
     roots: list[Node]
     note: str
+    notes: tuple[str, ...] = ()
 
 
 def read(data: bytes) -> Collection:
@@ -205,7 +316,7 @@ def read(data: bytes) -> Collection:
     if len(data) > MAX_BYTES:
         raise SgfError(f"SGF of {len(data)} bytes; expected at most {MAX_BYTES}")
     text, note = sgf_text.decode(data, _outline)
-    return Collection(_Reader(text).collection(), note)
+    return _collection(text, note)
 
 
 def parse(data: bytes | str) -> list[Node]:
@@ -214,7 +325,13 @@ def parse(data: bytes | str) -> list[Node]:
         return read(data).roots
     if len(data) > MAX_BYTES:
         raise SgfError(f"SGF of {len(data)} characters; expected at most {MAX_BYTES}")
-    return _Reader(data).collection()
+    return _collection(data, "").roots
+
+
+def _collection(text: str, note: str) -> Collection:
+    reader = _Reader(text.removeprefix("\ufeff"))
+    roots = reader.collection()
+    return Collection(roots, note, tuple(reader.notes))
 
 
 def _outline(text: str) -> sgf_text.Outline | None:
@@ -227,7 +344,7 @@ def _outline(text: str) -> sgf_text.Outline | None:
 
 
 def write(*roots: Node) -> str:
-    """Return a collection as text. Reading it gives the same properties and the same tree."""
+    """Return a collection as text. Reading it gives the same tree, with values as :func:`plain`."""
     out: list[str] = []
     for root in roots:
         _write_tree(root, out)
@@ -255,4 +372,4 @@ def _write_tree(root: Node, out: list[str]) -> None:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("]", "\\]")
+    return plain(value).replace("\\", "\\\\").replace("]", "\\]")

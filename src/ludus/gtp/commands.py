@@ -115,7 +115,7 @@ def _handicap(engine: PlayedMatch, stones: int) -> str:
     if stones < 2 or stones > go.most_handicap(size):
         raise GtpError("invalid number of stones")
     points = go.star_points(size, stones)
-    engine.session.setup(points, first="white")
+    engine.session.place_handicap(points)
     return " ".join(go.vertex(p, size) for p in points)
 
 
@@ -126,7 +126,7 @@ def _set_free_handicap(engine: PlayedMatch, arguments: Sequence[str]) -> str:
     size = engine.session.size
     if size**2 in points or len(set(points)) != len(points) or len(points) >= size**2:
         raise GtpError("bad vertex list")
-    engine.session.setup(points, first="white")
+    engine.session.place_handicap(points)
     return ""
 
 

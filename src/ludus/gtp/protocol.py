@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ludus.flow.shown import terminal
+
 MAX_LINE = 1 << 16
 
 #: Byte order marks, as some systems write them before the first line: as UTF-8, and the bytes of UTF-16.
@@ -55,9 +57,11 @@ def read_command(line: str) -> CommandLine | None:
 def answer(number: str, text: str, *, failed: bool = False) -> str:
     """Return the whole answer with its empty line.
 
-    Inner empty lines would end the answer early, so they get a space.
+    Inner empty lines would end the answer early, so they get a space. Control characters and bytes that are
+    not UTF-8 become escapes.
     """
+    # Names, files and words of the controller's may be anyone's: a terminal must not obey them.
+    text = terminal(text)
     lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]
-    # Bytes of the controller's that are not UTF-8 cannot be written back.
-    body = "\n".join(lines).encode(errors="replace").decode()
+    body = "\n".join(lines)
     return f"{'?' if failed else '='}{number}{' ' if body else ''}{body}\n\n"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ludus.flow.decode import from_json
+from ludus.games.go_rules import rule_set
 from ludus.gtp.protocol import GtpError
 
 KO = {"POSITIONAL": "positional", "SITUATIONAL": "situational", "SIMPLE": "simple", "NONE": "none"}
@@ -29,18 +30,6 @@ REPLAYED: Mapping[str, Mapping[str, str]] = {
     "bga": {"ko": "situational", "suicide": "forbidden"},
     "french": {"ko": "situational", "suicide": "forbidden"},
     "ing": {"ko": "situational", "suicide": "allowed"},
-}
-#: First letters of the names of rule sets in records, in small letters and without marks.
-_SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "chinese": ("chin", "cn", "中"),
-    "japanese": ("jap", "jp", "日"),
-    "korean": ("kor", "kr", "韩", "韓", "한국"),
-    "new-zealand": ("newzealand", "nz"),
-    "tromp-taylor": ("tromp", "tt"),
-    "ing": ("ing", "goe", "应", "應"),
-    "aga": ("aga", "usa"),
-    "bga": ("bga",),
-    "french": ("french", "ffg"),
 }
 _KATAGO = re.compile(r"ko(POSITIONAL|SITUATIONAL|SIMPLE)score(AREA|TERRITORY).*?sui([01])")
 OTHERS = ("japanese", "korean", "aga", "aga-button", "bga", "french", "stone-scoring", "ancient-area")
@@ -136,11 +125,8 @@ def of_record(text: str) -> dict[str, str] | None:
     if found := _KATAGO.match(text.strip()):
         own = {"ko": KO[found[1]], "suicide": "allowed" if found[3] == "1" else "forbidden"}
         return own if found[2] == "TERRITORY" else own | {"scoring": "tromp_taylor"}
-    word = re.sub(r"[\W_]", "", text.lower())
-    for name, starts in _SPELLINGS.items():
-        if word.startswith(starts):
-            return dict(NAMED.get(name) or REPLAYED[name])
-    return None
+    name = rule_set(text)
+    return dict(NAMED.get(name) or REPLAYED[name]) if name else None
 
 
 def same(record: Mapping[str, str], params: Mapping[str, str]) -> bool:

@@ -42,6 +42,7 @@ class Session:
         self.black: list[int] = []  # stones before the first move
         self.white: list[int] = []
         self.first = ""
+        self.handicap = 0  # stones that the controller has placed as a handicap
         self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
         self.loaded = GoRecord()  # its headers stay with the match
         self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
@@ -109,7 +110,7 @@ class Session:
         """Set up an empty board of the same size and komi, under the rules of the controller."""
         self.base |= self.own_rules
         self.own_rules = {}
-        self.black, self.white, self.first = [], [], ""
+        self.black, self.white, self.first, self.handicap = [], [], "", 0
         self.loaded, self.unchanged = GoRecord(), False
         self._start()
 
@@ -168,6 +169,11 @@ class Session:
         except ParamError as error:
             self.clear()
             raise GtpError(f"invalid stones: {error}") from None
+
+    def place_handicap(self, black: Sequence[int]) -> None:
+        """Place the stones of a handicap on an empty board; White moves first. Errors as of :meth:`setup`."""
+        self.setup(black, first="white")
+        self.handicap = len(self.black)
 
     def _set_up(self, change: Setup) -> None:
         """Change the board in the middle of a match: the match restarts from the stones on the board."""
@@ -317,14 +323,16 @@ class Session:
             return None if point == self.size**2 else (point % self.size, point // self.size)
 
         stones = {name: [place(p) for p in points] for name, points in (("b", self.black), ("w", self.white))}
-        placed = len(self.black) if self.black and not self.white else 0
+        first = {"black": "B", "white": "W"}.get(self.first, "")
+        if not self.moves and (self.black or self.white):
+            first = "BW"[self.to_move]
         return GoRecord(
             size=self.size,
             komi=self.komi,
-            handicap=self.loaded.handicap or placed,
+            handicap=self.loaded.handicap or self.handicap,
             black=[p for p in stones["b"] if p is not None],
             white=[p for p in stones["w"] if p is not None],
-            first={"black": "B", "white": "W"}.get(self.first, ""),
+            first=first,
             moves=[("BW"[seat], place(point)) for seat, point in self.moves],
             setups=dict(self.setups),
             result=self.loaded.result if self.unchanged else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import string
 
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.games.go_record import GoRecord, Setup, record, tree
-from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, write
+from ludus.games import sgf
+from ludus.games.go_record import GoRecord, Setup, load, record, tree
+from ludus.games.go_rules import rule_set
+from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, plain, write
 
 FILE = r"""(;GM[1]FF[4]SZ[9]KM[6.5]PB[A \] B]C[back\\slash
 second \
@@ -79,7 +82,7 @@ def test_a_property_without_a_value_does_not_end_the_file() -> None:
     assert parse(write(*parse("(;SZ[9]KM;B[aa]XX)"))) == parse("(;SZ[9]KM;B[aa]XX)")
 
 
-TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=20).map(lambda s: s.replace("\r", ""))
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=20).map(plain)
 NAMES = st.text(string.ascii_uppercase, min_size=1, max_size=3)
 NODES = st.recursive(
     st.dictionaries(NAMES, st.lists(TEXT, min_size=1, max_size=3), max_size=4).map(lambda p: Node(p)),
@@ -122,6 +125,8 @@ def test_a_record_is_equal_after_writing_and_reading(size: int, data: st.DataObj
         made.handicap = 0  # its stones would be added
     back = record(parse(write(tree(made)))[0])
     back.notes.clear()
+    if not made.first and not made.moves and stones:
+        made.first = "W" if made.handicap >= 2 and not made.white else "B"  # always written
     assert back == made
 
 
@@ -162,3 +167,96 @@ def test_any_file_is_read_or_refused(count: int) -> None:
             refused.append(str(error))
     assert all(text.startswith("SGF") for text in refused)
     assert count / 20 < read < count
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "note"),
+    [
+        (";SZ[9];B[ee](;W[cc];B[dd])(;W[gg]))", "ee cc dd", "1: a game without '(' at its start"),
+        ("SZ[9];B[ee](;W[cc])(;W[gg])", "ee cc", "1: a game without '(' at its start"),
+        ("(SZ[9];B[ee](W[cc])(;W[gg]))", "ee cc", "2: a node without ';' before it"),
+        (";C[(;SZ[5\\];B[aa\\]) (;]SZ[9];B[ee]", "ee", "1: a game without '(' at its start"),
+        ("(;SZ[9];B[ee]);W[cc])", "ee", "15: text behind the game is not read"),
+        ("(;SZ[9];B[ee])(;SZ[5];B[aa])", "ee", "the file holds 2 games; the first is read"),
+        ("(;SZ[9];B[ee])(;SZ[5];B[aa", "ee", "a game behind the first is not read: SGF line 1, column "),
+        ("KM[5] of old (;SZ[9];B[ee])", "ee", "1: text before the game is not read"),
+        ("well (;-) and (;hello you\n(;SZ[9];B[ee])", "ee", ""),
+        ("(;SZ[9];B[ee])\0\x1a\n", "ee", ""),
+    ],
+)
+def test_the_game_of_a_file_is_read_and_no_variation_instead(text: str, moves: str, note: str) -> None:
+    made = load(text.encode())
+    made.notes.remove("no komi (KM) in the file")
+    assert made.size == 9
+    assert " ".join(chr(97 + p[0]) + chr(97 + p[1]) for _, p in made.moves if p) == moves
+    assert any(note in found for found in made.notes) if note else not made.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Game: SZ[9];B[ee](;W[cc])(;W[gg]))", "column 7: expected '(;' at the start of a game, found prop"),
+        ("(;SZ[9];B[ee](;W[cc]);W[gg])", "column 22: expected '(' or ')' after a variation, found ';'"),
+        ("(;SZ 9;B[ee](;W[cc];B[dd])(;W[gg]))", "column 6: expected '[' after SZ, found '9'"),
+        (";SZ[9];B[ee](;W[cc]", "column 20: the file ends inside a game; expected ')'"),
+    ],
+)
+def test_a_variation_that_stands_for_a_broken_game_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SgfError) as error:
+        load(text.encode())
+    assert f"SGF line 1, {message}" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["A[\n", ";A[x]\n", "A[x]b c\n", "(; a", "(;A[])(;x", "A[\\]", "[;(B["])
+def test_a_text_of_many_starts_is_read_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    nodes: list[int] = []
+    place, node = sgf._Reader.place, sgf._Reader.node
+
+    def counted_place(reader: sgf._Reader) -> str:
+        counted.append(reader.at)
+        return place(reader)
+
+    def counted_node(reader: sgf._Reader) -> Node:
+        nodes.append(reader.at)
+        return node(reader)
+
+    monkeypatch.setattr(sgf._Reader, "place", counted_place)
+    monkeypatch.setattr(sgf._Reader, "node", counted_node)
+    with contextlib.suppress(SgfError):
+        parse(text * 1000)
+    assert len(counted) <= 3
+    assert len(nodes) <= min(2 * len(set(nodes)), 2001)
+
+
+def test_values_hold_no_control_characters_but_line_breaks() -> None:
+    values = {
+        "\x1b[31mred\x9b0m": "\\x1b[31mred\\x9b0m", "a\r\nb\rc\n\rd\ne": "a\nb\nc\nd\ne", "a\tb\vc": "a b c",
+        "\u202eevil\u2066": "\\u202eevil\\u2066", "x\u2028y\x85z\x00\x7f": "x\\u2028y\\x85z\\x00\\x7f",
+        "Lee ☺ 이세돌": "Lee ☺ 이세돌",
+    }  # fmt: skip
+    for value, expected in values.items():
+        expected = expected.replace("\\x9b", "\\u009b").replace("\\x85", "\\u0085")
+        raw = value.replace("]", "\\]")
+        (root,) = parse(f"(;C[{raw}]PB[{raw}]XX[{raw}])")
+        assert root.properties == {name: [expected] for name in ("C", "PB", "XX")}
+        written = write(Node({"C": [value]}))  # also what no file has
+        assert all(c.isprintable() or c == "\n" for c in written)
+        assert parse(written)[0].first("C") == expected
+
+
+def test_names_of_rule_sets_are_read_in_one_place() -> None:
+    names = {
+        "chinese": "Chinese CN cn chinese-ogs CHINESE_KGS China 中国规则 中國 ＣＮ Chinese-Rules",
+        "japanese": "Japanese jp JAP Japan 日本 日本ルール", "korean": "Korean KR kor 韩国 한국룰",
+        "new-zealand": "NZ New-Zealand newzealand new_zealand", "tromp-taylor": "Tromp-Taylor tt TrompTaylor",
+        "ing": "GOE Ing ING-rules 应氏", "aga": "AGA aga-button USA", "bga": "BGA", "french": "French ffg",
+        "": "house Machine ingenious contest {} -",
+    }  # fmt: skip
+    for name, texts in names.items():
+        for text in texts.split():
+            assert rule_set(text) == name, text
+            stones = record(parse(f"(;SZ[9]RU[{text}]KM[3.75];B[ee])")[0])
+            assert stones.komi == (7.5 if name == "chinese" else None), text
+    assert rule_set("rules: Chinese") == rule_set("Simplified Chinese") == "chinese"
+    assert (rule_set("New Zealand"), rule_set("let us play")) == ("new-zealand", "")

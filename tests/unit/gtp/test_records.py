@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from ludus.games import go_record, sgf
+from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer
+from ludus.gtp.players import BotPlayer, Choice
 from tests.unit.gtp.test_engine import ask, ok
 
 
@@ -313,3 +314,61 @@ def test_unknown_commands_name_the_nearest(loader: Loader) -> None:
         "? unknown command",
         "? unknown command",
     ]
+
+
+def test_nothing_that_gtp_prints_acts_on_a_terminal(loader: Loader) -> None:
+    loader.load("(;SZ[9]PB[\x9b31mred]PW[\x1b[31mx]C[\u202e a\r\nb]RU[\x1b]RE[\x07];B[ee]BL[\x1b])")
+    hostile = "\x1b[31m\x9b\u202e\u2028"
+    said = [
+        ok(loader.engine, "printsgf"),
+        *ask(loader.engine, f"loadsgf {hostile}", f"printsgf none/{hostile}", f"kata-set-rules {hostile}"),
+        *ask(loader.engine, hostile, f"play b {hostile}", f"kata-analyze {hostile}", f"komi {hostile}"),
+        *loader.notes,
+    ]
+    for text in said:
+        assert all(c.isprintable() or c == "\n" for c in text), repr(text)
+    assert "PW[\\\\x1b[31mx]" in said[0]
+
+    class Named(BotPlayer):  # a player's name is that of a folder
+        def choose(self, match: Match, seconds: float | None) -> Choice:
+            return BotPlayer("random").choose(match, seconds)
+
+    loader.engine = Engine(Named(f"{hostile}@1"), {"size": "9"})
+    ok(loader.engine, "genmove w")
+    for command in ("printsgf", "version", "lz-analyze"):
+        (text,) = ask(loader.engine, command)
+        assert all(c.isprintable() or c == "\n" for c in text), repr(text)
+
+
+def test_handicaps_and_komi_of_a_controller_are_written_as_they_are_read(loader: Loader) -> None:
+    e = loader.engine
+    for commands, header, mover in (
+        (["fixed_handicap 2"], "HA[2]", "= white"),
+        (["set_free_handicap a1 b2 c3"], "HA[3]", "= white"),
+        (["place_free_handicap 4", "play w e5"], "HA[4]", "= black"),
+        (["komi 375"], "KM[375]", "= black"),
+        (["boardsize 5", "komi -275"], "KM[-275]", "= black"),
+        (["boardsize 9", "komi 7"], "KM[7]", "= black"),
+    ):
+        ok(e, "clear_board", *commands)
+        text, board, komi = ok(e, "printsgf"), loader.board(), ok(e, "get_komi")
+        assert header in text
+        assert loader.load(text) == mover
+        assert (loader.board(), ok(e, "get_komi")) == (board, komi)
+    # Stones without HA are no handicap, and HA without its stones is not written.
+    assert loader.load("(;SZ[9]KM[7]AB[dd][cc])") == "= black"
+    assert loader.load(ok(e, "printsgf")) == "= black"
+    assert "HA[" not in ok(e, "printsgf")
+    assert loader.load("(;SZ[9]KM[7]HA[2];W[gc])") == "= black"
+    ok(e, "undo")
+    assert loader.load(ok(e, "printsgf")) == "= white"
+    assert "X" not in loader.board()
+
+
+def test_chinese_rules_have_one_meaning_by_every_name(loader: Loader) -> None:
+    for name in ("Chinese", "CN", "中国", "chinese-kgs"):
+        assert loader.load(f"(;SZ[9]RU[{name}]KM[3.75];B[ee])") == "= white"
+        assert (ok(loader.engine, "get_komi"), loader.notes) == (
+            "7.5",
+            ["loadsgf: KM[3.75]: read as 7.5 points"],
+        )
