@@ -24,6 +24,7 @@ from ludus.ratings.trueskill import SIGMA, Skill, rate_match
 RANDOM = "random"  # the bot that is 0 on both scales
 Z95 = 1.959964
 MAX_SKILL_MATCHES = 30_000  # of TrueSkill, which takes them one by one; some seconds
+MAX_URN = 10**9  # matches that numpy draws from without replacement; of more, replacement changes nothing
 MAX_NASH = 200  # players of Nash averaging
 MAX_DENSE = 600  # entrants that are rated by tables
 EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
@@ -164,29 +165,43 @@ def _skills(record: Record) -> dict[int, Skill]:
     """TrueSkill of all entrants by their index. Of many matches an even share is taken."""
     games = [e for e in record.history if isinstance(e, Met)]
     total = sum(g.wins + g.draws + g.losses for g in games)
-    share = min(1.0, MAX_SKILL_MATCHES / max(total, 1))
     draw = min(max(sum(g.draws for g in games) / max(total, 1), 0.001), 0.9)
     skills = {i: Skill(0.0, 0.0) for i, e in enumerate(record.entrants) if e.name == RANDOM}
-    owed: dict[tuple[int, int, float], float] = {}
+    taken = sample_matches(games, MAX_SKILL_MATCHES)
     for entry in record.history:
         if isinstance(entry, Began):
             source = skills.get(entry.old) if entry.old is not None else None
             if source is not None:
                 skills[entry.new] = Skill(source.mu, max(source.sigma, LEAST_SIGMA))
             continue
-        for outcome in _outcomes(entry, share, owed):
+        for outcome in next(taken):
             pair = skills.get(entry.i, Skill()), skills.get(entry.j, Skill())
             (skills[entry.i],), (skills[entry.j],) = rate_match([pair[0]], [pair[1]], outcome, draw)
     return skills
 
 
-def _outcomes(met: Met, share: float, owed: dict[tuple[int, int, float], float]) -> list[float]:
-    """Return the outcomes of ``met`` that are taken, evenly mixed. ``owed``: the rest of earlier ones."""
-    placed: list[tuple[float, float]] = []
-    for outcome, count in ((1.0, met.wins), (0.0, met.draws), (-1.0, met.losses)):
-        key = (met.i, met.j, outcome)
-        due = owed.get(key, 0.0) + count * share
-        taken = int(due + 1e-9)
-        owed[key] = due - taken
-        placed += [((k + 0.5) / taken, outcome) for k in range(taken)]
-    return [outcome for _, outcome in sorted(placed)]
+def sample_matches(games: Sequence[Met], most: int) -> Iterator[list[float]]:
+    """Yield the outcomes of each meeting that are taken, evenly mixed: all, or ``most`` matches.
+
+    The matches are drawn without replacement over all meetings, so each has the same probability, and each
+    outcome its share, however few matches a pair has. Equal records give equal samples.
+    """
+    rest = sum(g.wins + g.draws + g.losses for g in games)
+    quota = min(most, rest)
+    stream = np.random.default_rng(0)
+    for game in games:
+        placed: list[tuple[float, float]] = []
+        for outcome, count in ((1.0, game.wins), (0.0, game.draws), (-1.0, game.losses)):
+            taken = _share(stream, count, rest, quota)
+            rest, quota = rest - count, quota - taken
+            placed += [((k + 0.5) / taken, outcome) for k in range(taken)]
+        yield [outcome for _, outcome in sorted(placed)]
+
+
+def _share(stream: np.random.Generator, count: int, rest: int, quota: int) -> int:
+    """Draw how many of ``count`` matches are among ``quota`` of ``rest``."""
+    if count == 0 or quota >= rest:
+        return count
+    if rest < MAX_URN:
+        return int(stream.hypergeometric(count, rest - count, quota))
+    return min(int(stream.binomial(count, quota / rest)), quota)
