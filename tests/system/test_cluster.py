@@ -33,7 +33,7 @@ from tests.unit.training.runs import Recorder, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 from tests.unit.training.test_team_spirit import MOVING, SQUADS, START, squads
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.actors import RolloutActor
 from ludus.cluster.crew import Crew

@@ -29,7 +29,7 @@ from ludus.training.reporting.metrics import read_metrics
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.test_alphazero import TOML
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.actors import RolloutActor
 from ludus.cluster.machines import RayMachines

@@ -26,7 +26,7 @@ from ludus.training.runs import start_run
 from tests.unit.cluster.test_sent_preset import BOT, GAME
 from tests.unit.training.runs import small_preset
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet

@@ -27,7 +27,7 @@ from tests.unit.training.league.test_league_runs import (
 from tests.unit.training.league.test_populations import population
 from tests.unit.training.runs import Recorder
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines

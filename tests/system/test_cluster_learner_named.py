@@ -17,7 +17,7 @@ from ludus.training.runs import start_run
 from tests.unit.training.runs import Recorder, small_preset
 from tests.unit.training.test_runs import last_weights, same_weights
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ray.cluster_utils import Cluster
 

@@ -25,7 +25,7 @@ from ludus.training.runs import MAX_GROUPS, resume_run, start_run
 from tests.unit.training.runs import Recorder, reproducible_rows, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.crew import Crew
 from ludus.cluster.group_learner import GroupLearner, share_of

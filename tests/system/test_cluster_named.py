@@ -20,7 +20,7 @@ from ludus.cluster.reaper import descendants, reap
 from ludus.storage import RunDirectory
 from ludus.training.reporting.metrics import read_metrics
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.actors import RayHost
 

@@ -13,7 +13,7 @@ from ludus.presets.config import ClusterConfig, Preset
 from ludus.rollouts.exchange import Sampler
 from ludus.training.actor_learner.trainer import slabs_of
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 import signal
 

@@ -21,7 +21,7 @@ from ludus.training.actor_learner.build import build_learner
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.runs import start_run
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 import ray
 

@@ -79,8 +79,8 @@ def test_commands_without_a_neural_network_work(line: str, tmp_path: Path) -> No
 def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     done = plain("train", "tic_tac_toe", "--run.max-steps", "100", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("which is not installed: pip install 'ludus-rl[train]'\n")
+    assert done.stderr.endswith("which is not installed: pip install '.[train]' in the clone of Ludus\n")
     done = plain("games", "show", "pettingzoo/classic/connect_four_v3", cwd=tmp_path)
     assert done.returncode == 2
-    assert "pip install 'ludus-rl[pettingzoo]'" in done.stderr
+    assert "pip install '.[pettingzoo]' in the clone of Ludus" in done.stderr
     assert not (tmp_path / "runs").exists()

@@ -22,7 +22,7 @@ from ludus.storage.jsonl import read_jsonl
 from ludus.training.reporting.metrics import read_metrics
 from tests.system.test_cluster_named import SMALL, UNEVALUATED, free_port, options
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 from ludus.cluster.actors import RayHost
 

@@ -502,7 +502,7 @@ def test_weights_need_torch_and_bots_do_not(folder: Path, monkeypatch: pytest.Mo
     rules, library = rules_of("tic_tac_toe", {}), Library(folder)
     lines = {line.name: line for line in roster(rules, library).players}
     assert lines["perfect"].reason == ""
-    assert "pip install 'ludus-rl[train]'" in lines["mine@best"].reason
+    assert "pip install '.[train]' in the clone of Ludus" in lines["mine@best"].reason
     with pytest.raises(PlayerError, match="not installed: pip install"):
         seat_of("mine@best", rules, 1, library)
     assert seat_of("uniform", rules, 1, library).kind == "bot"

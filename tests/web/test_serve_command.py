@@ -205,7 +205,7 @@ def test_without_the_extra_the_command_to_install_it_is_named(package: str, tmp_
     )  # fmt: skip
     assert ended.returncode == 2
     assert ended.stderr == (
-        f"this command needs {package}, which is not installed: pip install 'ludus-rl[web]'\n"
+        f"this command needs {package}, which is not installed: pip install '.[web]' in the clone of Ludus\n"
     )
 
 
@@ -226,5 +226,5 @@ def test_without_torch_bots_and_replays_work_and_weights_are_one_line(tmp_path: 
     assert [line for line in ended.stdout.splitlines() if line.isdecimal()] == ["130", "130", "2"]
     refused = ended.stderr.splitlines()[-1]
     assert "torch" in refused
-    assert "pip install 'ludus-rl[train]'" in refused
+    assert "pip install '.[train]' in the clone of Ludus" in refused
     assert "Traceback" not in ended.stderr

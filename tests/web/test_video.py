@@ -141,5 +141,5 @@ def test_games_that_are_tables_and_bytes_that_are_no_replay_are_refused(tmp_path
 
 def test_a_missing_library_is_named(replay: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(VideoError, match=r"pip install 'ludus-rl\[video\]'"):
+    with pytest.raises(VideoError, match=r"pip install '\.\[video\]' in the clone of Ludus"):
         to_video(replay, tmp_path / "m.mp4")

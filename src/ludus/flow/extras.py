@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-#: The distribution on PyPI. The name ``ludus`` belongs to another project there.
+#: The distribution. The name ``ludus`` belongs to another project on PyPI, where this one is not published:
+#: messages and documents name a clone, which can be installed.
 DISTRIBUTION = "ludus-rl"
 
 
 def requirement(extra: str) -> str:
-    """Return the requirement that brings the packages of ``extra``: ``ludus-rl[train]``."""
-    return f"{DISTRIBUTION}[{extra}]"
+    """Return the requirement that brings the packages of ``extra``, in a clone: ``.[train]``."""
+    return f".[{extra}]"
 
 
 def install_command(extra: str) -> str:
-    """Return the shell command that installs the packages of ``extra``."""
-    return f"pip install '{requirement(extra)}'"
+    """Return the command that installs the packages of ``extra``, and where: the end of a message."""
+    return pip_install(requirement(extra))
+
+
+def pip_install(needed: str) -> str:
+    """Return the command that installs a requirement, and where: in a clone if it is an extra's."""
+    return f"pip install '{needed}'{' in the clone of Ludus' if needed.startswith('.[') else ''}"

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
+from ludus.flow.extras import pip_install
 from ludus.games.names import is_typed
 from ludus.native import ParamError
 
@@ -37,7 +38,7 @@ def import_typed(module: str, reference: str, install: Callable[[str], str] | No
     except ModuleNotFoundError as error:
         needed = install(error.name or "") if install is not None else ""
         if needed:
-            raise ParamError(f"{reference}: {error}; install it: pip install '{needed}'") from error
+            raise ParamError(f"{reference}: {error}; install it: {pip_install(needed)}") from error
         places = f"{os.getcwd()} and the installed packages" if here else "the installed packages"
         searched = f"; searched: {places}"
         where = searched if error.name and (module + ".").startswith(error.name + ".") else ""

@@ -80,7 +80,9 @@ def test_policies_of_stable_baselines3_fit(game: str) -> None:
 def test_the_default_needs_no_torch_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ludus.codecs.arrays", None)
     LudusEnv("tic_tac_toe").reset(seed=1)
-    with pytest.raises(ImportError, match=r"decoded=True: .*; install it: pip install 'ludus-rl\[train\]'"):
+    with pytest.raises(
+        ImportError, match=r"decoded=True: .*; install it: pip install '\.\[train\]' in the clone of Ludus"
+    ):
         LudusEnv("tic_tac_toe", decoded=True)
 
 

@@ -121,7 +121,7 @@ def test_missing_ray_is_reported_with_the_command_that_installs_it(tmp_path: Pat
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.strip().splitlines() == [
-        "cluster.rollouts = 2: Ray is not installed; pip install 'ludus-rl[cluster]'"
+        "cluster.rollouts = 2: Ray is not installed; pip install '.[cluster]' in the clone of Ludus"
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[cluster]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 import ray
 from ray import exceptions

@@ -32,7 +32,11 @@ RESET = "expected reset(self, *, seed=None, options=None)"
         ("Odd", "key", "cannot be made: KeyError: 'speed'"),
         ("Odd", "missing", "No module named 'no_such_module_of_mine'"),
         ("Odd", "part", "No module named 'gymnasium.no_such_part'"),
-        ("Odd", "library", "No module named 'vizdoom'; install it: pip install 'ludus-rl[vizdoom]'"),
+        (
+            "Odd",
+            "library",
+            "No module named 'vizdoom'; install it: pip install '.[vizdoom]' in the clone of Ludus",
+        ),
         ("Odd", "paragraph", "cannot be made: ImportError: this environment has moved to another package"),
     ],
 )

@@ -105,18 +105,29 @@ def test_options_above_the_baseline_are_found() -> None:
 def test_the_distribution_has_one_name_everywhere() -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION
-    assert install_command("train") == "pip install 'ludus-rl[train]'"
+    assert install_command("train") == "pip install '.[train]' in the clone of Ludus"
     custom = tomllib.loads((ROOT / "examples/custom_game/pyproject.toml").read_text(encoding="utf-8"))
     assert custom["project"]["dependencies"] == [DISTRIBUTION]
     assert DISTRIBUTION in custom["build-system"]["requires"]
-    # `pip install ludus` brings another project's package.
+    # `pip install ludus` brings another project's package, and `ludus-rl` is not on PyPI.
     files = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")]
     for folder in ("docs", "examples", "src"):
         files += [f for f in (ROOT / folder).rglob("*") if f.suffix in (".md", ".py", ".toml")]
-    wrong = re.compile(r"\bludus\[[a-z]|pip install '?ludus(?!-rl)\b")
+    wrong = re.compile(r"\bludus\[[a-z]|pip install (?:-\S+ )*['\"]?ludus(?:-rl)?\b(?!_rl)|no web server")
     for file in files:
         found = wrong.search(file.read_text(encoding="utf-8"))
         assert found is None, f"{file}: {found}"
+        # Every extra that a document installs from a clone is one of the project's.
+        for extras in re.findall(r"pip install '\.\[([\w,-]+)\]'", file.read_text(encoding="utf-8")):
+            assert set(extras.split(",")) <= project["optional-dependencies"].keys(), f"{file}: {extras}"
+
+
+def test_no_message_names_a_distribution_that_pip_cannot_find() -> None:
+    # One function makes the sentence: no other text of the sources has a command of pip with an extra.
+    for file in (ROOT / "src").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if file.name != "extras.py":
+            assert not re.search(r"pip install '?(?:\{|\.\[|ludus)(?!name)", text), file
 
 
 def test_the_start_page_promises_the_glibc_that_the_wheel_may_need() -> None:

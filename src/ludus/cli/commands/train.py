@@ -14,6 +14,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.flow.extras import install_command
 from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
@@ -189,7 +190,7 @@ def machines_of(preset: Preset, report: Callable[[str], None] = console.note) ->
             raise
         rollouts = preset.cluster.rollouts
         raise UserError(
-            f"cluster.rollouts = {rollouts}: Ray is not installed; pip install 'ludus-rl[cluster]'"
+            f"cluster.rollouts = {rollouts}: Ray is not installed; {install_command('cluster')}"
         ) from error
     machines = RayMachines(preset, report)
     try:
@@ -241,7 +242,7 @@ def print_explained(
     console.result(f"# {loaded.source}")
     console.result(to_toml(whole.preset, {s.path: s.origin for s in settings}).rstrip())
     if network is None:
-        console.result("\n# network: shown where torch is installed: pip install 'ludus-rl[train]'")
+        console.result(f"\n# network: shown where torch is installed: {install_command('train')}")
         return
     from ludus.policies.summary import summary_lines
 

@@ -34,7 +34,10 @@ def test_without_optuna_the_extra_is_named_and_nothing_is_made(
     (tmp_path / "s.toml").write_text(TPE)
     out = tmp_path / "out"
     assert cli.main(["sweep", str(tmp_path / "s.toml"), "--run-dir", str(out)]) == 2
-    assert "needs optuna, which is not installed: pip install 'ludus-rl[sweep]'" in capsys.readouterr().err
+    assert (
+        "needs optuna, which is not installed: pip install '.[sweep]' in the clone of Ludus"
+        in capsys.readouterr().err
+    )
     assert not out.exists()
 
 
