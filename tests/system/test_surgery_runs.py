@@ -384,6 +384,26 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cut(preset_named("sync"), tmp_path_factory.mktemp("trained") / "run")
 
 
+def test_surgery_without_a_preset_changes_the_settings_of_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = cut(preset_named("sync"), tmp_path / "old")
+    weights = next(old.glob("checkpoints/*/weights.safetensors"))
+    for source in (f"{old}@last", str(old), str(weights)):
+        out = ["--out", str(tmp_path / "new.safetensors")] if source == str(weights) else []
+        assert main(["surgery", source, "--plan", "--policy.hidden", "24", *out]) == 0
+        assert "-> 24" in capsys.readouterr().out
+    lone = tmp_path / "lone.safetensors"
+    shutil.copy(weights, lone)
+    for words, message in (
+        ([f"{old}@last"], "--to: expected the preset with the settings after surgery, or a setting"),
+        ([str(lone), "--policy.hidden", "24", "-o", "x"], "lone.safetensors is a file of no run"),
+        ([str(tmp_path / "no"), "--policy.hidden", "24"], "no: not a run directory"),
+    ):
+        assert main(["surgery", *words, "--plan"]) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

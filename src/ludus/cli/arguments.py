@@ -33,6 +33,10 @@ class Command(Protocol):
 C = TypeVar("C", bound=Command)
 
 
+#: Short forms that an option has in every command, by its name.
+SHORT = {"out": "-o"}
+
+
 def option(text: str, metavar: str = "", short: str = "") -> msgspec.Meta:
     """Return the description of an option, a part of its annotation.
 
@@ -101,7 +105,7 @@ def fields_of(command: type[Command]) -> list[Field]:
                 positional=extra.get("positional", False),
                 required=field.required,
                 default=field.default,
-                short=extra.get("short", ""),
+                short=extra.get("short", "") or SHORT.get(field.name, ""),
             )
         )
     return out

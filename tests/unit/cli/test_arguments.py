@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from ludus.cli.arguments import fields_of, option, parse, positional, usage
+from ludus.cli.commands.replay import ReplayToHtml, ReplayToVideo
 from ludus.cli.commands.surgery import Surgery
+from ludus.cli.commands.sweep import Report
 from ludus.cli.errors import UserError
 
 
@@ -124,3 +126,10 @@ def test_a_short_form_is_the_option_itself() -> None:
         parse(Surgery, "surgery", ["RUN", "-x", "1"])
     with pytest.raises(UserError, match="--out is given twice"):
         parse(Surgery, "surgery", ["RUN", "-o", "a", "--out", "b"])
+
+
+def test_out_has_one_short_form_in_every_command() -> None:
+    for command in (ReplayToHtml, ReplayToVideo, Surgery, Report):
+        (out,) = (f for f in fields_of(command) if f.name == "out")
+        assert out.short == "-o", command
+    assert parse(Report, "report", ["a", "-o", "b"]) == Report(("a",), out="b")

@@ -15,6 +15,7 @@ from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
     from ludus.presets.config import Preset
+    from ludus.storage.rundir import RunDirectory
     from ludus.surgery.plan import Hints
     from ludus.training.surgery.conversion import Pair
     from ludus.training.surgery.operate import Outline
@@ -36,17 +37,18 @@ class Surgery(msgspec.Struct, frozen=True):
 
     EXAMPLES: ClassVar = (
         "ludus surgery RUN@last --to wider.toml --plan",
+        "ludus surgery RUN@last --policy.hidden 512 --plan",
         "ludus surgery RUN@last --to wider.toml --verify --run-dir runs/wider",
         "ludus surgery RUN@last --to new_unit.toml --like pikeman=spearman",
         "ludus surgery RUN@best --to wider.toml -o wider.safetensors",
     )
 
     source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION or a weights file", "SOURCE")]
-    to: Annotated[str, option("preset with the settings after surgery", "PRESET")] = ""
+    to: Annotated[str, option("preset with the settings after surgery (default: the run's)", "PRESET")] = ""
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
-    out: Annotated[str, option("write the weights alone into this new file", "FILE", short="-o")] = ""
+    out: Annotated[str, option("write the weights alone into this new file", "FILE")] = ""
     plan: Annotated[bool, option("print the changes and write nothing")] = False
     verify: Annotated[
         bool, option("compare both networks on recorded matches; exit code 3 if they differ")
@@ -71,22 +73,38 @@ class Surgery(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Carry the run over, print what was done, and return the exit code."""
-        if not self.to:
-            raise UserError("--to: expected the preset with the settings after surgery")
         if self.out and self.run_dir:
             raise UserError(f"--run-dir {self.run_dir}: expected none with --out, which writes weights alone")
         from ludus.presets.file import load_preset
         from ludus.presets.game_checks import check_game
 
-        loaded = load_preset(self.to, self.overrides)
+        own = None if self.to else self._own_run()
+        loaded = load_preset(self.to if own is None else str(own.config), self.overrides)
         check_game(loaded)
-        target = self._target(loaded.name)
+        target = self._target(loaded.name if own is None else own.path.resolve().name)
         from ludus.surgery.plan import SurgeryError
 
         try:
             return self._operate(loaded.preset, target)
         except SurgeryError as error:
             raise UserError(str(error)) from error
+
+    def _own_run(self) -> RunDirectory:
+        """Return the run of the source, whose settings change. Raises ``UserError`` if none is to change."""
+        from ludus.storage.references import run_of
+        from ludus.storage.rundir import RunDirectory
+
+        expected = "--to: expected the preset with the settings after surgery"
+        if not self.overrides:
+            raise UserError(f"{expected}, or a setting to change, such as --policy.hidden 512")
+        folder, at, _ = self.source.rpartition("@")
+        path = Path(folder if at else self.source)
+        if not path.is_file():
+            return RunDirectory.open(path)
+        run = run_of(path)
+        if run is None:
+            raise UserError(f"{expected}: {self.source} is a file of no run")
+        return run
 
     def _target(self, name: str) -> Path:
         """Return what is written. Raises ``UserError`` where it exists."""
