@@ -42,3 +42,8 @@ def test_a_report_works_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         browser.evaluate("document.querySelector('nav a').click()")
     browser.theme(dark=True)
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 29)"
+    white = "[...document.querySelectorAll('figure *')].filter(e => "
+    assert browser.evaluate(f"{white}getComputedStyle(e).fill === 'rgb(255, 255, 255)').length") == 0
+    assert (
+        browser.evaluate("getComputedStyle(document.querySelector('svg text')).fill") == "rgb(230, 235, 242)"
+    )

@@ -69,7 +69,7 @@ def test_the_curve_of_a_run_has_a_line_a_band_and_a_name_for_each_opponent() -> 
     root = ElementTree.fromstring(plot)
     assert len(list(root.iter(SPACE + "polyline"))) == len(list(root.iter(SPACE + "polygon"))) == 2
     words = [e.text for e in root.iter(SPACE + "text")]
-    assert {"0%", "100%", "200 steps", "simple"} <= set(words)
+    assert {"0%", "100%", "200", "win rate, evaluations", "simple"} <= set(words)
     first = next(root.iter(SPACE + "polyline")).get("points", "").split()
     assert [float(point.split(",")[0]) for point in first] == [
         svg.LEFT,
@@ -98,3 +98,33 @@ def test_returns_of_any_size_are_drawn(measure: float, low: float, high: float) 
 @pytest.mark.parametrize("index", [0, 20])
 def test_a_legend_ends_with_its_panel(index: int) -> None:
     assert bool(svg.legend(index, "name", "#000000", 0.0)) is (index == 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "steps", "values", "across"),
+    [
+        (-2.5, 9.7, 61_440, "-2.5 0 2.5 5 7.5 10", "0 20k 40k 60k"),
+        (0.0, 9.7, 1_500_000, "0 2 4 6 8 10", "0 500k 1M 1.5M"),
+        (480.0, 497.0, 3, "480 485 490 495 500", "0 1 2 3"),
+        (9.58, 9.62, 2_000_000_000, "9.58 9.59 9.6 9.61 9.62", "0 500M 1G 1.5G 2G"),
+    ],
+)
+def test_axes_have_round_numbers_around_the_data(
+    low: float, high: float, steps: int, values: str, across: str
+) -> None:
+    panel = svg.Panel(0.0, low, high, steps)
+    root = ElementTree.fromstring(svg.drawing(720, 300, "T", panel.axes("height", "width")))
+    texts = [e.text for e in root.iter(SPACE + "text")]
+    title, *ticks = texts
+    assert (title, ticks[: len(values.split())]) == ("T", values.split())
+    assert ticks[-len(across.split()) :] == across.split()
+    assert {"height", "width"} <= set(texts)
+    assert panel.y(low) <= panel.bottom
+    assert panel.y(high) >= panel.top
+
+
+def test_a_page_has_the_ground_and_a_file_its_white_one() -> None:
+    drawn = svg.drawing(100, 50, "T", [])
+    assert drawn.count("#ffffff") == 1
+    assert "#ffffff" not in svg.without_ground(drawn)
+    ElementTree.fromstring(svg.without_ground(drawn))

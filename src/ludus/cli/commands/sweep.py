@@ -114,21 +114,25 @@ class Report(msgspec.Struct, frozen=True):
 
     Runs that differ in nothing but the seed are one cell. A cell is named after the settings in which it
     differs. If these are many, it is named after its method, its game or its folder, and one table lists
-    them. report.html is one file with the plots inside, which opens in any browser. Intervals are Student's
-    under five seeds, else those of a stratified bootstrap of the interquartile mean. The report of one sweep
-    is written into its directory, any other into --out; without --out it is only printed.
+    them. Each game has its tables and plots. RUN may be a folder of runs and sweeps. report.html is one file
+    with the plots inside, which opens in any browser. Intervals are Student's under five seeds, else those
+    of a stratified bootstrap of the interquartile mean. The report of one sweep is written into its
+    directory, any other into --out; without --out it is only printed.
     """
 
     EXAMPLES: ClassVar = (
         "ludus report runs/lag",
+        "ludus report runs --out report",
         "ludus report runs/lag --baseline lag=sync --out report",
         "ludus report runs/a runs/b runs/c --out report",
     )
 
-    runs: Annotated[tuple[str, ...], positional("directories of sweeps or runs", "RUN")] = ()
+    runs: Annotated[
+        tuple[str, ...], positional("directories of sweeps or runs, or folders of them", "RUN")
+    ] = ()
     baseline: Annotated[str, option("the cell that others are compared with", "CELL")] = ""
     out: Annotated[
-        str, option("write report.md, report.html, curves.svg and results.json into this folder", "DIR")
+        str, option("write report.md, report.html, the curves (SVG and CSV) and results.json here", "DIR")
     ] = ""
     json: Annotated[bool, option("print one JSON document")] = False
 
@@ -138,12 +142,13 @@ class Report(msgspec.Struct, frozen=True):
             raise UserError(
                 "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
             )
-        from ludus.training.sweep.directory import is_sweep
+        from ludus.training.sweep.directory import is_sweep, reported_folders
         from ludus.training.sweep.report import read_report, report_text, write_sweep_report
 
-        paths = [Path(text) for text in self.runs]
+        given = [Path(text) for text in self.runs]
+        paths = list(dict.fromkeys(p for path in given for p in reported_folders(path)))
         report = read_report(paths, self.baseline)
-        out = Path(self.out) if self.out else paths[0] if len(paths) == 1 and is_sweep(paths[0]) else None
+        out = Path(self.out) if self.out else given[0] if len(given) == 1 and is_sweep(given[0]) else None
         written = write_sweep_report(report, out) if out else []
         if self.json:
             console.document({**_document(report), "written": [str(p) for p in written]})
@@ -180,11 +185,14 @@ def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
 
 def show_report(report: SweepReport) -> None:
     """Print the results of a sweep as aligned columns."""
+    from ludus.training.sweep.report import result_groups
     from ludus.training.sweep.tables import interval_text
 
-    for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
-        of = [r for r in report.results if (r.play, r.against) == (play, against)]
+    several = len({r.game for r in report.results}) > 1
+    for of in result_groups(report):
+        play, against = of[0].play, of[0].against
         what = "mean return" if of[0].alone else f"win rate against {against}"
+        what = f"{of[0].game}: {what}" if several else what
         console.result(f"{what}, {'actions drawn' if play == 'drawn' else 'likeliest actions'}")
         rows = []
         for r in of:

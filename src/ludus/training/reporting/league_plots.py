@@ -97,7 +97,7 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
     highest = min(max((_high(s) for s in known), default=0.0), max(levels) + 400.0)
     plot = Panel(0.0, lowest, highest, max((_steps(s) for s in players), default=1))
     heading = "Elo over steps, with 95% intervals" + ("" if rated.anchors else "; the mean of all is 0")
-    out = plot.axes()
+    out = plot.axes("Elo", "decisions of the member")
     for bot in (s for s in known if s.kind == "bot"):
         out += plot.level(bot.rating or 0.0, bot.player)
     for index, (member, line) in enumerate(lines.items()):
@@ -131,7 +131,7 @@ def settings_plot(record: Record) -> str:
         log = min(values) > 0 and max(values) / min(values) >= 10
         top = NAMED + row * (PANEL + NAMED)
         plot = Panel(top, min(values), max(values), most, log=log)
-        out += plot.axes()
+        out += plot.axes(short(path, 36), "decisions of the member")
         scale = ", logarithmic" if log else ""
         out.append(text(LEFT, top + TOP - 10, short(path, 60) + scale, font_weight="bold"))
         for index, (name, milestones) in enumerate(lives.items()):

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ludus.flow.shown import markup
+from ludus.training.reporting.svg import without_ground
 
 _ENTITY = re.compile(r"&(?!(?:#\d{1,7}|lt|gt|amp|quot);)")
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
@@ -50,7 +51,12 @@ tbody tr:hover { background: var(--soft); }
 pre { padding: 12px; background: var(--soft); overflow-x: auto; font-size: 13px; line-height: 1.45; }
 code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .92em; }
 figure { margin: 12px 0; }
-figure svg { max-width: 100%; height: auto; background: #fff; color: #000; border: 1px solid var(--line); }
+figure svg { max-width: 100%; height: auto; border: 1px solid var(--line); }
+figure svg text:not([fill]), figure svg rect[fill="#000000"] { fill: var(--ink); }
+figure svg text[fill="#555"] { fill: var(--muted); }
+figure svg circle[fill="#ffffff"] { fill: var(--bg); }
+figure svg [stroke="#ddd"] { stroke: var(--line); }
+figure svg [stroke="#000000"] { stroke: var(--ink); }
 figcaption { color: var(--muted); font-size: 13px; }
 """
 
@@ -123,7 +129,7 @@ def _contents(headings: Sequence[str]) -> Iterator[str]:
 def _figure(caption: str, svg: str) -> str:
     """Return a figure. ``svg`` is one of our plots: its names are escaped, and it has no style or script."""
     about = f"<figcaption>{_inline(caption)}</figcaption>"
-    return f'<figure aria-label="{markup(caption)}">{svg.strip()}{about}</figure>'
+    return f'<figure aria-label="{markup(caption)}">{without_ground(svg).strip()}{about}</figure>'
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:

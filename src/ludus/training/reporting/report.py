@@ -206,7 +206,8 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
     panel = Panel(0.0, lowest, highest, max(e.steps for e in evaluations), rates=not alone)
-    out = panel.axes()
+    measure = "mean return" if alone else "win rate"
+    out = panel.axes(f"{measure}, evaluations")
     for index, name in enumerate(_names(evaluations)):
         colour = COLOURS[index % len(COLOURS)]
         points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
@@ -214,8 +215,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
         out += panel.band(upper, lower, colour)
         out += panel.line([(s, r.measure) for s, r in points], colour)
         out.append(legend(index, name, colour, 0.0))
-    measure = "Mean return" if alone else "Win rate"
-    return drawing(WIDTH, PANEL, f"{measure} over steps, with intervals", out)
+    return drawing(WIDTH, PANEL, f"{measure.capitalize()} over decisions, with intervals", out)
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from ludus.flow.shown import markup
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
-WIDTH, PANEL = 720, 260
-LEFT, RIGHT, TOP, BOTTOM = 64, 150, 24, 28
+WIDTH, PANEL = 720, 276
+LEFT, RIGHT, TOP, BOTTOM = 76, 150, 24, 44
+TICKS = 5  # steps between numbers of an axis, about
 NAME = 28  # characters of a name that are shown
 LABEL = 18  # of one beside a panel
 _FURTHEST = 1e300  # differences of values up to this one are finite
@@ -59,6 +60,30 @@ def hint(drawn: str, words: str) -> str:
     return element("g", title(words), drawn)
 
 
+#: White ground of a file; a page that shows the plot has its own (:func:`without_ground`).
+_GROUND = element("rect", width="100%", height="100%", fill="#ffffff")
+
+
+def without_ground(drawn: str) -> str:
+    """Return a file of :func:`drawing` for a page: without its white ground."""
+    return drawn.replace(_GROUND, "", 1)
+
+
+def tick_step(span: float) -> float:
+    """Return a round step that divides ``span`` into about :data:`TICKS` parts."""
+    raw = span / TICKS
+    size = 10.0 ** math.floor(math.log10(raw))
+    return next(size * k for k in (1, 2, 2.5, 5, 10) if size * k >= raw * 0.999)
+
+
+def count_text(number: float) -> str:
+    """Return a number of decisions in few characters: ``20k``, ``1.5M``."""
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:g}{name}"
+    return f"{number:g}"
+
+
 class Panel:
     """Axes of one plot: steps to the right, values upwards.
 
@@ -74,8 +99,8 @@ class Panel:
 
         Args:
             top: Upper end of the panel in the drawing.
-            low: Lowest value that is shown; values beyond are drawn at the edge.
-            high: Highest value.
+            low: Lowest value; the axis starts at the round number at or below it.
+            high: Highest value; the axis ends at the round number at or above it.
             steps: Step at the right edge; the left one is 0.
             log: Whether the scale is logarithmic. Values are above 0 then.
             rates: Whether labels are percentages.
@@ -85,6 +110,10 @@ class Panel:
         if self._high - self._low < 1e-12 * max(1.0, abs(self._high)):
             spread = abs(self._high) * 0.1 or 1.0
             self._low, self._high = self._low - spread, self._high + spread
+        if not log:
+            step = tick_step(self._high - self._low)
+            self._low = math.floor(self._low / step + 1e-9) * step
+            self._high = math.ceil(self._high / step - 1e-9) * step
         self._steps = max(1, steps)
         self.top, self.bottom = top + TOP, top + PANEL - BOTTOM
 
@@ -101,10 +130,15 @@ class Panel:
         share = (self._scaled(value) - self._low) / (self._high - self._low)
         return self.bottom - (self.bottom - self.top) * min(max(share, 0.0), 1.0)
 
-    def axes(self, marks: Sequence[str] = ()) -> list[str]:
-        """Return lines of the values with their numbers, and the ends of the steps.
+    def axes(
+        self, up: str = "", across: str = "decisions of the policy", *, marks: Sequence[str] = ()
+    ) -> list[str]:
+        """Return lines of the values with their numbers, numbers of the steps, and the titles of both axes.
 
-        ``marks``: names at steps 0, 1, ... instead, for a panel whose steps are positions.
+        Args:
+            up: Title of the values.
+            across: Title of the steps.
+            marks: Names at steps 0, 1, ... instead of numbers, for a panel whose steps are positions.
         """
         out = []
         right = WIDTH - RIGHT
@@ -112,11 +146,18 @@ class Panel:
             y = self.y(value)
             out.append(element("path", d=f"M{LEFT} {y:.1f}H{right}", stroke="#ddd"))
             out.append(text(LEFT - 6, y + 4, label, text_anchor="end"))
-        base = self.bottom + 16
+        base, middle = self.bottom + 16, (self.top + self.bottom) / 2
+        out.append(text((LEFT + right) / 2, base + 18, short(across, 60), text_anchor="middle"))
+        if up:
+            turned = f"rotate(-90 12 {middle:.0f})"
+            out.append(text(12, middle, short(up, 36), text_anchor="middle", transform=turned))
         if marks:
             return out + [text(self.x(i), base, mark, text_anchor="middle") for i, mark in enumerate(marks)]
-        out.append(text(LEFT, base, "0"))
-        out.append(text(right, base, f"{self._steps:,} steps", text_anchor="end"))
+        step = max(1.0, tick_step(self._steps))
+        for k in range(math.floor(self._steps / step + 1e-9) + 1):
+            x = self.x(k * step)
+            out.append(element("path", d=f"M{x:.1f} {self.bottom:.1f}v4", stroke="#999"))
+            out.append(text(x, base, count_text(k * step), text_anchor="middle"))
         return out
 
     def _ticks(self) -> list[tuple[float, str]]:
@@ -125,9 +166,7 @@ class Panel:
             exact = [10.0**d for d in decades]
             values = exact if len(exact) > 1 else [10.0**self._low, *exact, 10.0**self._high]
             return [(v, f"{v:.2g}") for v in dict.fromkeys(values)]
-        raw = (self._high - self._low) / 5
-        size = 10.0 ** math.floor(math.log10(raw))
-        step = next(size * k for k in (1, 2, 5, 10) if size * k >= raw * 0.999)
+        step = tick_step(self._high - self._low)
         first, last = math.ceil(self._low / step - 1e-9), math.floor(self._high / step + 1e-9)
         values = [k * step for k in range(first, last + 1)]
         return [(v, f"{v:.0%}" if self._rates else f"{v:.4g}") for v in values]
@@ -180,8 +219,7 @@ def short(name: str, most: int = NAME) -> str:
 
 def drawing(width: float, height: float, name: str, parts: Sequence[str]) -> str:
     """Return the file: ``parts`` on white ground under the title ``name``."""
-    ground = element("rect", width="100%", height="100%", fill="#ffffff")
-    shown = "\n".join([title(name) + ground + text(8, 14, name, font_size=12), *(p for p in parts if p), ""])
+    shown = "\n".join([title(name) + _GROUND + text(8, 14, name, font_size=12), *(p for p in parts if p), ""])
     whole = element(
         "svg",
         shown,

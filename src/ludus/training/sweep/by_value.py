@@ -60,7 +60,7 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
     low, high = (min(numbers), max(numbers)) if first.alone else (0.0, 1.0)
     what = "Mean return" if first.alone else f"Win rate against {first.against}"
     panel = Panel(0.0, low, high, len(over.values) - 1)
-    out = panel.axes([f"{v:g}" for v in over.values])
+    out = panel.axes(what.lower(), over.path, marks=[f"{v:g}" for v in over.values])
     for index, (name, cells) in enumerate(over.lines.items()):
         colour = COLOURS[index % len(COLOURS)]
         points = [

@@ -44,7 +44,7 @@ class Improvement(msgspec.Struct, frozen=True):
 
 
 class CellResult(msgspec.Struct, frozen=True):
-    """One cell against one opponent. ``alone``: mean returns, else win rates in 0..1."""
+    """One cell against one opponent of one game. ``alone``: mean returns, else win rates in 0..1."""
 
     cell: str
     against: str
@@ -54,6 +54,7 @@ class CellResult(msgspec.Struct, frozen=True):
     seeds: tuple[int, ...]
     summary: Summary
     improvement: Improvement | None = None
+    game: str = ""
 
 
 class CellBudget(msgspec.Struct, frozen=True):
@@ -69,7 +70,22 @@ class CellBudget(msgspec.Struct, frozen=True):
 
 
 def compare(runs: Sequence[RunSummary], baseline: str = "") -> list[CellResult]:
-    """Return every cell against every opponent, in the order of the runs that have a result."""
+    """Return every cell against every opponent, in the order of the runs that have a result, game by game."""
+    return [found for game in games_of(runs) for found in _compare_in(game, runs, baseline)]
+
+
+def games_of(runs: Sequence[RunSummary]) -> list[str]:
+    """Return the games of the runs, in their order."""
+    return list(dict.fromkeys(map(game_of, runs)))
+
+
+def game_of(run: RunSummary) -> str:
+    """Return the game of a run, whose results compare with those of the same game."""
+    return str(run.settings.get("game.name", ""))
+
+
+def _compare_in(game: str, every: Sequence[RunSummary], baseline: str) -> list[CellResult]:
+    runs = [run for run in every if game_of(run) == game]
     found = []
     for play in ("drawn", "greedy"):
         played = dict.fromkeys((r.against, r.alone) for run in runs for r in _results(run, play))
@@ -94,6 +110,7 @@ def compare(runs: Sequence[RunSummary], baseline: str = "") -> list[CellResult]:
                             seeds=tuple(by_seed),
                             summary=summarise_runs(list(by_seed.values())),
                             improvement=None if cell == baseline else better,
+                            game=game,
                         )
                     )
     return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.shown import visible
 from ludus.ratings.interval import mean_interval
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, drawing, hint, legend, short
@@ -119,17 +122,40 @@ def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
     names = list(curves)
     groups = [names[i : i + LINES] for i in range(0, len(names), LINES)]
     most = max(c.steps[-1] for c in curves.values())
-    lowest = 0.0 if rates else min(min(c.mean) for c in curves.values())
-    highest = 1.0 if rates else max(max(c.mean) for c in curves.values())
+    lowest, highest = (0.0, 1.0) if rates else _bounds(list(curves.values()))
     out = []
     for row, group in enumerate(groups):
         top = row * (PANEL + NAMED)
-        panel = Panel(top, lowest, highest, most)
-        out += panel.axes()
+        panel = Panel(top, lowest, highest, most, rates=rates)
+        out += panel.axes("win rate" if rates else "mean return")
         for index, name in enumerate(group):
             out.append(_line(panel, curves[name], name, COLOURS[index % len(COLOURS)]))
             out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
     return drawing(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title, out)
+
+
+def _bounds(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Return the range of an axis: all means, and bands up to a quarter of it beyond them."""
+    lowest, highest = min(min(c.mean) for c in curves), max(max(c.mean) for c in curves)
+    room = (highest - lowest) / 4
+    least, most = min(min(c.low) for c in curves), max(max(c.high) for c in curves)
+    return max(least, lowest - room), min(most, highest + room)
+
+
+def curves_table(curves: Mapping[str, Curve], games: Mapping[str, str]) -> str:
+    """Return the points of the curves as CSV, with a row of names. ``games``: cell -> game."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(("game", "cell", "seeds", "decisions", "mean", "low", "high"))
+    for cell, c in curves.items():
+        for point in zip(c.steps, c.mean, c.low, c.high, strict=True):
+            rows.writerow([_cell(games.get(cell, "")), _cell(cell), c.seeds, *point])
+    return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a name that a spreadsheet does not read as a formula."""
+    return f"'{text}" if text[:1] in "=+-@" and text else visible(text)
 
 
 def _line(panel: Panel, curve: Curve, name: str, colour: str) -> str:

@@ -21,11 +21,12 @@ import msgspec
 
 from ludus.flow.decode import from_json, to_json
 from ludus.presets.schema import quoted
-from ludus.storage.errors import CorruptFile, RunExists, StorageError
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.files import file_part, fsync_directory, own_folder, read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, this_process
-from ludus.storage.rundir import RunDirectory, utc_now
+from ludus.storage.references import is_run
+from ludus.storage.rundir import RunDirectory, is_aside, utc_now
 from ludus.training.sweep.config import FLOORS, MAX_RUNS, SweepConfig, run_count
 from ludus.training.sweep.ranges import Range, Value
 
@@ -172,6 +173,21 @@ class SweepDirectory:
 def is_sweep(path: Path) -> bool:
     """Whether ``path`` is the directory of a sweep."""
     return (path / "sweep.json").is_file()
+
+
+def reported_folders(path: Path) -> list[Path]:
+    """Return ``path`` if it is a run or a sweep, else the runs and sweeps in it, by name.
+
+    Raises:
+        RunNotFound: There is none.
+    """
+    if is_sweep(path) or is_run(str(path)) or not path.is_dir() or is_aside(path.name):
+        return [path]
+    inside = [p for p in sorted(path.iterdir()) if p.is_dir() and not p.is_symlink() and not is_aside(p.name)]
+    found = [p for p in inside if is_sweep(p) or is_run(str(p))]
+    if not found:
+        raise RunNotFound(f"{path}: not a run, a sweep or a folder of them")
+    return found
 
 
 def identity_of(config: SweepConfig) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from ludus.training.sweep.comparison import (
     cell_names,
     compare,
     differing_settings,
+    game_of,
 )
-from ludus.training.sweep.curves import Curve, cell_curve, counts_help, curves_plot
+from ludus.training.sweep.curves import Curve, cell_curve, counts_help, curves_plot, curves_table
 from ludus.training.sweep.directory import SweepDirectory, is_sweep, open_sweep
 from ludus.training.sweep.floors import CellFloor, cell_floors
 from ludus.training.sweep.plan import known_points, planned_cells, runs_of
@@ -34,7 +36,7 @@ from ludus.training.sweep.tables import budget_table, cell_settings_table, resul
 from ludus.version import __version__
 
 REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
-CURVES, RETURNS, VALUES = "curves.svg", "returns.svg", "values.svg"
+CURVES, RETURNS, VALUES, POINTS = "curves.svg", "returns.svg", "values.svg", "curves.csv"
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
@@ -69,6 +71,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]  # runs of the sweep that never started
     floors: tuple[CellFloor, ...] = ()
     helped: tuple[str, ...] = ()  # cells whose curves count a curriculum's help
+    games: dict[str, str] = {}  # cell -> game
 
 
 class _Read(msgspec.Struct, frozen=True):
@@ -118,6 +121,7 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
         missing=tuple(name for part in read for name in part.missing),
         floors=tuple(cell_floors(runs)),
         helped=tuple(helped),
+        games={r.cell: game_of(r) for r in runs},
     )
 
 
@@ -178,11 +182,13 @@ def report_text(report: SweepReport) -> str:
             *([BASELINE_NOTE] if report.baseline else []),
         ]
         lines += [" ".join(notes), ""]
-    for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
-        of = [r for r in report.results if (r.play, r.against) == (play, against)]
-        lines += [*result_table(of, report.baseline, report.floors), ""]
-    if value_figure(report):
-        lines += ["## Results over a setting", "", f"![Results over the values of a setting]({VALUES})", ""]
+    several = len(_games(report)) > 1
+    for of in result_groups(report):
+        game = of[0].game if several else ""
+        lines += [*result_table(of, report.baseline, report.floors, game), ""]
+    if values := value_figures(report):
+        figures = (f"![Results over the values of a setting]({name})" for name in values)
+        lines += ["## Results over a setting", "", *(part for figure in figures for part in (figure, ""))]
     if report.curves:
         figures = (f"![Mean over seeds with its band]({name})" for name in curve_figures(report))
         lines += ["## Learning curves", "", *(part for figure in figures for part in (figure, ""))]
@@ -195,36 +201,67 @@ def report_text(report: SweepReport) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def value_figure(report: SweepReport) -> str:
-    """Return results over the values of one setting as SVG, actions drawn.
+def result_groups(report: SweepReport) -> list[list[CellResult]]:
+    """Return the results that compare: of one game, one way to play and one opponent."""
+    groups: dict[tuple[str, str, str], list[CellResult]] = {}
+    for result in report.results:
+        groups.setdefault((result.game, result.play, result.against), []).append(result)
+    return list(groups.values())
 
-    Empty where no setting has three numbers.
 
-    With several opponents it shows the mean over them.
+def _games(report: SweepReport) -> list[str]:
+    return list(dict.fromkeys([*report.games.values(), *(r.game for r in report.results)]))
+
+
+def _of_game(name: str, game: str, games: Sequence[str]) -> str:
+    """Return the file name of a game's plot: ``curves.svg``, or ``curves-GAME.svg`` beside others."""
+    if len(games) < 2:
+        return name
+    words = [re.sub(r"[^a-z0-9]+", "-", g.lower()).strip("-")[:60] or "game" for g in games]
+    word = words[games.index(game)]
+    number = f"-{games.index(game) + 1}" if words.count(word) > 1 else ""
+    stem, dot, end = name.partition(".")
+    return f"{stem}-{word}{number}{dot}{end}"
+
+
+def value_figures(report: SweepReport) -> dict[str, str]:
+    """Return results over the values of one setting as SVG by file name, actions drawn: a plot a game.
+
+    Empty where no setting has three numbers. With several opponents it shows the mean over them.
     """
-    over = by_value(report.settings)
-    drawn = [r for r in report.results if r.play == "drawn"]
-    if over is None or not drawn:
-        return ""
-    return value_plot(over, [r for r in drawn if r.against == drawn[-1].against])
+    games = _games(report)
+    found = {}
+    for game in games:
+        cells = {cell: own for cell, own in report.settings.items() if report.games.get(cell, "") == game}
+        varied = [
+            p for p in next(iter(cells.values()), {}) if len({repr(own.get(p)) for own in cells.values()}) > 1
+        ]
+        over = by_value({cell: {p: own.get(p) for p in varied} for cell, own in cells.items()})
+        drawn = [r for r in report.results if r.play == "drawn" and r.game == game]
+        if over is not None and drawn:
+            shown = [r for r in drawn if r.against == drawn[-1].against]
+            found[_of_game(VALUES, game, games)] = value_plot(over, shown)
+    return found
 
 
 def curve_figures(report: SweepReport) -> dict[str, str]:
-    """Return learning curves as SVG by file name: win rates and returns have a plot each."""
+    """Return learning curves as SVG by file name: a plot a game, and one each of win rates and returns."""
     alone = {r.cell for r in report.results if r.alone}
-    kinds = {
-        rates: {cell: curve for cell, curve in report.curves.items() if (cell not in alone) is rates}
-        for rates in (True, False)
-    }
-    found = {rates: curves for rates, curves in kinds.items() if curves}
-    return {
-        CURVES if rates or len(found) == 1 else RETURNS: curves_plot(
-            curves,
-            f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval",
-            rates=rates,
-        )
-        for rates, curves in found.items()
-    }
+    games = _games(report)
+    figures = {}
+    for game in games:
+        own = {cell: curve for cell, curve in report.curves.items() if report.games.get(cell, "") == game}
+        kinds = {
+            rates: {cell: curve for cell, curve in own.items() if (cell not in alone) is rates}
+            for rates in (True, False)
+        }
+        found = {rates: curves for rates, curves in kinds.items() if curves}
+        title = f"{game}: " if len(games) > 1 else ""
+        for rates, curves in found.items():
+            what = f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval"
+            name = CURVES if rates or len(found) == 1 else RETURNS
+            figures[_of_game(name, game, games)] = curves_plot(curves, f"{title}{what}", rates=rates)
+    return figures
 
 
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
@@ -235,8 +272,9 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
     files |= {name: figure.encode() for name, figure in curve_figures(report).items()}
-    if figure := value_figure(report):
-        files[VALUES] = figure.encode()
+    files |= {name: figure.encode() for name, figure in value_figures(report).items()}
+    if report.curves:
+        files[POINTS] = curves_table(report.curves, report.games).encode()
     text = report_text(report)
     plots = {name: data.decode() for name, data in files.items() if name.endswith(".svg")}
     files |= {REPORT: text.encode(), PAGE: page(text, plots).encode()}

@@ -14,11 +14,18 @@ PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
 MAX_VALUE = 60  # characters of a setting's value
 
 
-def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
-    """Return cells against one opponent, with the floors that are known against it."""
-    known = {f.cell: f.text() for f in floors if f.against == results[0].against}
+def result_table(
+    results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = (), game: str = ""
+) -> list[str]:
+    """Return cells against one opponent, with the floors that are known against it.
+
+    ``game``: named in the heading of a report of several games.
+    """
     first = results[0]
+    cells = {r.cell for r in results}
+    known = {f.cell: f.text() for f in floors if f.against == first.against and f.cell in cells}
     what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"
+    what = f"{markdown(game)}: {what[0].lower()}{what[1:]}" if game else what
     lines = [f"## {what}, {PLAYS[first.play]}, {first.matches:,} matches a seed", ""]
     names = ["cell", "seeds", "each seed", "median", "centre", "95% interval", "± one run"]
     names += ["floor"] if known else []

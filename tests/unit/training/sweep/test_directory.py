@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.storage.errors import CorruptFile, RunExists, StorageError
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.lock import RunBusy
 from ludus.storage.rundir import RunDirectory, RunInfo
 from ludus.training.sweep.config import SweepConfig, parse_sweep, preset_hashes
-from ludus.training.sweep.directory import SweepDirectory, open_sweep
+from ludus.training.sweep.directory import SweepDirectory, open_sweep, reported_folders
 from ludus.training.sweep.loop import greedy_words, next_command
 from ludus.training.sweep.plan import known_points, loaded_run, planned_cells, runs_of
 from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
@@ -250,3 +250,16 @@ def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path, gate
     assert killed is not None
     killed.stop(9)
     assert wait(killed).message == "killed by signal 9"
+
+
+def test_a_folder_of_runs_is_reported_as_its_runs_and_sweeps(tmp_path: Path) -> None:
+    for name in ("b/run.json", "a/sweep.json", "a/runs/x/run.json", "notes/x.txt", "c/run.json", "file"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    assert reported_folders(tmp_path) == [tmp_path / name for name in ("a", "b", "c")]
+    for name in ("a", "b", "missing", "file"):
+        assert reported_folders(tmp_path / name) == [tmp_path / name]
+    with pytest.raises(RunNotFound, match="notes: not a run, a sweep or a folder of them"):
+        reported_folders(tmp_path / "notes")

@@ -16,9 +16,17 @@ from ludus.training.reporting.floors import Floors
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.training.sweep.by_value import by_value, value_plot
 from ludus.training.sweep.comparison import TOGETHER, budgets, compare, differing_settings
-from ludus.training.sweep.curves import POINTS, Curve, cell_curve, counts_help, curves_plot, run_curve
+from ludus.training.sweep.curves import (
+    POINTS,
+    Curve,
+    cell_curve,
+    counts_help,
+    curves_plot,
+    curves_table,
+    run_curve,
+)
 from ludus.training.sweep.floors import cell_floors
-from ludus.training.sweep.report import SweepReport, curve_figures, report_text, value_figure
+from ludus.training.sweep.report import SweepReport, curve_figures, report_text, value_figures
 from ludus.training.sweep.results import RunSummary
 from ludus.training.sweep.tables import result_table
 
@@ -236,7 +244,7 @@ def test_the_report_has_tables_of_results_and_settings() -> None:
     assert "| b | 1 | 1,000 | 10 | 80 | 1.00 | 0.50 |" in text
     assert "| b | 2 |" in text
     assert "| c,seed=1 | did not start |" in text
-    assert value_figure(report) == ""
+    assert value_figures(report) == {}
 
 
 def test_floors_are_of_all_seeds_of_a_cell() -> None:
@@ -259,3 +267,60 @@ def test_floors_are_of_all_seeds_of_a_cell() -> None:
     assert "| initial weights 20.0%, uniform 30.0% |" in table[4]
     assert table[5].endswith("| - |")
     assert "floor" not in result_table(compare(runs), "")[2]
+
+
+def test_each_game_has_its_tables_and_plots() -> None:
+    games = {"a": "cartpole", "b": "cartpole", "c": "gymnasium/Reach-v0"}
+    runs = [
+        msgspec.structs.replace(
+            record(cell, seed),
+            settings={"run.seed": seed, "game.name": game, "x": x},
+            final=(result("alone", 50.0 if game == "cartpole" else 0.9, alone=True),),
+        )
+        for x, (cell, game) in enumerate(games.items())
+        for seed in (1, 2)
+    ]
+    found = compare(runs, "a")
+    assert [(r.game, r.cell) for r in found] == [(game, cell) for cell, game in games.items()]
+    assert [r.improvement is None for r in found] == [True, False, True]
+    curve = Curve((0, 10), (0.1, 9.7), (-3.0, 9.0), (0.2, 30.0), 2)
+    report = SweepReport(
+        "T", "0", "a", tuple(found), (), dict.fromkeys(games, curve), tuple(runs), {}, (), games=games
+    )
+    figures = curve_figures(report)
+    assert list(figures) == ["curves-cartpole.svg", "curves-gymnasium-reach-v0.svg"]
+    text = report_text(report)
+    assert text.count("## ") == 3  # two tables, and the curves
+    assert "## cartpole: mean return, actions drawn" in text
+    assert all(f"({name})" in text for name in figures)
+    cartpole, reach = (
+        [t.text for t in ET.fromstring(figure).iter("{http://www.w3.org/2000/svg}text")]
+        for figure in figures.values()
+    )
+    assert {"a", "b"} <= set(cartpole)
+    assert "c" not in cartpole
+    assert {"c", "mean return", "decisions of the policy"} <= set(reach)
+    one = msgspec.structs.replace(report, games=dict.fromkeys(games, "g"), results=())
+    assert list(curve_figures(one)) == ["curves.svg"]
+
+
+def test_the_axis_of_returns_fits_their_means() -> None:
+    curve = Curve((0, 61_440), (-2.5, 9.7), (-900.0, 9.0), (5.0, 10.0), 2)
+    root = ET.fromstring(curves_plot({"a": curve}, "T", rates=False))
+    texts = [t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    values = [float(t) for t in texts if t.lstrip("-").replace(".", "", 1).isdigit()]
+    assert {-5.0, 0.0, 5.0, 10.0} <= set(values)
+    assert min(values) == -10.0  # a band of two seeds reaches -900
+    assert {"20k", "40k", "60k"} <= set(texts)
+
+
+def test_the_points_of_the_curves_are_a_table() -> None:
+    curve = Curve((0, 10), (0.1, 0.9), (0.0, 0.8), (0.2, 1.0), 3)
+    text = curves_table({"a,b": curve, "=1+1": curve}, {"a,b": "g"})
+    assert text.splitlines() == [
+        "game,cell,seeds,decisions,mean,low,high",
+        'g,"a,b",3,0,0.1,0.0,0.2',
+        'g,"a,b",3,10,0.9,0.8,1.0',
+        ",'=1+1,3,0,0.1,0.0,0.2",
+        ",'=1+1,3,10,0.9,0.8,1.0",
+    ]
