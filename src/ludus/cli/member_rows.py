@@ -29,7 +29,7 @@ class MemberRows:
             return
         self.newest[player] = metrics
         won, drawn, lost = (sum(counts) for counts in zip((0, 0, 0), *metrics.outcomes.values(), strict=True))
-        if won + drawn + lost:
+        if won + drawn + lost and metrics.training_rates[0]:  # none yet: only short matches have ended
             fresh = (won + 0.5 * drawn) / (won + drawn + lost)
             keep = SMOOTHING if player in self._score else 0.0
             self._score[player] = keep * self._score.get(player, 0.0) + (1.0 - keep) * fresh

@@ -59,6 +59,11 @@ class RemoteSampler:
         return self.fleet.facts.slots
 
     @property
+    def all_slots(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.all_slots`."""
+        return len(self.fleet) * self.fleet.facts.slots
+
+    @property
     def learned(self) -> Collection[int]:
         """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
         return self.fleet.learned

@@ -71,7 +71,12 @@ class Sampler(Protocol):
 
     @property
     def slots(self) -> int:
-        """Number of matches that are played at a time."""
+        """Number of matches that orders are for: of several samplers as one, the slots of each."""
+        ...
+
+    @property
+    def all_slots(self) -> int:
+        """Number of matches that are played at a time; results have slots below it."""
         ...
 
     @property

@@ -53,6 +53,11 @@ class JoinedSampler:
         return self.parts[0].slots
 
     @property
+    def all_slots(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.all_slots`."""
+        return sum(part.all_slots for part in self.parts)
+
+    @property
     def actors(self) -> Mapping[int, NetworkActor]:
         """Actors of the first part."""
         return self.parts[0].actors

@@ -91,6 +91,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,
+        "algorithm.self_play.slots": 8,
         "algorithm.window_matches_min": 30,
         "algorithm.gate": True,
         "algorithm.gate_matches": 4,

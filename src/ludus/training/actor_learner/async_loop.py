@@ -85,6 +85,11 @@ class AsyncRounds:
         return self.components.actor
 
     @property
+    def slots(self) -> int:
+        """Number of matches that are played at a time."""
+        return self.components.sampler.all_slots
+
+    @property
     def progress_marker(self) -> int:
         """A number that changes with every state worth a checkpoint."""
         return self.components.sampler.time_step

@@ -18,7 +18,12 @@ from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
 from ludus.training.actor_learner.old_rules import OldRules
-from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.rollout_summary import (
+    Opening,
+    RolloutSummary,
+    running_return,
+    running_win_rate,
+)
 from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
 
@@ -64,6 +69,7 @@ class TrainerState(msgspec.Struct):
     dropped: int = 0
     matches: int = 0
     errors: int = 0
+    opening: Opening = Opening()  # until it is over, ``win_rate`` and ``mean_return`` stay as they are
     win_rate: dict[str, float] = {}
     helped: bool = False  # a curriculum's bot played the first ticks of the matches in ``win_rate``
     evaluations: int = 0  # made so far
@@ -99,6 +105,18 @@ class TrainerState(msgspec.Struct):
         """Note whether a curriculum's bot plays for the policy: win rates with and without it never mix."""
         if helped != self.helped:
             self.helped, self.win_rate = helped, {}
+            if not self.opening.over:
+                self.opening = Opening()
+
+    def count_results(self, summary: RolloutSummary, slots: int) -> None:
+        """Add the matches of one slab of a pool with ``slots`` slots to the running averages."""
+        if not self.opening.over:
+            self.opening = self.opening.after(summary, slots)
+            if not self.opening.over:
+                return
+            summary, self.opening = self.opening.first_matches(), Opening(over=True)
+        self.win_rate = running_win_rate(self.win_rate, summary.outcomes)
+        self.mean_return = running_return(self.mean_return, summary)
 
     def drop_waiting(self) -> None:
         """Count the decisions in flight as dropped."""

@@ -10,6 +10,17 @@ from ludus.evaluation.results import seat_of_plan
 from ludus.flow import MatchResult, RolloutStats
 
 DECAY_MATCHES = 200.0  # memory of the running averages
+SETTLED_SLOTS = 0.95  # share of the slots that have ended a match, until running averages start
+SETTLED_MATCHES = 4  # matches a slot after which they start in any case: a slot may play without an end
+
+
+class End(msgspec.Struct, frozen=True, array_like=True):
+    """One finished match: its slot, the opponent ("" in games of one seat), its outcome and return."""
+
+    slot: int
+    opponent: str
+    outcome: int  # 1 won, 0 drawn, -1 lost
+    earned: float
 
 
 class RolloutSummary(msgspec.Struct):
@@ -24,6 +35,44 @@ class RolloutSummary(msgspec.Struct):
     sum_returns: float = 0.0
     outcomes: dict[str, tuple[int, int, int]] = {}
     before_steps: int = 0  # those of ``steps`` that were played under the rules of ``game.before``
+    ends: list[End] = []
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """First matches of a pool's slots, which all start at once: the first to end are the shortest ones.
+
+    Running averages that counted them as they end would start with the results of short matches. So each
+    slot's first match counts, and averages start once :data:`SETTLED_SLOTS` of the slots have ended one: a
+    win rate can then be off by a twentieth at most. Later matches of quick slots do not count until then.
+    """
+
+    over: bool = False
+    slots: tuple[int, ...] = ()  # that have ended a match
+    matches: int = 0  # ended in all slots
+    outcomes: dict[str, tuple[int, int, int]] = {}  # of first matches, as in a summary
+    sum_returns: float = 0.0
+
+    def after(self, summary: RolloutSummary, slots: int) -> Opening:
+        """Return the opening after the matches of one slab of a pool with ``slots`` slots."""
+        seen, earned = set(self.slots), self.sum_returns
+        outcomes = {name: list(counts) for name, counts in self.outcomes.items()}
+        for end in summary.ends:
+            if end.slot in seen:
+                continue
+            seen.add(end.slot)
+            earned += end.earned
+            if end.opponent:
+                outcomes.setdefault(end.opponent, [0, 0, 0])[1 - end.outcome] += 1
+        matches = self.matches + summary.matches
+        settled = len(seen) >= SETTLED_SLOTS * slots or (seen and matches >= SETTLED_MATCHES * slots)
+        counts = {name: (c[0], c[1], c[2]) for name, c in outcomes.items()}
+        return Opening(bool(settled), tuple(sorted(seen)), matches, counts, earned)
+
+    def first_matches(self) -> RolloutSummary:
+        """Return the summary of the slots' first matches."""
+        return RolloutSummary(
+            matches=len(self.slots), sum_returns=self.sum_returns, outcomes=dict(self.outcomes)
+        )
 
 
 def opponent_name(
@@ -59,10 +108,12 @@ def summarise_rollout(
         summary.sum_ticks += result.ticks
         summary.sum_returns += result.returns[seat]
         if len(result.outcome) == 1:
+            summary.ends.append(End(result.slot, "", 0, result.returns[seat]))
             continue
-        score = result.outcome[seat]
-        counts = outcomes.setdefault(opponent_name(result, seat, labels, teams), [0, 0, 0])
-        counts[0 if score > 0 else 2 if score < 0 else 1] += 1
+        score = (result.outcome[seat] > 0) - (result.outcome[seat] < 0)
+        name = opponent_name(result, seat, labels, teams)
+        outcomes.setdefault(name, [0, 0, 0])[1 - score] += 1
+        summary.ends.append(End(result.slot, name, score, result.returns[seat]))
     summary.outcomes = {name: (c[0], c[1], c[2]) for name, c in sorted(outcomes.items())}
     return summary
 

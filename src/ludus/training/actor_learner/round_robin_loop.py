@@ -91,6 +91,11 @@ class TurnRounds(Rounds):
         return self._pool(-1).components.actor
 
     @property
+    def slots(self) -> int:
+        """Number of matches that all pools play at a time."""
+        return sum(pool.components.sampler.all_slots for pool in self.pools)
+
+    @property
     def progress_marker(self) -> int:
         """Number of turns."""
         return self._turn
@@ -104,7 +109,11 @@ class TurnRounds(Rounds):
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""
-        self._pool(-1).full = Waiting(slab, self._summary(stats, self.components.sampler.labels))
+        sampler, index = self.components.sampler, (self._turn - 1) % len(self.pools)
+        summary = self._summary(stats, sampler.labels)
+        first = index * sampler.all_slots  # the slots of a pool follow those of the pools before it
+        summary.ends = [msgspec.structs.replace(end, slot=first + end.slot) for end in summary.ends]
+        self._pool(-1).full = Waiting(slab, summary)
 
     def _pool(self, after: int) -> OnePool:
         """Return the pool whose turn it is, 0, or those before it, below 0."""

@@ -99,6 +99,11 @@ class LocalSampler:
         return self.pool.slots
 
     @property
+    def all_slots(self) -> int:
+        """See :attr:`ludus.rollouts.exchange.Sampler.all_slots`."""
+        return self.pool.slots
+
+    @property
     def learned(self) -> Collection[int]:
         """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
         return self.collector.learned

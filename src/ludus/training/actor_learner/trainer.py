@@ -31,7 +31,7 @@ from ludus.training.actor_learner.checkpoint import (
 from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.old_rules import evaluated, moved
-from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.rollout_summary import Opening, RolloutSummary
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.seating import PlayerLost, Seating
 from ludus.training.actor_learner.signatures import Signatures
@@ -175,7 +175,7 @@ class Trainer:
         """Report it, and remove the matches in flight from the counters."""
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
-        state.new_matches = ""
+        state.new_matches, state.opening = "", Opening()
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
 
     def _lost(self, error: PlayerLost) -> None:
@@ -192,6 +192,10 @@ class Trainer:
     def doing(self) -> str:
         """Describe the matches in play."""
         return self.rounds.doing()
+
+    def before_learning(self, evaluate: Callable[[], None]) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
+        evaluate()
 
     def prepare_round(self) -> None:
         """Seat the opponents of the next round, and set its handover and spirit."""
@@ -277,7 +281,7 @@ class Trainer:
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
         curriculum, handover = self.preset.curriculum, None
         self.state.count_help(bool(curriculum.bot) and self._handover() > 0)
-        self._counts.take(self.state, update, summary)
+        self._counts.take(self.state, update, summary, self.rounds.slots)
         if curriculum.bot:
             if curriculum.advance > 0.0:
                 self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)

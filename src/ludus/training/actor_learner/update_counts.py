@@ -9,7 +9,7 @@ import msgspec
 from ludus.algorithms.learner import UpdateStats
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.training.actor_learner.checkpoint import TrainerState
-from ludus.training.actor_learner.rollout_summary import RolloutSummary, running_return, running_win_rate
+from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.reporting.sinks import Sinks
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
@@ -23,8 +23,14 @@ class UpdateCounts:
         self._report = report
         self._failing = 0  # updates in a row whose matches all failed
 
-    def take(self, state: TrainerState, update: UpdateStats, summary: RolloutSummary) -> None:
+    def take(self, state: TrainerState, update: UpdateStats, summary: RolloutSummary, slots: int) -> None:
         """Add an update to ``state``.
+
+        Args:
+            state: The learner's counters.
+            update: The update.
+            summary: Matches of the slab that it learned from.
+            slots: Number of slots that the matches are played in.
 
         Raises:
             ConfigError: The method cannot learn under its settings.
@@ -48,8 +54,7 @@ class UpdateCounts:
             steps = state.before.steps + summary.before_steps
             state.before = msgspec.structs.replace(state.before, steps=steps)
         state.errors += summary.errors
-        state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
-        state.mean_return = running_return(state.mean_return, summary)
+        state.count_results(summary, slots)
         if summary.errors:
             self._report.problem(
                 f"{summary.errors} matches ended by an error of the game (version {update.version}); "

@@ -68,10 +68,11 @@ def _self_play_numbers(
     if len(matches):
         played = {
             "rollout/length": float(matches.plies.mean()),
-            "self_play/first_seat_win_rate": float((matches.outcome > 0).mean()),
-            "self_play/draw_rate": float((matches.outcome == 0).mean()),
             "self_play/resigned": float(matches.resigned.mean()),
         }
+        if state.matches - len(matches) >= slots:  # the first to end are the shortest
+            played["self_play/first_seat_win_rate"] = float((matches.outcome > 0).mean())
+            played["self_play/draw_rate"] = float((matches.outcome == 0).mean())
     return played | {
         "self_play/resign_below": state.resign_below,
         "search/batch_fill": times.evaluations / max(1, times.batches * slots),

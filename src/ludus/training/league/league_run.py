@@ -43,7 +43,7 @@ from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.rollout_summary import Opening, RolloutSummary
 from ludus.training.actor_learner.seating import PlayerLost
 from ludus.training.actor_learner.signatures import Signatures
 from ludus.training.actor_learner.sync_loop import Round, RoundTimes
@@ -158,6 +158,7 @@ class LeagueTrainer:
     def _restart_matches(self, checkpoint: Checkpoint) -> None:
         for member in self.members.values():
             member.state.counts.drop_waiting()
+            member.state.counts.opening = Opening()
             member.state.played = False
         self.state.scheduled, self.state.new_matches = [], ""
         self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
@@ -178,6 +179,10 @@ class LeagueTrainer:
         """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
         return f"{member.name}: {member.rounds.doing()}"
+
+    def before_learning(self, evaluate: Callable[[], None]) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
+        evaluate()
 
     def prepare_round(self) -> None:
         """Choose the next member, and assign it new orders where the last ones have been played.
@@ -263,7 +268,7 @@ class LeagueTrainer:
         self, member: Member, update: UpdateStats, summary: RolloutSummary, times: RoundTimes
     ) -> None:
         counts, total = member.state.counts, self.state
-        self._counts[member.name].take(counts, update, summary)
+        self._counts[member.name].take(counts, update, summary, member.rounds.slots)
         total.budget.steps += summary.steps
         total.budget.ticks += summary.ticks
         total.learned += update.learned

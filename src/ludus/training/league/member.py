@@ -15,6 +15,7 @@ from ludus.presets.hyper import with_hyper
 from ludus.storage.frozen import LearnerState
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.rollout_summary import Opening
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.league import member_parts as parts
@@ -126,6 +127,7 @@ class Member:
         self._drop_waiting()
         time_step = self.components.sampler.time_step
         self.state.pools += 1
+        self.state.counts.opening = Opening()
         self.components.close()
         self.components = self._components(learner)
         self.components.sampler.start_at(time_step)
