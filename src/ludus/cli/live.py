@@ -2,14 +2,14 @@
 
 Both are sinks (:class:`ludus.training.reporting.sinks.Sink`): they are called from the training thread and
 only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and where
-one takes long, they show what the run does (:attr:`ludus.training.reporting.sinks.RunStart.doing`).
+none comes for long, they show what the run does (:attr:`ludus.training.reporting.sinks.RunStart.doing`).
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, redraws, si
+from ludus.cli.line_view import LineView, RunView
 from ludus.cli.member_rows import MemberRows
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
+from ludus.cli.update_texts import Rates, doing_text, interval_text, lag_text, remaining
 from ludus.flow.shown import visible
-from ludus.training.reporting.sinks import RunStart, Sink
+from ludus.training.reporting.sinks import RunStart
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,23 +33,11 @@ if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
 
-LINE_EVERY_S = 10.0
+QUIET_S = 5.0  # without an update, after which the board names the run's present work
 MESSAGES = 5
 MESSAGES_FIRST = 2  # messages shown before the details
 NUMBERS_FIRST = 4  # lines of numbers shown before the rollouts
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput", "cluster")  # namespaces
-SMOOTHING = 0.9  # weight of the former rates in an average, per update
-
-
-class RunView(Sink):
-    """A sink that opens and closes with a run. This base class shows nothing."""
-
-    def __enter__(self) -> RunView:
-        """Open the view."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Close the view."""
 
 
 def make_view(quiet: bool) -> RunView:
@@ -58,152 +48,6 @@ def make_view(quiet: bool) -> RunView:
         with suppress(ImportError):  # without rich: lines
             return LiveView()
     return LineView()
-
-
-class Rates:
-    """Running averages of an update's rates, so that they can be read."""
-
-    def __init__(self) -> None:
-        """Start with rates of 0."""
-        self.ticks_per_s = self.steps_per_s = self.updates_per_s = 0.0
-
-    def see(self, metrics: UpdateMetrics) -> None:
-        """Add the rates of an update to the averages."""
-        ticks, steps, seconds = (
-            metrics.numbers.get(name, 0.0)
-            for name in ("throughput/ticks_per_s", "throughput/steps_per_s", "time/update_s")
-        )
-        fresh = (ticks, steps, 1.0 / seconds if seconds > 0 else 0.0)
-        keep = SMOOTHING if self.ticks_per_s else 0.0
-        old = (self.ticks_per_s, self.steps_per_s, self.updates_per_s)
-        mixed = [keep * a + (1 - keep) * b for a, b in zip(old, fresh, strict=True)]
-        self.ticks_per_s, self.steps_per_s, self.updates_per_s = mixed
-
-
-def remaining(metrics: UpdateMetrics) -> str:
-    """Return ``2:30 min left``; empty for a run without a budget."""
-    left = metrics.numbers.get("time/minutes_left")
-    return "" if left is None else f"{duration(left)} left"
-
-
-def lag_text(metrics: UpdateMetrics) -> str:
-    """Return policy lag and sample reuse of an update as text."""
-    numbers = metrics.numbers
-    return (
-        f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
-        f"reuse {numbers.get('learner/sample_reuse', 0.0):.2f}"
-    )
-
-
-def interval_text(result: EvalResult) -> str:
-    """Return ``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
-    if result.nothing_played:
-        return result.nothing_played
-    rate, low, high = result.won
-    won = f"{percent(rate)} [{100 * low:.1f}, {100 * high:.1f}]"
-    if result.alone:
-        bounds = f"[{result.return_low:.1f}, {result.return_high:.1f}]"
-        earned = f"{result.mean_return:.1f} {bounds} of {result.matches}"
-        return f"{earned}, won {won}" if result.decided else earned
-    return f"{won} of {result.matches}"
-
-
-def results_text(metrics: UpdateMetrics) -> str:
-    """Return the win rate of training matches against each opponent, or the mean return without opponents.
-
-    Matches in which a curriculum's bot plays along are marked ``with help``: they do not measure the policy.
-    """
-    rates, helped = metrics.training_rates
-    if rates:
-        won = "won with help" if helped else "won"
-        return f", {won} " + ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(rates.items()))
-    mean = metrics.numbers.get("rollout/running_return")
-    helped = metrics.numbers.get("rollout/handover_ticks", 0.0) > 0
-    return "" if mean is None else f", return {'with help ' if helped else ''}{mean:.1f}"
-
-
-def doing_text(doing: Callable[[], str]) -> str:
-    """Return the text of ``doing``. The run changes what it reads, from another thread."""
-    try:
-        return doing()
-    except Exception:  # a number changed meanwhile
-        return "working"
-
-
-class LineView(RunView):
-    """View of one plain line every ten seconds, and one per event.
-
-    A thread of its own writes what the run is doing if nothing else was written for that long: before the
-    first update, which may take minutes, and between two.
-    """
-
-    def __init__(self, every_s: float = LINE_EVERY_S) -> None:
-        """Make a view that writes a line every ``every_s`` seconds."""
-        self.every_s = every_s
-        self.shown_at = 0.0
-        self.rates = Rates()
-        self.doing: Callable[[], str] = lambda: "starting"
-        self._updated = False  # whether an update was shown
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._write_lines, daemon=True, name="progress")
-
-    def __enter__(self) -> LineView:
-        """Start the thread that writes what the run is doing."""
-        self._opened_at = self.shown_at = time.monotonic()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Stop that thread."""
-        self._closed.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _write_lines(self) -> None:
-        wait = self.every_s
-        while not self._closed.wait(wait):
-            now = time.monotonic()
-            wait = self.shown_at + self.every_s - now
-            if wait <= 0.0:
-                self.shown_at, wait = now, self.every_s
-                text = doing_text(self.doing)
-                console.note(visible(f"[{duration((now - self._opened_at) / 60.0)}] {text}"))
-
-    def start(self, run: RunStart) -> None:
-        """Write the run's path and title."""
-        self.doing = run.doing
-        console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
-
-    def update(self, metrics: UpdateMetrics) -> None:
-        """Write the numbers of an update if the last line is old enough."""
-        self.rates.see(metrics)
-        now = time.monotonic()
-        if self._updated and now - self.shown_at < self.every_s:
-            return
-        self.shown_at, self._updated = now, True
-        r = self.rates
-        left = ", ".join(
-            t for t in (duration(metrics.numbers.get("time/minutes", 0.0)), remaining(metrics)) if t
-        )
-        who = f"{metrics.player} " if metrics.player else ""
-        console.note(
-            f"[{left}] {who}version {metrics.version}, {si(metrics.steps)} decisions, "
-            f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
-            f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}{results_text(metrics)}"
-        )
-
-    def evaluation(self, evaluation: EvaluationMetrics) -> None:
-        """Write the results of an evaluation."""
-        what = "final matches" if evaluation.final else "play-off" if evaluation.playoff else "evaluation"
-        results = "; ".join(
-            f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
-        )
-        mark = " (best so far)" if evaluation.best and not evaluation.final else ""
-        console.note(f"{what} of {evaluation.whose}: {results}{mark}")
-
-    def message(self, text: str) -> None:
-        """Write an event."""
-        console.note(visible(text))
 
 
 class LiveView(RunView):
@@ -219,6 +63,7 @@ class LiveView(RunView):
         self.head = "starting"
         self.doing: Callable[[], str] = lambda: "starting"
         self.metrics: UpdateMetrics | None = None
+        self._updated_at = -math.inf
         self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
         self.evaluated = self.best = ""
@@ -251,7 +96,7 @@ class LiveView(RunView):
         """Show the numbers of an update."""
         self.rates.see(metrics)
         self.members.see(metrics)
-        self.metrics = metrics
+        self.metrics, self._updated_at = metrics, time.monotonic()
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
         """Show the results of an evaluation."""
@@ -282,6 +127,8 @@ class LiveView(RunView):
             used = 1
         else:
             numbers = self._numbers(self.metrics)
+            if time.monotonic() - self._updated_at > QUIET_S:
+                numbers.insert(0, visible(doing_text(self.doing)))
             names = sorted({*self.metrics.training_rates[0], *self.evaluations})
             if self.members.newest:
                 names = list(self.members.newest)

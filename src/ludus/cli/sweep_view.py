@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
-from ludus.cli.live import LINE_EVERY_S, quiet_control_keys, remaining, results_text
+from ludus.cli.line_view import LINE_EVERY_S
+from ludus.cli.live import quiet_control_keys
+from ludus.cli.update_texts import remaining, results_text
 from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
 from ludus.storage.errors import StorageError

@@ -8,7 +8,7 @@ import pytest
 
 import ludus
 from ludus.cli.__main__ import main
-from ludus.cli.live import interval_text
+from ludus.cli.update_texts import interval_text
 from ludus.evaluation import evaluate as module
 from ludus.evaluation.results import EvalResult, summarise
 from ludus.evaluation.settings import MatchSettings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import queue
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.cli import live
+from ludus.cli import line_view, live, update_texts
 from ludus.evaluation.results import EvalResult
 from ludus.games import spec
 from ludus.presets.file import load_preset
@@ -68,10 +69,10 @@ def evaluation() -> EvaluationMetrics:
 def test_lines_come_every_ten_seconds_and_with_every_event(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = [100.0]
+    now = [40.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    view = live.LineView()
-    for passed in (0.0, 3.0, 6.9, 0.2):  # at 100, 103, 109.9 and 110.1 s
+    view = line_view.LineView()
+    for passed in (60.0, 3.0, 6.9, 0.2):  # at 100, 103, 109.9 and 110.1 s, 40 of which came before the view
         now[0] += passed
         view.update(update())
     view.evaluation(evaluation())
@@ -80,16 +81,42 @@ def test_lines_come_every_ten_seconds_and_with_every_event(
     assert out == ""
     lines = err.splitlines()
     assert len(lines) == 4
-    assert (
-        lines[0]
-        == lines[1]
-        == (
-            "[1:30 min, 2:30 min left] version 12, 346 k decisions, 1.2 M ticks/s, 24 k decisions/s, "
-            "2.00 updates/s, lag 1.00 (max 2), reuse 0.98, won simple 50.0%"
-        )
+    numbers = (
+        "version 12, 346 k decisions, 1.2 M ticks/s, 24 k decisions/s, "
+        "2.00 updates/s, lag 1.00 (max 2), reuse 0.98, won simple 50.0%"
     )
+    assert lines[:2] == [f"[{minutes} min, 2:30 min left] {numbers}" for minutes in ("1:00", "1:10")]
     assert lines[2] == "evaluation of version 12: simple 68.4% [61.7, 74.5] of 200 (best so far)"
     assert lines[3] == "problem: the disk is full"
+
+
+@pytest.mark.parametrize("update_s", [0.02, 0.9, 1.2, 2.5, 7.0])
+def test_no_activity_takes_the_place_of_numbers(monkeypatch: pytest.MonkeyPatch, update_s: float) -> None:
+    """A line every second: each has the newest numbers, whatever the time between two updates."""
+    now, lines = [0.0], list[tuple[float, str]]()
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ludus.cli.console.note", lambda text: lines.append((now[0], text)))
+    view = line_view.LineView(every_s=1.0)
+    view.doing = lambda: "matches are being played"
+    sent = 0
+    while now[0] < 42.0:
+        now[0] = round(now[0] + 0.01, 2)
+        if now[0] >= (sent + 1) * update_s:
+            sent += 1
+            view.update(msgspec.structs.replace(update(), version=sent))
+        if now[0] >= view._due():  # what the view's thread does
+            view._write(now[0])
+    first = next(i for i, (_, text) in enumerate(lines) if "version" in text)
+    assert all("won simple 50.0%" in text and "] version" in text for _, text in lines[first : first + 1])
+    assert all("version" in text and "won simple 50.0%" in text for _, text in lines[first:])
+    gaps = [b[0] - a[0] for a, b in itertools.pairwise(lines)]
+    assert max(gaps) <= max(1.0, min(update_s, 2.0)) + 0.02  # an activity where no update came for two
+    numbers = [text for _, text in lines if "] version" in text]
+    assert len(numbers) >= min(sent, 42.0 / max(1.0, update_s)) - 1
+    clocks = [text[1:5] for _, text in lines]
+    assert clocks == sorted(clocks)
+    if update_s <= 2.0:
+        assert len(numbers) == len(lines) - first
 
 
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +129,7 @@ def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_terminal_the_view_writes_lines() -> None:
-    assert isinstance(live.make_view(quiet=False), live.LineView)
+    assert isinstance(live.make_view(quiet=False), line_view.LineView)
 
 
 def with_win_rates(names: list[str]) -> UpdateMetrics:
@@ -240,9 +267,37 @@ def test_a_run_in_one_process_has_no_rows_of_rollouts() -> None:
 
 
 def test_a_line_names_the_member(capsys: pytest.CaptureFixture[str]) -> None:
-    view = live.LineView(every_s=0.0)
+    view = line_view.LineView(every_s=0.0)
     view.update(msgspec.structs.replace(update(), player="main"))
     assert "] main version 12," in capsys.readouterr().err
+
+
+def test_a_method_without_rates_of_training_shows_the_last_evaluation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """AlphaZero plays against itself; an opening has no rates yet."""
+    view = line_view.LineView(every_s=0.0)
+    view.update(with_win_rates([]))
+    assert capsys.readouterr().err.endswith("reuse 0.98\n")
+    view.evaluation(evaluation())
+    view.update(with_win_rates([]))
+    assert capsys.readouterr().err.endswith("reuse 0.98, version 12: won simple 68.4%\n")
+    view.update(update())
+    assert capsys.readouterr().err.endswith("reuse 0.98, won simple 50.0%\n")
+
+
+def test_a_board_says_what_the_run_does_where_no_update_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    now = [1000.0]
+    monkeypatch.setattr("ludus.cli.live.time.monotonic", lambda: now[0])
+    view = live.LiveView()
+    matches = "evaluation of version 12: 3 of 200 matches are over, 1,204 ticks"
+    view.start(RunStart(Path("r"), load_preset("minirts").preset, spec("minirts"), lambda: matches))
+    view.update(update())
+    assert matches not in board(view)
+    now[0] += 6.0
+    for height in (40, 15):
+        assert matches in board(view, 120, height)
 
 
 def test_a_board_shows_that_a_curriculum_helps() -> None:
@@ -250,7 +305,7 @@ def test_a_board_shows_that_a_curriculum_helps() -> None:
     numbers = dict(helped.numbers)
     numbers["rollout/win_rate_with_help/simple"] = numbers.pop("rollout/win_rate/simple")
     helped = msgspec.structs.replace(helped, numbers=numbers)
-    assert "won with help simple 50.0%" in live.results_text(helped)
+    assert "won with help simple 50.0%" in update_texts.results_text(helped)
     board = live.LiveView()
     for metrics, wanted in ((helped, True), (update(), False)):
         board.update(metrics)
@@ -293,17 +348,18 @@ def test_lines_come_before_the_first_update_and_between_updates(monkeypatch: pyt
     def fails() -> str:
         raise RuntimeError("the run is just being closed")
 
-    with live.LineView(every_s=0.001) as view:
+    with line_view.LineView(every_s=0.001) as view:
         assert spoken.get(timeout=60).endswith("min] starting")  # while games and processes start
         loaded = load_preset("go5").preset
         view.start(RunStart(Path("r"), loaded, spec("go"), lambda: "self-play: 12 moves"))
         while spoken.get(timeout=60) != "[0:00 min] self-play: 12 moves":
             pass
         view.update(update())
-        while "version 12" not in spoken.get(timeout=60):
+        while "version 12, 346 k decisions" not in spoken.get(timeout=60):
             pass
-        assert spoken.get(timeout=60).endswith("self-play: 12 moves")
+        last = "; last update: version 12, won simple 50.0%"
+        assert spoken.get(timeout=60) == "[0:00 min] self-play: 12 moves" + last
         view.doing = fails
-        while not spoken.get(timeout=60).endswith("working"):
+        while "] working; last" not in spoken.get(timeout=60):
             pass
     assert not view._thread.is_alive()

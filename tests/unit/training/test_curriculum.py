@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.cli.live import results_text
+from ludus.cli.update_texts import results_text
 from ludus.presets.config import CurriculumConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludus.cli.commands.evaluate import document, show
-from ludus.cli.live import interval_text
+from ludus.cli.update_texts import interval_text
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.evaluation.settings import MatchSettings
