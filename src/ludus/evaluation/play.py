@@ -273,6 +273,7 @@ class _Progress:
     hooks: MatchHooks
     results: list[MatchResult] = field(default_factory=list)
     since: int = 0  # ticks of the pool when the last match ended
+    reported: int = 0  # ticks that a hook has received
 
     def continues(self) -> bool:
         return not self.pool.finished and not (self.hooks.should_stop and self.hooks.should_stop())
@@ -298,6 +299,10 @@ class _Progress:
             ]
             self.results += ended
             self.since = self.pool.stats().ticks
+        if self.hooks.played is not None:
+            ticks = self.pool.stats().ticks
+            self.hooks.played(ticks - self.reported)
+            self.reported = ticks
         if self.hooks.finished is not None:
             self.hooks.finished(ended)
 

@@ -59,10 +59,12 @@ class MatchHooks:
     Attributes:
         should_stop: Ends play early when it returns true; the matches that are over count.
         finished: Receives the matches that ended since its last call, possibly none.
+        played: Receives the number of ticks since its last call, before ``finished``.
     """
 
     should_stop: Callable[[], bool] | None = None
     finished: Callable[[Sequence[MatchResult]], None] | None = None
+    played: Callable[[int], None] | None = None
 
 
 DEFAULT = MatchSettings()

@@ -271,7 +271,7 @@ class Evaluations:
     ) -> EvaluationMetrics:
         return EvaluationMetrics(
             version=version,
-            steps=self._steps.state.budget.steps,
+            steps=0 if initial else self._steps.state.budget.steps,  # self-play may come before
             score=score,
             best=best,
             results=results,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from ludus.evaluation.play import UNIFORM, MatchPlayer, opponent, play_evaluation, scripted_player
+from ludus.evaluation.progress import MatchProgress
 from ludus.evaluation.results import EvalResult, seat_of_plan
-from ludus.evaluation.settings import MatchHooks, MatchSettings
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import SEED_EVALUATION, derive_seed
 from ludus.presets.config import Preset
@@ -62,7 +63,14 @@ class RunEvaluator:
         self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
         self.should_stop = should_stop
         self._recorded: dict[str, list[MatchResult]] = {}
-        self.doing = ""  #: the matches that are played now, in words; "" between two evaluations
+        self.length = 0.0  #: mean length in ticks of the matches of the last evaluation; 0 before the first
+        self._what, self._now = "", MatchProgress(0)
+
+    @property
+    def doing(self) -> str:
+        """The matches that are played now, in words; "" between two evaluations."""
+        what = self._what
+        return f"{what}: {self._now.text()}" if what else ""
 
     def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
         """Return the results of uniform play over the legal choices against the same opponents."""
@@ -91,7 +99,7 @@ class RunEvaluator:
         try:
             return self._rate(player_of, version, number, matches, record)
         finally:
-            self.doing = ""
+            self._what = ""
 
     def _rate(
         self,
@@ -103,14 +111,8 @@ class RunEvaluator:
     ) -> tuple[EvalResult, ...] | None:
         preset = self.preset
         results: list[EvalResult] = []
-        over = 0
-        what = WHAT.get(number, f"evaluation of version {version}")
-
-        def finished(ended: Sequence[MatchResult]) -> None:
-            nonlocal over
-            over += len(ended)
-            self.doing = f"{what}: {over:,} of {matches * len(self.against):,} matches are over"
-
+        progress = self._now = MatchProgress(matches * len(self.against), self.spec.turn_based, self.length)
+        self._what = WHAT.get(number, f"evaluation of version {version}")
         settings = MatchSettings(
             matches=matches,
             threads=pool_thread_count(preset),
@@ -118,7 +120,6 @@ class RunEvaluator:
             max_ticks=preset.evaluation.max_ticks,
             timeout_s=preset.pool.timeout_s,
         )
-        finished(())
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
             result, played = play_evaluation(
@@ -127,7 +128,7 @@ class RunEvaluator:
                 player_of(seed),
                 opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
                 msgspec.structs.replace(settings, seed=seed),
-                MatchHooks(self.should_stop, finished),
+                progress.hooks(self.should_stop),
             )
             if self.should_stop():
                 return None
@@ -135,6 +136,7 @@ class RunEvaluator:
                 self._recorded[name] = played
             self.log.matches([match_row(r, number, version) for r in played])
             results.append(result)
+        self.length = progress.length
         return tuple(results)
 
     def keep_replays(self, folder: Path) -> list[str]:

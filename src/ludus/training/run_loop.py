@@ -29,6 +29,14 @@ class Steps(Evaluable, Checkpointable, Protocol):
         """Update opponents and curricula to the newest weights."""
         ...
 
+    def before_learning(self, evaluate: Callable[[], None]) -> None:
+        """Call ``evaluate`` before the first update: now, or where matches take minutes after the first ones.
+
+        Args:
+            evaluate: Evaluates the initial weights; it takes no minutes of the budget.
+        """
+        ...
+
     def ask(self) -> None:
         """Ask for the slab of the prepared round, where other processes play it from now on."""
         ...
@@ -59,6 +67,7 @@ class RunLoop:
         self.evaluations = Evaluations(steps, context)
         self.saver = Saver(steps, context.needed, context.report, context.preset.run.checkpoint_every_minutes)
         self.reason = ""  #: why training ended
+        self._evaluated_initial = False
         self._saved = -1  # version that was saved before the due evaluation; -1 for none
 
     def run(self) -> tuple[EvalResult, ...]:
@@ -73,7 +82,7 @@ class RunLoop:
         self.evaluations.pin_candidates()
         with context.interrupt.signals():
             self._report_used_up_budget()
-            self._evaluate_initial()
+            steps.before_learning(self._evaluate_initial)
             while not self._is_over():
                 steps.prepare_round()
                 evaluate = self._evaluate if self.evaluations.due() else None
@@ -81,6 +90,8 @@ class RunLoop:
                 if evaluate or self.saver.due():
                     self._saved = steps.version if self.saver.save(taken=steps.ask) else -1
                 steps.round(evaluate)
+            if not self._evaluated_initial:
+                self._evaluate_initial()
             context.report.message(f"training ends: {self.reason}")
             if why := steps.why_untrained():
                 context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")
@@ -104,6 +115,7 @@ class RunLoop:
 
     def _evaluate_initial(self) -> None:
         """Evaluate the initial weights; that takes no minutes of the budget."""
+        self._evaluated_initial = True
         try:
             with self.steps.paused():
                 self.evaluations.initial()

@@ -116,7 +116,7 @@ def gated(
     )
 
     def played(
-        spec: object, params: object, player: object, against: object, settings: MatchSettings
+        spec: object, params: object, player: object, against: object, settings: MatchSettings, hooks: object
     ) -> list[MatchResult]:
         seeds.append(settings.seed)
         return [

@@ -22,7 +22,7 @@ from .test_dqn_runs import preset_of as dqn_preset
 PLAYING = r"matches are being played: [\d,]+ time steps of [\d,]+ matches at a time"
 RATING = (
     r"(evaluation of (the initial weights|version \d+)|play-off|uniform play|final matches): "
-    r"[\d,]+ of [\d,]+ matches are over"
+    r"[\d,]+ of [\d,]+ matches are over, [\d,]+ (moves|ticks)(, about \d+:\d\d min left)?"
 )
 SHORT = {"run__max_steps": 300, "evaluation__matches": 4, "evaluation__final_matches": 4}
 METHODS: dict[str, tuple[Callable[[], Preset], str]] = {
@@ -35,7 +35,8 @@ METHODS: dict[str, tuple[Callable[[], Preset], str]] = {
     ),
     "alphazero": (
         lambda: alphazero_preset(**{"run.max_steps": "60"}),
-        r"self-play: [\d,]+ moves in this session, \d+ matches are over|learning: \d+ minibatches .*",
+        r"self-play: \d+ of \d+ positions( and \d+ of \d+ matches)? until the (first|next) update.*|"
+        r"learning: \d+ minibatches .*",
     ),
     "league": (lambda: league_preset(steps=600), rf"(main|exploiter): {PLAYING}"),
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from ludus.evaluation.play import MatchPlayer, play_matches, search_player
+from ludus.evaluation.progress import MatchProgress
 from ludus.evaluation.results import seat_of_plan
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow.seeds import SEED_GATE, derive_seed
@@ -39,6 +40,13 @@ class Gate:
     ) -> None:
         """Keep the run's settings; ``name_of``: the name of a version's weights."""
         self._preset, self._components, self._name_of = preset, components, name_of
+        self._progress: MatchProgress | None = None
+
+    @property
+    def doing(self) -> str:
+        """The matches that are played now, in words; "" between two gates."""
+        progress = self._progress
+        return "" if progress is None else f"gate of the newest weights: {progress.text()}"
 
     def player(self, network: Network, seed: int, version: int) -> MatchPlayer:
         """Return a player with these weights for evaluations: ``evaluation.visits``, no noise."""
@@ -72,6 +80,7 @@ class Gate:
         score = 0.0
         wins = losses = played = 0
         verdict = ""
+        progress = self._progress = MatchProgress(config.gate_matches, components.spec.turn_based)
         while played < config.gate_matches and not verdict and not interrupted():
             seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
             count = min(CHUNK, config.gate_matches - played)
@@ -81,6 +90,7 @@ class Gate:
                 self.player(candidate[0], seed, candidate[1]),
                 self.player(playing[0], seed ^ 1, playing[1]),
                 MatchSettings(matches=count, seed=seed),
+                progress.hooks(),
             )
             outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
             wins += sum(o > 0 for o in outcomes)
@@ -88,5 +98,6 @@ class Gate:
             score += sum(0.5 + 0.5 * o for o in outcomes)
             played += count
             verdict = sprt(wins, losses, low, high)[0] if 0.5 < high < 1.0 else ""
+        self._progress = None
         passed = verdict == "accept" or (not verdict and score >= config.gate_score * max(played, 1))
         return GateResult(passed and not interrupted(), score, played)

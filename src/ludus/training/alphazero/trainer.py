@@ -44,6 +44,7 @@ from ludus.training.alphazero.components import (
 )
 from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
+from ludus.training.alphazero.self_play_progress import SelfPlayProgress
 from ludus.training.alphazero.update_metrics import Round, update_metrics
 from ludus.training.evaluations import PlayerFactory
 from ludus.training.machines import LOCAL, Machines
@@ -99,7 +100,9 @@ class AlphaZeroTrainer:
         )
         self.gate = Gate(preset, components, context.directory.reference)
         self._saved: tuple[int, ...] = ()
-        self._moves: int | None = 0  # of the session's self-play; None while the learner works
+        self._learning = False
+        self._progress = SelfPlayProgress(self.config)
+        self._evaluate_initial: Callable[[], None] | None = None  # before the first update
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
             self._start()
@@ -159,10 +162,15 @@ class AlphaZeroTrainer:
 
     def doing(self) -> str:
         """See :class:`ludus.training.run_loop.Steps`."""
-        moves = self._moves
-        if moves is None:
+        if self.gate.doing:
+            return self.gate.doing
+        if self._learning:
             return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
-        return f"self-play: {moves:,} moves in this session, {self.state.matches:,} matches are over"
+        return self._progress.text(self.state.matches, self.components.learner.steps > 0)
+
+    def before_learning(self, evaluate: Callable[[], None]) -> None:
+        """See :class:`ludus.training.run_loop.Steps`: the first matches come first."""
+        self._evaluate_initial = evaluate
 
     def prepare_round(self) -> None:
         """Do nothing: weights are handed over when they are published."""
@@ -176,15 +184,17 @@ class AlphaZeroTrainer:
             self.workers.pause()
             evaluate()
             self.context.clock.lap()  # no part of the minutes that training has
-        self._moves = self._moves or 0
+        self._learning = False
         start = time.perf_counter()
         matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
-        collected = time.perf_counter()
+        collected = learning = time.perf_counter()
         if len(matches):
             self.store.keep(matches)
-        learned, self._moves = UpdateStats(self.version, 0), None
+        learned = UpdateStats(self.version, 0)
         if self.components.replay_buffer.ready:
+            learning = self._evaluated()
+            self._learning = True
             if plays_beside_learning(self.preset.run, self.components.device):
                 self.workers.start()
             learned = self._learn()
@@ -197,20 +207,31 @@ class AlphaZeroTrainer:
         self.context.clock.lap(self.state.budget)
         if len(matches) or learned.gradient_steps:
             lag = self.store.lag if len(matches) else {}
-            done = Round(matches, lag, learned, times, collected - start, end - collected)
+            done = Round(matches, lag, learned, times, collected - start, end - learning)
             done.cluster = self.workers.numbers()
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
+
+    def _evaluated(self) -> float:
+        """Evaluate the initial weights if that is still to be done; return the time when learning starts."""
+        evaluate, self._evaluate_initial = self._evaluate_initial, None
+        if evaluate is not None:
+            self.context.clock.lap(self.state.budget)
+            self.run_evaluator.length = self._progress.plies
+            evaluate()
+        return time.perf_counter()
 
     def _collect(self) -> Matches:
         """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
         new: list[Matches] = []
         positions = 0
+        self._progress.start(self.workers.moves())
         while positions < self.config.round_positions and not self.context.interrupted():
             target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
             self.workers.play_until(target, self._stopping)
             self.workers.pause()
             matches = self.workers.take_matches()
             positions += int(matches.full.sum())
+            self._progress.take(matches, positions)
             new.append(matches)
             if self._out_of_time():
                 break
@@ -218,7 +239,7 @@ class AlphaZeroTrainer:
 
     def _stopping(self) -> bool:
         """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
-        self._moves = self.workers.moves()
+        self._progress.moves = self.workers.moves()
         return self.context.interrupted() or self._out_of_time()
 
     def _out_of_time(self) -> bool:
