@@ -144,7 +144,7 @@ def old_memory(plan: Plan, rows: Array) -> Array | None:
 def choice_shares(
     plan: Plan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
 ) -> None:
-    """Set the biases of new choices so that each takes about ``share`` of its head's probability.
+    """Set the biases of new choices so that each takes about ``share`` of what it and the old ones have.
 
     Their weights become 0, so that the share is the same in every state up to the spread of the others.
 

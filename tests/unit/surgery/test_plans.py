@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import hypothesis.strategies as st
@@ -183,6 +184,19 @@ def test_zeroed_blocks_get_gradients_and_no_two_equal_columns() -> None:
     assert sum(b.equal for b in blocks) == 0
     dead = {b.name: b.without_gradient for b in blocks if b.without_gradient}
     assert sum(dead.values()) <= sum(b.columns for b in blocks) // 20, dead
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.9])
+def test_a_share_of_0_3_is_0_3(share: float) -> None:
+    """In a state whose old logits have the mean that was given, one new choice has just its share."""
+    case = Case((config(), game()), (config(), game(choices="uvwxy")))
+    state = arrays(case.new)
+    choice_shares(case.plan, state, {"policy_head.bias": 1.7}, share)
+    case.load(state)
+    with torch.no_grad():
+        after: Any = case.new.flat({n: x.flatten(0, 1) for n, x in case.moments.new.items()})[0]
+    fresh, old = after.logits[:, 4].double().exp(), math.exp(1.7)
+    assert torch.allclose(fresh / (fresh + old), torch.full_like(fresh, share), atol=1e-6)
 
 
 def test_new_choices_take_the_share_that_is_asked_for() -> None:
