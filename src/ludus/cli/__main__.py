@@ -132,8 +132,9 @@ def _help_on_group(name: str, words: Sequence[str]) -> int:
         raise errors.UserError(
             f"ludus {name}: unknown command {given}{did_you_mean(given, below, 'commands')}"
         )
+    names = groups()
     raise errors.UserError(
-        f"unknown command {name}{did_you_mean(name, groups(), 'commands')}; see: ludus --help"
+        f"unknown command {name}{did_you_mean(name, names, 'commands', most=len(names))}; see: ludus --help"
     )
 
 

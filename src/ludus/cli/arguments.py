@@ -53,6 +53,9 @@ def positional(text: str, metavar: str = "") -> msgspec.Meta:
     return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True})
 
 
+QUIET = option("show no progress")
+
+
 class Field(msgspec.Struct, frozen=True):
     """One option or argument. ``kind`` is the type without its description."""
 
@@ -162,7 +165,8 @@ class _ArgumentReader:
             self.values[field.name] = True
             return
         if field is None and not self.is_setting(flag, inline if equals else next(iter(rest), "")):
-            near = did_you_mean(flag, [*self.options, "--help"], "options")
+            flags = [*self.options, "--help"]
+            near = did_you_mean(flag, flags, "options", most=len(flags))
             raise self.fail(f"unknown option {flag}{near}")
         if not equals:
             if not rest or rest[0].startswith("--"):
@@ -261,8 +265,9 @@ def _form(field: Field) -> str:
 def _help(field: Field) -> str:
     text = field.help
     if isinstance(field.kind, mi.LiteralType):
-        text += f" ({', '.join(str(v) for v in field.kind.values)})"
-    if not field.required and field.default not in ("", False, 0, (), None, msgspec.NODEFAULT):
+        text += f" ({', '.join(str(v) for v in field.kind.values if v != '')})"
+    told = "(default:" in text  # where the value has a meaning that its number lacks
+    if not told and not field.required and field.default not in ("", False, 0, (), None, msgspec.NODEFAULT):
         default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
         text += f" (default: {default})"
     return text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from ludus.cli.arguments import option
+from ludus.cli.arguments import QUIET, option
 from ludus.cli.params import game_spec, read_game
 from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.presets.config import Device, ParamValue
@@ -39,6 +39,7 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0
     device: DeviceOption = "auto"
     json: Annotated[bool, option("print one JSON document")] = False
+    quiet: Annotated[bool, QUIET] = False
 
     def game_and_params(self) -> tuple[str, dict[str, ParamValue] | None]:
         """Return the game, "" where weights determine it, and its parameters, None for those of the weights.
@@ -67,4 +68,4 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def hooks_of(progress: Progress) -> MatchHooks:
     """Return hooks that count matches on the display and end play on Ctrl-C."""
-    return MatchHooks(progress.should_stop, progress.add)
+    return MatchHooks(progress.should_stop, progress.add, progress.played)

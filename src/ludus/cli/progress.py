@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ludus.cli import console
 from ludus.cli.console import duration
 from ludus.flow.interrupts import on_stop
+from ludus.flow.shown import visible
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
@@ -20,64 +22,135 @@ REDRAW_S = 0.5  # on a terminal
 LINE_EVERY_S = 10.0  # elsewhere
 
 
+class Ticker:
+    """Display of what a command does: a line that is redrawn on a terminal, elsewhere one every ten seconds.
+
+    A thread of the display writes it, so that it moves while one step of the work takes long. As a context
+    manager it starts and stops that thread.
+    """
+
+    def __init__(
+        self, text: Callable[[], str], *, quiet: bool = False, every_s: float = LINE_EVERY_S
+    ) -> None:
+        """Show ``text()``, which the thread calls; nothing where ``quiet``."""
+        self._text, self._quiet = text, quiet
+        self._live = console.redraws() and not quiet
+        self._every_s = REDRAW_S if self._live else every_s
+        self._lock = threading.RLock()  # a signal's handler clears the line in the middle of anything
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="progress")
+
+    def __enter__(self) -> Ticker:
+        """Start the thread."""
+        if not self._quiet:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop the thread and clear the line."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.clear()
+
+    def clear(self) -> None:
+        """Clear the redrawn line before permanent output."""
+        if self._live:
+            with self._lock:
+                console.draw("\r\x1b[K")
+
+    def _run(self) -> None:
+        while not self._closed.wait(self._every_s):
+            text = visible(self._text())
+            with self._lock:
+                if self._closed.is_set():
+                    return
+                if self._live:
+                    console.draw(f"\r{text}\x1b[K")
+                else:
+                    console.note(text)
+
+
+class Display(Ticker):
+    """Display whose text changes: what a command does now, and since when the command has run."""
+
+    def __init__(self, first: str, *, quiet: bool = False, every_s: float = LINE_EVERY_S) -> None:
+        """Show ``first`` until :meth:`say` or :attr:`text` changes it."""
+        started = time.monotonic()
+        self.text: Callable[[], str] = lambda: first  #: any thread may set it
+        super().__init__(
+            lambda: f"[{duration((time.monotonic() - started) / 60.0)}] {self.text()}",
+            quiet=quiet,
+            every_s=every_s,
+        )
+
+    def __enter__(self) -> Display:
+        """Start the thread."""
+        super().__enter__()
+        return self
+
+    def say(self, text: str) -> None:
+        """Show ``text`` from now on."""
+        self.text = lambda: text
+
+
 class Progress:
     """Progress line on stderr: how many of ``total`` matches, or other things, are over.
 
-    On a terminal it redraws one line, elsewhere it prints a line every ten seconds. As a context manager it
-    handles SIGINT, SIGTERM and SIGHUP: the first sets :attr:`stopped`, a second Ctrl-C raises
-    ``KeyboardInterrupt``.
+    See :class:`Ticker`. As a context manager it handles SIGINT, SIGTERM and SIGHUP: the first sets
+    :attr:`stopped`, a second Ctrl-C raises ``KeyboardInterrupt``.
     """
 
-    def __init__(self, total: int, unit: str = "matches") -> None:
+    def __init__(
+        self, total: int, unit: str = "matches", *, quiet: bool = False, every_s: float = LINE_EVERY_S
+    ) -> None:
         """Start the clock for ``total`` matches, or what ``unit`` names in the plural."""
         self._unit = unit
-        self.total, self.over, self.stopped = total, 0, False
-        self.started = self.shown = time.monotonic()
-        self._live = console.redraws()
+        self.total, self.over, self.ticks, self.stopped = total, 0, 0, False
+        self.started = time.monotonic()
+        self._ticker = Ticker(self.line, quiet=quiet, every_s=every_s)
         self._opened = ExitStack()
 
     def __enter__(self) -> Progress:
-        """Handle stop signals from now on."""
+        """Handle stop signals from now on, and show the line."""
         self._opened.enter_context(on_stop(self._stop))
+        self._opened.enter_context(self._ticker)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Restore the handlers of signals and clear the line."""
         self._opened.close()
-        self.clear()
 
     def should_stop(self) -> bool:
         """Return whether a stop signal has arrived."""
         return self.stopped
 
     def add(self, ended: Sequence[MatchResult]) -> None:
-        """Count finished matches; without any, only update the time."""
+        """Count finished matches."""
         self.count(len(ended))
 
     def count(self, more: int) -> None:
-        """Count ``more`` that are over; with 0, only update the time."""
+        """Count ``more`` that are over."""
         self.over += more
-        now = time.monotonic()
-        if now - self.shown < (REDRAW_S if self._live else LINE_EVERY_S):
-            return
-        self.shown = now
-        if self._live:
-            console.draw(f"\r{self.line(now)}\x1b[K")
-        else:
-            console.note(self.line(now))
 
-    def line(self, now: float) -> str:
-        """Return ``120 of 400 matches, 0:12 min, about 0:28 min left``."""
-        minutes = (now - self.started) / 60.0
-        text = f"{self.over:,} of {self.total:,} {self._unit}, {duration(minutes)}"
-        if not self.over:
-            return text
-        return f"{text}, about {duration(minutes * (self.total - self.over) / self.over)} left"
+    def played(self, ticks: int) -> None:
+        """Count ticks of matches that are over or in play: in lockstep none is over for long."""
+        self.ticks += ticks
+
+    def line(self) -> str:
+        """Return ``120 of 400 matches, 51,200 ticks, 0:12 min, about 0:28 min left``."""
+        over, minutes = self.over, (time.monotonic() - self.started) / 60.0
+        parts = [f"{over:,} of {self.total:,} {self._unit}"]
+        if self.ticks:
+            parts.append(f"{self.ticks:,} ticks")
+        parts.append(duration(minutes))
+        if over:
+            parts.append(f"about {duration(minutes * max(0, self.total - over) / over)} left")
+        return ", ".join(parts)
 
     def clear(self) -> None:
         """Clear the redrawn line before permanent output."""
-        if self._live:
-            console.draw("\r\x1b[K")
+        self._ticker.clear()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self.stopped and number == signal.SIGINT:

@@ -55,6 +55,10 @@ class CallMonitor:
         """Release the file that receives the game's output."""
         self._file.close()
 
+    def calls(self, name: str) -> int:
+        """Return how often the function ``name`` was called."""
+        return self._counts.get(name, 0)
+
     @contextlib.contextmanager
     def call(self, name: str, where: str) -> Iterator[None]:
         """Run one call of the game. Raises :class:`GameExit` if it calls ``sys.exit``."""

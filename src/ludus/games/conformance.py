@@ -9,7 +9,7 @@ speed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -68,6 +68,7 @@ def check_game(
     matches: int = 20,
     seed: int = 1,
     apart: bool = False,
+    report: Callable[[str], None] = lambda _: None,
 ) -> GameReport:
     """Run every check of a game.
 
@@ -78,6 +79,7 @@ def check_game(
         seed: Seed of the first match.
         apart: Check a Python game in processes of its own, so that its crash, exit or hanging is a finding,
             and so is a dependence on the order of hashes.
+        report: Receives what is checked now, in words.
 
     Raises:
         ParamError: An unknown game or parameter.
@@ -90,16 +92,18 @@ def check_game(
         if apart:
             from ludus.games.check_process import check
 
-            rows, ns_per_tick = check(reference, text, matches, seed)
+            rows, ns_per_tick = check(reference, text, matches, seed, report)
         else:
             rows, ns_per_tick = check_python(made, matches, seed)
         return GameReport(made.spec.name, tuple(Finding(*row) for row in rows), ns_per_tick, 0.0, 0)
     game = find(reference)
     declared = spec(reference, text).max_ticks
     most = declared + 1 if declared else 0  # one tick past the limit is enough to see it broken
+    report(f"the rules, in {matches:,} matches of random decisions")
     findings = from_json(game.native.conformance(game.name, text, seed, matches, most), list[Finding])
     findings.append(_check_spec(reference, text))
     findings.append(_check_view(reference, text, seed))
+    report("speed")
     bench = from_json(game.native.bench_sim(game.name, text, [_bot(reference, text)], [], 1, 8, 20_000, seed))
     return GameReport(
         game=game.name,
@@ -107,11 +111,13 @@ def check_game(
         ns_per_tick=float(bench["ns_per_tick"]),
         clone_ns=float(bench["clone_ns"]),
         state_bytes=int(bench["state_bytes"]),
-        seats=_seat_shares(reference, text, 10 * matches, seed),
+        seats=_seat_shares(reference, text, 10 * matches, seed, report),
     )
 
 
-def _seat_shares(reference: str, params: Mapping[str, str], matches: int, seed: int) -> tuple[SeatShare, ...]:
+def _seat_shares(
+    reference: str, params: Mapping[str, str], matches: int, seed: int, report: Callable[[str], None]
+) -> tuple[SeatShare, ...]:
     """Play each bot against itself, for ``matches`` matches or a million ticks."""
     game, declared = find(reference), spec(reference, params)
     if declared.seats != 2:
@@ -120,6 +126,7 @@ def _seat_shares(reference: str, params: Mapping[str, str], matches: int, seed: 
     for bot in declared.bots:
         won, drawn, ticks = [0, 0], 0, 0
         for match in range(matches):
+            report(f"equal bots by seat: {bot.name} against itself, match {match + 1:,} of {matches:,}")
             data = game.native.replay_record(
                 game.name, params, seed, match, [bot.name], [declared.default_frame_skip]
             )

@@ -9,7 +9,7 @@ import functools
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -47,6 +47,10 @@ CHECKS = (
     "hash_order",
     "speed",
 )
+
+#: Checks that need a match played as far as it goes, and those that need one tick.
+OF_MATCHES = ("ends", "outcomes", "deterministic", "reset_forgets", "independent", "hash_order", "speed")
+OF_TICKS = ("seats", "masks", "observations_written", "observations_in_range", "rewards_finite")
 
 
 class CheckFailure(Exception):
@@ -319,7 +323,7 @@ def check_monitored(
     make = functools.partial(_make, maker, monitor)
     game = run("plays", make)
     if game is None or failed:
-        return _findings(failed, notes), 0.0, []
+        return _findings(failed, notes, (*OF_MATCHES, *OF_TICKS, "process_untouched")), 0.0, []
     first: MatchTrace | None = None
     for m in range(matches):
         trace = run("plays", _player(maker, game, seed + m, monitor))
@@ -347,7 +351,8 @@ def check_monitored(
     wrong, notes["process_untouched"] = monitor.verdict()
     if wrong:
         failed["process_untouched"] = wrong
-    return _findings(failed, notes), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
+    missing = _not_made(first, monitor)
+    return _findings(failed, notes, missing), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
 
 
 def _make(maker: GameMaker, monitor: CallMonitor) -> PythonGame:
@@ -435,6 +440,15 @@ def _check_spec(spec: GameSpec) -> None:
             raise CheckFailure("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
 
 
-def _findings(failed: Mapping[str, str], notes: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """Return a row for each check; passed ones may have a note."""
-    return [(check, check not in failed, failed.get(check) or notes.get(check, "")) for check in CHECKS]
+def _not_made(first: MatchTrace | None, monitor: CallMonitor) -> tuple[str, ...]:
+    """Return the checks that the first match, None where it failed, did not come to."""
+    matches = OF_MATCHES if first is None else ()
+    return matches if monitor.calls("rewards") else (*matches, *OF_TICKS)
+
+
+def _findings(
+    failed: Mapping[str, str], notes: Mapping[str, str], missing: Collection[str]
+) -> list[tuple[str, bool, str]]:
+    """Return a row for each check that was made; passed ones may have a note."""
+    made = [check for check in CHECKS if check in failed or check not in missing]
+    return [(check, check not in failed, failed.get(check) or notes.get(check, "")) for check in made]

@@ -81,7 +81,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
                 replays.append(str(path))
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 
-        with Progress(self.matches) as progress:
+        with Progress(self.matches, quiet=self.quiet) as progress:
             settings = msgspec.structs.replace(
                 self.match_settings(self.matches),
                 against_frame_skip=self.against_frame_skip,

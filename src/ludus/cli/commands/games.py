@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from ludus.cli import console
-from ludus.cli.arguments import option, positional
+from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
@@ -140,11 +140,13 @@ class GamesCheck(msgspec.Struct, frozen=True):
     matches: Annotated[int, msgspec.Meta(ge=1), option("number of matches", "N")] = 20
     seed: Annotated[int, msgspec.Meta(ge=0), option("seed of the matches", "N")] = 1
     param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
         """Check the game, print the findings and return the exit code."""
         from ludus.cli.params import game_spec, read_params, typed
+        from ludus.cli.progress import Display
         from ludus.games import check_game, rulebook
 
         game, params = self.game, read_params(self.param, self.game)
@@ -155,7 +157,15 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 raise CheckError(str(error)) from None
             game = rulebook.GAME
         spec = game_spec(typed(game), params)
-        report = check_game(game, params, matches=self.matches, seed=self.seed, apart=True)
+        with Display("the game is being loaded", quiet=self.quiet) as display:
+            report = check_game(
+                game,
+                params,
+                matches=self.matches,
+                seed=self.seed,
+                apart=True,
+                report=lambda text: display.say(f"check of {spec.name}: {text}"),
+            )
         if self.json:
             document = {**msgspec.to_builtins(report), "passed": report.passed}
             document["seats"] = [
@@ -170,8 +180,8 @@ class GamesCheck(msgspec.Struct, frozen=True):
             console.result(console.table(rows))
             if any(sum(s.won) for s in report.seats):
                 console.result(describe_seats(report.seats))
-            if not report.state_bytes:
-                rate = 1e9 / report.ns_per_tick if report.ns_per_tick else 0.0
+            if not report.state_bytes and report.ns_per_tick:  # 0: no match was played
+                rate = 1e9 / report.ns_per_tick
                 console.result(f"{report.game}: {rate:,.0f} ticks/s on one core, random play, observing")
         if not self.json and report.state_bytes:
             console.result(

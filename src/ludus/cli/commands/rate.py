@@ -61,7 +61,7 @@ class Rate(MatchOptions, frozen=True, kw_only=True):
             )
 
         total = self.matches * pairings(self.players, self.versions, self.neighbours)
-        with Progress(total) as progress:
+        with Progress(total, quiet=self.quiet) as progress:
             table = tournament(
                 self.players,
                 self.match_settings(self.matches),

@@ -176,7 +176,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     def run(self) -> int:
         """Write the page, print its path and return the exit code."""
         from ludus.cli.params import typed
-        from ludus.cli.progress import Progress
+        from ludus.cli.progress import Progress, Ticker
         from ludus.web.recording import MOST_OPINIONS
         from ludus.web.replay_page import to_html
 
@@ -193,12 +193,10 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
             progress.count(done - progress.over)
 
         try:
-            page = to_html(data, game=typed(self.game), think=self.think, progress=count)
+            with Ticker(progress.line, quiet=not self.think):
+                page = to_html(data, game=typed(self.game), think=self.think, progress=count)
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
-        finally:
-            if progress.over:
-                progress.clear()
         write_whole(out, page.encode())
         if self.json:
             console.document({"file": str(out), "bytes": len(page.encode())})

@@ -24,6 +24,7 @@ Rate = Annotated[float, msgspec.Meta(ge=0.05, le=20)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 DEFAULT_FOLDER = "runs"
+LOADING = "loading the network"  # which takes seconds, while torch is imported
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,15 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
         server.run()
         console.note("the server has stopped")
         return INTERRUPTED
+
+
+def _has_network(player: str) -> bool:
+    """Return whether a player's name is that of weights, also of those of a search."""
+    from ludus.mcts.text import SUFFIX
+    from ludus.storage import is_reference
+
+    weights = player.rpartition(SUFFIX)[0] if SUFFIX in player else player
+    return bool(weights) and not weights.partition(":")[0].endswith(".py") and is_reference(weights)
 
 
 def _open(server: PageServer, url: str) -> None:
@@ -134,6 +144,8 @@ class Play(ServeOptions, frozen=True, kw_only=True):
             raise UserError(f"{len(players)} players against you, {game} has {seats - 1} other seats")
         others = iter([*players, *[self.player] * seats])
         named = tuple(PERSON if seat == self.seat else next(others) for seat in range(seats))
+        if any(map(_has_network, players)):
+            console.note(LOADING)
         server = self._server(_folder(self.dir, self.player))
         asked = NewMatch(game, named, dict(params), self.rate, self.clock, self.seed)
         try:
@@ -171,9 +183,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         str, option("the opponent (default: the bot of the evaluations, else the same weights)", "PLAYER")
     ] = ""
     rate: Annotated[Rate, option("speed, in times of the game's own", "X")] = 1.0
-    keep: Annotated[
-        Natural, option("watched matches that stay in RUN/played; 0 = all (default: 100)", "N")
-    ] = 100
+    keep: Annotated[Natural, option("watched matches that stay in RUN/played; 0 = all", "N")] = 100
 
     def run(self) -> int:
         """Serve the page until Ctrl-C; return the exit code."""
@@ -185,6 +195,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         from ludus.web.serve.watching import watch_run
 
         run = RunDirectory.open(source)
+        console.note(LOADING)
         server = self._server(run.path.resolve().parent)
         try:
             session = watch_run(server.matches, run.path, self.against, self.rate, self.keep)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from ludus.cli import console
-from ludus.cli.arguments import option, positional
+from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
+    from ludus.cli.progress import Display
+    from ludus.evaluation.progress import MatchProgress
     from ludus.presets.config import Preset
     from ludus.storage.rundir import RunDirectory
     from ludus.surgery.plan import Hints
@@ -56,7 +58,9 @@ class Surgery(msgspec.Struct, frozen=True):
     matches: Annotated[
         Count,
         option(
-            "play N matches of old against new, or of each against a bot; exit code 3 if one is stronger", "N"
+            "play N matches of old against new, or of each against a bot; exit code 3 if one is stronger "
+            "(wrong for equal networks in 1 of 1,000 tests)",
+            "N",
         ),
     ] = 0
     like: Annotated[
@@ -68,6 +72,7 @@ class Surgery(msgspec.Struct, frozen=True):
         Annotated[int, msgspec.Meta(ge=-1, le=1_000_000)],
         option("updates at learning rate 0 (-1 = 200 where weights are added, else 0)", "N"),
     ] = -1
+    quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, option("print one JSON document")] = False
     overrides: dict[str, str] = {}
 
@@ -129,11 +134,12 @@ class Surgery(msgspec.Struct, frozen=True):
         source = read_source(self.source)
         operation = Operation(source, Request(preset, self._hints(), settle))
         proof = None
-        if not self.plan:
-            operation.prepare()
-        if (self.verify or self.matches) and not self.plan:
-            proof = self._proof(operation.pair())
-        written = "" if self.plan else str(operation.write(target).path)
+        with self._display() as display:
+            if not self.plan:
+                operation.prepare()
+            if (self.verify or self.matches) and not self.plan:
+                proof = self._proof(operation.pair(), display)
+            written = "" if self.plan else str(operation.write(target).path)
         self._show(operation.outline(), proof, written)
         if (before := preset.game.before) is not None:
             console.note(before_text(before))
@@ -143,17 +149,28 @@ class Surgery(msgspec.Struct, frozen=True):
         from ludus.policies.weights import save_weights
         from ludus.training.surgery.weights_alone import convert
 
-        pair, outline = convert(self.source, preset, self._hints(), play=not self.plan)
-        proof = self._proof(pair) if (self.verify or self.matches) and not self.plan else None
+        with self._display() as display:
+            pair, outline = convert(self.source, preset, self._hints(), play=not self.plan)
+            proven = (self.verify or self.matches) and not self.plan
+            proof = self._proof(pair, display) if proven else None
         if not self.plan:
             save_weights(pair.new, target)
         self._show(outline, proof, "" if self.plan else str(target))
         return DONE
 
-    def _proof(self, pair: Pair) -> Proof:
+    def _display(self) -> Display:
+        from ludus.cli.progress import Display
+
+        return Display("the run is being carried over", quiet=self.quiet)
+
+    def _proof(self, pair: Pair, display: Display) -> Proof:
         from ludus.training.surgery.proof import prove
 
-        proof = prove(pair, verify=self.verify, matches=self.matches)
+        def watch(progress: MatchProgress) -> None:
+            display.text = lambda: f"verification, old against new: {progress.text()}"
+
+        display.say("verification: both networks are being compared on recorded matches")
+        proof = prove(pair, verify=self.verify, matches=self.matches, watch=watch)
         if proof.failure:
             raise CheckError(f"{proof.failure}; nothing was written")
         return proof

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from ludus.cli import console
-from ludus.cli.arguments import option, positional
+from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.flow.extras import install_command
 from ludus.flow.interrupts import like_ctrl_c
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ludus.training.runs import RunResult
 
 JSON = option("print one JSON document when the run has ended")
-QUIET = option("show no progress")
 METHOD = option("Python file with the learning method to train by (sets algorithm.name)", "FILE.py")
 
 
@@ -276,7 +275,7 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
     if as_json:
         console.document(result)
         return
-    from ludus.cli.live import interval_text
+    from ludus.cli.update_texts import interval_text
 
     best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     final: list[tuple[str, str]] = []
