@@ -3,7 +3,7 @@
 #
 # LUDUS_DEMO_ARGS adds options to the training (--run.max-minutes 2), LUDUS_DEMO_MATCHES changes the 1,000 final
 # matches.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$(cd "${VENV:-.venv}/bin" && pwd)
 ludus=$bin/ludus
@@ -14,8 +14,10 @@ started=$SECONDS
 echo
 echo "== 1/2 Training on MiniRTS against SIMPLE, some minutes, then $matches matches against SIMPLE, which decides"
 echo "   every 50 ticks like the player does. Ctrl-C saves; make demo starts over."
+# The run's own next steps are left out: they name a ludus on PATH, and the demo ends with its own list.
 # shellcheck disable=SC2086 # options, separated by spaces
-"$ludus" train presets/minirts.toml --run-dir "$run" --evaluation.final-matches "$matches" ${LUDUS_DEMO_ARGS:-}
+"$ludus" train presets/minirts.toml --run-dir "$run" --evaluation.final-matches "$matches" ${LUDUS_DEMO_ARGS:-} |
+  sed '/^next steps$/,$d'
 
 echo
 echo "== 2/2 A match to watch"

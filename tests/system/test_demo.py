@@ -44,3 +44,7 @@ def test_the_demo_plays_its_matches_once_and_leaves_a_replay(tmp_path: Path) -> 
     assert (run / "replay.html").stat().st_size > 10_000
     assert f"open runs/{run.name}/replay.html" in done.stdout
     assert f"ludus play runs/{run.name}@best" in done.stdout
+    assert "next steps" not in done.stdout  # one list of commands
+    commands = re.findall(r"^ +(\S*ludus) ", done.stdout, re.MULTILINE)
+    assert commands
+    assert all(Path(tmp_path, command).is_file() for command in commands)  # not a ludus on PATH

@@ -45,6 +45,8 @@ def test_a_replay_becomes_a_recording(replay: bytes) -> None:
     assert len(recording.decisions) == info.decisions
     assert {(d.seat, d.text) for d in recording.decisions} == {(0, "simple"), (1, "hit_and_run")}
     assert dict(recording.facts)["rules"] == "minirts 1"
+    assert dict(recording.facts)["seed"] == str(info.seed)  # an integer: no 7448341273165076425.0
+    assert dict(recording.facts)["match"] == str(info.match)
 
 
 def test_a_move_goes_by_its_cell_a_bots_as_well() -> None:

@@ -84,8 +84,9 @@ def test_play_and_watch_serve_their_pages(tmp_path: Path) -> None:
         with started(*words, "--no-browser", folder=tmp_path) as (process, line):
             assert page(line.strip())[0].startswith(leads)
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=PATIENCE_S)
+            _, notes = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130
+        assert (notes.splitlines()[0] == "loading the network") == (leads != "/replay/"), notes
 
 
 @pytest.fixture

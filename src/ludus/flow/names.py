@@ -14,11 +14,13 @@ def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str:
     return folded[match[0]] if match else ""
 
 
-def did_you_mean(name: str, valid: Iterable[str], kind: str = "valid names", cutoff: float = 0.6) -> str:
-    """Return `` (did you mean x?)``, or the list of valid names if none is near."""
+def did_you_mean(
+    name: str, valid: Iterable[str], kind: str = "valid names", cutoff: float = 0.6, most: int = 20
+) -> str:
+    """Return `` (did you mean x?)``, or the list of valid names, at most ``most``, if none is near."""
     names = list(dict.fromkeys(valid))
     near = nearest(name, names, cutoff)
     if near:
         return f" (did you mean {near}?)"
-    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    shown = ", ".join(names[:most]) + (", ..." if len(names) > most else "")
     return f" ({kind}: {shown})" if names else ""

@@ -93,7 +93,7 @@ def _by_tick(views: list[str]) -> Iterator[tuple[int, Document]]:
 
 
 def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:
-    facts = [("seed", f"{info.seed}.{info.match}"), ("rules", f"{info.game} {info.version}")]
+    facts = [("seed", str(info.seed)), ("match", str(info.match)), ("rules", f"{info.game} {info.version}")]
     return (
         *facts,
         *((name.replace("_", " "), value) for name, value in replays.short_params(info.params).items()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.cli.arguments import WIDTH, fields_of, parse
+from ludus.cli.commands.serve import _has_network
 from ludus.cli.complete import candidates
-from ludus.cli.table import COMMANDS, EXAMPLES, load
+from ludus.cli.table import COMMANDS, EXAMPLES, groups, load
 from ludus.presets.file import load_preset
 
 
@@ -27,6 +29,9 @@ def test_every_command_loads_has_help_and_a_line_for_each_field(
     for field in fields_of(load(name)):
         assert field.help, f"{name}: {field.name} has no description"
         assert (field.metavar if field.positional else field.flag) in out
+    page = " ".join(out.split())
+    assert not re.search(r"\(default: [^)]*\) \(default: ", page)  # said once
+    assert "(, " not in page  # "" is no value that one types
 
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n != "completion"])
@@ -200,3 +205,33 @@ def test_completion_scripts_ask_ludus_itself(capsys: pytest.CaptureFixture[str])
     for shell in ("bash", "zsh", "fish"):
         assert cli.main(["completion", shell]) == 0
         assert "ludus __complete" in capsys.readouterr().out
+
+
+def test_an_unknown_command_or_option_is_answered_with_the_whole_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["zzzzzz"]) == 2
+    err = capsys.readouterr().err
+    assert err == f"unknown command zzzzzz (commands: {', '.join(groups())}); see: ludus --help\n"
+    assert len(groups()) > 20
+    assert cli.main(["surgery", "RUN@last", "--zzzzzzzz"]) == 2
+    err = capsys.readouterr().err
+    options = [field.flag for field in fields_of(load("surgery")) if not field.positional]
+    assert f"(options: {', '.join([*options, '--help'])})" in err
+
+
+@pytest.mark.parametrize(
+    ("player", "network"),
+    [
+        ("runs/r@best", True),
+        ("runs/r@main:12", True),
+        ("runs/r@best+search:200", True),
+        ("w.safetensors", True),
+        ("simple", False),
+        ("mcts:400", False),
+        ("plan:8x100", False),
+        ("my_bot.py", False),
+    ],
+)
+def test_weights_have_a_network_to_load(player: str, network: bool) -> None:
+    assert _has_network(player) is network
