@@ -195,10 +195,16 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         from ludus.web.serve.watching import watch_run
 
         run = RunDirectory.open(source)
-        console.note(LOADING)
         server = self._server(run.path.resolve().parent)
         try:
-            session = watch_run(server.matches, run.path, self.against, self.rate, self.keep)
+            session = watch_run(
+                server.matches,
+                run.path,
+                self.against,
+                self.rate,
+                self.keep,
+                loading=lambda: console.note(LOADING),
+            )
         except MatchError as error:
             raise UserError(str(error)) from None
         names = " against ".join(dict.fromkeys(seat.name for seat in session.table.seats))

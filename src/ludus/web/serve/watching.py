@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ludus.evaluation.players import game_of_player
@@ -18,7 +19,14 @@ NEWEST = "last"
 _WEAK = ("noop", "random", "uniform")
 
 
-def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0, newest: int = 0) -> Session:
+def watch_run(
+    matches: Matches,
+    path: Path,
+    against: str = "",
+    rate: float = 1.0,
+    newest: int = 0,
+    loading: Callable[[], None] = lambda: None,
+) -> Session:
     """Start matches of the newest weights of a run; each next match has the weights that are newest then.
 
     Args:
@@ -27,6 +35,7 @@ def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0
         against: Opponent, a bot or a search; empty: the bot of the run's evaluations, else the same weights.
         rate: Speed, in times of the game's own.
         newest: How many of such matches stay as files, 0 for all.
+        loading: Called once everything is checked, before the weights are loaded.
 
     Raises:
         MatchError: The run has no weights yet, or they cannot play.
@@ -54,6 +63,7 @@ def watch_run(matches: Matches, path: Path, against: str = "", rate: float = 1.0
         turn += 1
         return [own if rules.spec.together(first, s) else other for s in range(rules.spec.seats)]
 
+    loading()
     return matches.watch(watched(rules, seats, library, matches.device), run.id, rate, newest)
 
 
