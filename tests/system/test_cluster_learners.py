@@ -27,6 +27,8 @@ from tests.unit.training.test_runs import InterruptAt, last_weights, same_weight
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
+from ludus.cluster import actors
+from ludus.cluster.actors import RolloutActor
 from ludus.cluster.crew import Crew
 from ludus.cluster.group_learner import GroupLearner, share_of
 from ludus.cluster.machines import RayMachines
@@ -265,9 +267,32 @@ def test_a_state_of_another_number_of_learners_is_refused() -> None:
             learner.load_state(arrays, counters | {"ranks": 3})
 
 
+def test_a_rank_that_starts_later_than_a_silent_one_is_ended_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patience, wait_for_start = actors.PATIENCE_S, RolloutActor.wait_for_start
+
+    def waited(actor: RolloutActor, seconds: float) -> bool:
+        started = wait_for_start(actor, seconds)
+        if seconds > 1.0:
+            monkeypatch.setattr(actors, "PATIENCE_S", patience)  # a busy machine may answer later from now on
+        return started
+
+    monkeypatch.setattr(RolloutActor, "wait_for_start", waited)
+    monkeypatch.setattr("ludus.cluster.ranks.WATCH_S", 0.01)
+    monkeypatch.setattr(actors, "PATIENCE_S", 0.05)
+    ranks = Ranks(small(), False, print)
+    try:
+        assert len(ranks.pids) == 1
+    finally:
+        ranks.close()
+
+
 def test_more_learners_than_processors_are_refused_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ludus.cluster.ranks.all_cpus", lambda: 1.0)
-    with pytest.raises(ConfigError, match=r"cluster\.learners = 2: 2 processors asked, 1 there"):
+    with pytest.raises(
+        ConfigError, match=r"cluster\.learners = 2: 2 processors asked, 1 there; set --cluster.learners 1"
+    ):
         Ranks(small(), False, print)
 
 

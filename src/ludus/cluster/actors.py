@@ -85,6 +85,7 @@ class RolloutActor:
             scheduling_strategy=place,
         )(RayHost)
         self._handle = made.remote(part)
+        self._first_ping = self._ping()  # answered when the process has started
 
     def named(self, name: str) -> RolloutActor:
         """Return the same process, to be asked about the sampler ``name``."""
@@ -118,7 +119,7 @@ class RolloutActor:
 
     def wait_for_start(self, seconds: float) -> bool:
         """Return whether the process has started, or failed to, within ``seconds``."""
-        return bool(ray.wait([self._ping()], timeout=seconds)[0])
+        return bool(ray.wait([self._first_ping], timeout=seconds)[0])
 
     def wait(self, ref: Any) -> None:  # noqa: ANN401
         """Wait for ``ref``, as long as the process lives. Raises :class:`RolloutLost`."""
@@ -127,11 +128,19 @@ class RolloutActor:
                 raise RolloutLost("it neither answers nor ends")
 
     def lives(self) -> bool:
-        """Return whether the process answers. One that does not is ended."""
+        """Return whether the process answers. One that has answered before and does not is ended.
+
+        One that has not answered yet is starting, and :meth:`wait_for_start` limits that: torch may come
+        from a slow disk. If it fails to start, Ray reports so at once.
+        """
+        has_answered = self.wait_for_start(0.0)
         try:
             ray.get(self._ping(), timeout=PATIENCE_S)
         except RayError as error:
-            self.silent = self.silent or isinstance(error, GetTimeoutError)
+            late = isinstance(error, GetTimeoutError)
+            if late and not has_answered:
+                return True
+            self.silent = self.silent or late
             self.kill()
             return False
         return True

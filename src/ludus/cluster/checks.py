@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 
 import msgspec
 
@@ -50,9 +52,10 @@ def learner_part_of(preset: Preset) -> Preset:
 
 
 def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
-    """Return the setting and what it asks for too much of; empty where there is enough."""
-    text = shortage(cluster, cpus, gpus)
-    return f"cluster.rollouts = {cluster.rollouts}: {text}" if text else ""
+    """Return the setting, what it asks for too much of, and what helps; empty where there is enough."""
+    if not (text := shortage(cluster, cpus, gpus)):
+        return ""
+    return f"cluster.rollouts = {cluster.rollouts}: {text}{advice(cluster, fitting(cluster, cpus, gpus))}"
 
 
 def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
@@ -72,6 +75,30 @@ def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
     return ""
 
 
+def fitting(cluster: ClusterConfig, cpus: float, gpus: float) -> int:
+    """Return the number of rollouts for which so many processors and GPUs are enough."""
+    by_gpus = int(gpus / cluster.gpus + 1e-9) if cluster.gpus else cluster.rollouts
+    return max(0, min(int(cpus) // cluster.cpus, by_gpus, cluster.rollouts))
+
+
+def advice(cluster: ClusterConfig, rollouts: int) -> str:
+    """Return what helps where only so many rollouts have room, as the end of a sentence."""
+    less = [f"set --cluster.rollouts {rollouts}"] if rollouts else _smaller(cluster)
+    return f"; {', or '.join((*less, more_machines(cluster)))}"
+
+
+def _smaller(cluster: ClusterConfig) -> list[str]:
+    large = [("cpus", cluster.cpus > 1), ("gpus", cluster.gpus > 0)]
+    return [f"set --cluster.{name} lower" for name, is_large in large if is_large]
+
+
+def more_machines(cluster: ClusterConfig) -> str:
+    """Return how a cluster gets more machines."""
+    if cluster.address == LOCAL_ADDRESS:
+        return "name a cluster of several machines: --cluster.address HOST:PORT"
+    return f"add a machine: ray start --address={cluster.address}"
+
+
 def check_alike(about: About, spec_hash: str) -> None:
     """Check that a rollout plays the same game by the same Ludus. Raises ``ConfigError``."""
     if about.package_version != __version__:
@@ -84,9 +111,30 @@ def host_and_port(address: str) -> tuple[str, int] | None:
     """Return where a cluster is; None for a cluster of this run alone. Raises ``ConfigError``."""
     if address == LOCAL_ADDRESS:
         return None
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) >= 1 << 16 or not host:
-        raise ConfigError(
-            f'cluster.address = "{address}": expected "HOST:PORT" of a Ray cluster, or "{LOCAL_ADDRESS}"'
-        )
-    return host.strip("[]"), int(port)
+    host, _, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+        is_host = _is_ipv6(host)
+    elif _is_ipv6(host) or _is_ipv6(address):
+        nearest = f"[{host}]:{port}" if _is_ipv6(host) else f"[{address}]:6379"
+        raise ConfigError(f'{_expected(address)}; an IPv6 address stands in brackets: "{nearest}"')
+    else:
+        is_host = _HOST.fullmatch(host) is not None
+    if not is_host or not _PORT.fullmatch(port) or not 0 < int(port) < 1 << 16:
+        raise ConfigError(_expected(address))
+    return host, int(port)
+
+
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?")
+_PORT = re.compile(r"[0-9]{1,5}")
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return IPv6Address(text) is not None
+    except ValueError:
+        return False
+
+
+def _expected(address: str) -> str:
+    return f'cluster.address = "{address}": expected "HOST:PORT" of a Ray cluster, or "{LOCAL_ADDRESS}"'

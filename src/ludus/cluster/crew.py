@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from ludus.cluster.actors import RolloutActor, RolloutLost, end_all
+from ludus.cluster.checks import LOCAL_ADDRESS
 from ludus.cluster.starting import START_S, put_settings, start_all, start_one
 from ludus.pool import PoolError
 from ludus.presets.config import Preset
@@ -87,9 +88,13 @@ class Crew:
         self.incarnations[number] += 1
         self._rollouts[number] = start_one(self._preset)
         if not self._rollouts[number].wait_for_start(START_S):
-            cpus = self._preset.cluster.cpus
-            text = f"no machine has {cpus} free processors for it after {START_S:.0f} s"
-            raise PoolError(f"rollout {number} died ({error}), and {text}") from error
+            cluster = self._preset.cluster
+            count = f"{cluster.cpus} free processor{'s' if cluster.cpus > 1 else ''}"
+            text = f"no machine has {count} for it after {START_S:.0f} s"
+            again = "when one has"
+            if cluster.address == LOCAL_ADDRESS:
+                again = "to start its cluster again"
+            raise PoolError(f"rollout {number} died ({error}), and {text}; resume the run {again}") from error
 
     def close(self) -> None:
         """End the rollouts. Idempotent."""

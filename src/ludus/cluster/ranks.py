@@ -14,7 +14,7 @@ import torch
 
 from ludus.algorithms.group import GroupError, RankLost, TorchGroup
 from ludus.cluster.actors import Call, RolloutActor, RolloutLost, end_all, put, ready_of
-from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, learner_part_of
+from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, learner_part_of, more_machines
 from ludus.cluster.private_folder import PrivateFolder
 from ludus.cluster.rank import EXCHANGE_S, LOOPBACK, Meeting, Rank, use_interface_of
 from ludus.cluster.sent_preset import sent_preset
@@ -48,7 +48,7 @@ class Ranks:
         Raises:
             ConfigError: Too few processors or GPUs, or a machine with another Ludus or game.
         """
-        cluster = preset.cluster
+        self._cluster = cluster = preset.cluster
         self.size = cluster.learners
         self._local, self._on_card = cluster.address == LOCAL_ADDRESS, on_card
         self._calls: list[Call] = []  # unanswered, one of each rank
@@ -102,7 +102,8 @@ class Ranks:
             ("GPUs", torch.cuda.device_count()) if self._on_card else ("processors", int(all_cpus()))
         )
         if self.size > there:
-            raise ConfigError(f"cluster.learners = {self.size}: {self.size} {kind} asked, {there} there")
+            text = f"{self.size} {kind} asked, {there} there"
+            raise ConfigError(f"cluster.learners = {self.size}: {text}{self._advice(there)}")
 
     def _reserve(self, bundle: Mapping[str, int], report: Callable[[str], None]) -> None:
         """Reserve places near each other on the cluster. Raises ``ConfigError``."""
@@ -114,8 +115,14 @@ class Ranks:
             wanted = {kind: count * (self.size - 1) for kind, count in bundle.items()}
             text = ", ".join(f"{n:g} {kind}s asked, {free[kind]:g} free" for kind, n in wanted.items())
             if time.monotonic() >= end:
-                raise ConfigError(f"cluster.learners = {self.size}: {text} after {START_S:.0f} s")
+                fits = 1 + min(int(free[kind] // n) for kind, n in bundle.items())
+                why = f"{text} after {START_S:.0f} s{self._advice(fits)}"
+                raise ConfigError(f"cluster.learners = {self.size}: {why}")
             report(f"learners: {text}")
+
+    def _advice(self, fits: int) -> str:
+        """Return what helps where only ``fits`` learners have room."""
+        return f"; set --cluster.learners {max(fits, 1)}, or {more_machines(self._cluster)}"
 
     def _place(self, index: int) -> Any:  # noqa: ANN401
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
