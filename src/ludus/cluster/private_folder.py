@@ -21,12 +21,18 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class PrivateFolder:
-    """A new folder in the folder for temporary files, with mode 0700."""
+    """A new folder with mode 0700."""
 
-    def __init__(self) -> None:
-        """Make the folder, and remove those of processes that have ended. Raises ``OSError``."""
-        remove_abandoned(Path(tempfile.gettempdir()))
-        while (lock := _locked(path := Path(tempfile.mkdtemp(prefix=PREFIX)))) is None:
+    def __init__(self, parent: str = "", prefix: str = PREFIX) -> None:
+        """Make the folder, and remove those of processes that have ended. Raises ``OSError``.
+
+        Args:
+            parent: Folder that it is made in; empty = the one for temporary files.
+            prefix: First part of its name.
+        """
+        parent = parent or tempfile.gettempdir()
+        remove_abandoned(Path(parent), prefix)
+        while (lock := _locked(path := Path(tempfile.mkdtemp(prefix=prefix, dir=parent)))) is None:
             pass  # another process took it for an abandoned one
         self.path, self._lock = path, lock
 
@@ -50,9 +56,9 @@ def _locked(path: Path) -> int | None:
     return None
 
 
-def remove_abandoned(parent: Path) -> None:
+def remove_abandoned(parent: Path, prefix: str = PREFIX) -> None:
     """Remove this user's private folders in ``parent`` whose processes have ended."""
-    for path in parent.glob(f"{PREFIX}*"):
+    for path in parent.glob(f"{prefix}*"):
         with suppress(OSError):  # removed by another process, or of another user
             about = path.lstat()
             if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():

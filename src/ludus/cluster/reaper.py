@@ -7,6 +7,7 @@ reaper holds one end of a pipe and ends them when the other end closes.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,24 +20,28 @@ from ludus.cluster.own_process import command_of
 PROC = Path("/proc")
 
 
-def start(before: Mapping[int, int]) -> subprocess.Popen[bytes] | None:
+def start(before: Mapping[int, int], folder: str = "") -> subprocess.Popen[bytes] | None:
     """Start the reaper of this process's descendants; None where there is none or no ``/proc``.
 
     Args:
         before: Descendants from before Ray was started (:func:`descendants`), which are left alone.
+        folder: Their private folder, which is removed after their end; empty = none.
     """
     started = {p: time for p, time in descendants(os.getpid()).items() if before.get(p) != time}
     if not started:
         return None
     named = [f"{pid}:{time}" for pid, time in started.items()]
-    command = command_of("ludus.cluster.reaper", *named)
+    command = command_of("ludus.cluster.reaper", folder, *named)
     return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
 def main() -> None:
     """Wait for the end of the standard input, then end the processes of the command line."""
+    folder, *named = sys.argv[1:]
     sys.stdin.read()
-    reap({int(pid): int(time) for pid, time in (text.split(":") for text in sys.argv[1:])})
+    reap({int(pid): int(time) for pid, time in (text.split(":") for text in named)})
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def reap(started: Mapping[int, int]) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
-import threading
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,10 +17,17 @@ from ludus.cluster import probe, reaper
 from ludus.cluster.actors import first_line
 from ludus.cluster.checks import host_and_port
 from ludus.cluster.health import HEALTH
+from ludus.cluster.private_folder import PrivateFolder
+from ludus.flow.interrupts import kept_handlers
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 
 CONNECT_S = 10.0  # until an address without an answer is given up
+FOLDER = "ludus-ray-"
+SHORT_PARENT = "/tmp"
+#: Longest parent of the folder: the path of a socket has 107 bytes, and Ray's part of it 67.
+PARENT_BYTES = 107 - 67 - len(f"/{FOLDER}01234567/r")
+SHORT_TMPDIR = f"; set RAY_TMPDIR to a folder of yours with a path of at most {PARENT_BYTES} bytes"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 NOT_LET_IN = (
     "Ray did not let this process in; RAY_AUTH_TOKEN (or ~/.ray/auth_token) must hold the token of the "
@@ -40,30 +46,61 @@ def connect(config: ClusterConfig) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     setting = f'cluster.address = "{config.address}"'
     where = host_and_port(config.address)
+    folder = _own_folder(setting) if where is None else None
     if where is None:
         options["include_dashboard"] = False
     else:
         _check_reachable(where, setting)
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    terminate = signal.getsignal(signal.SIGTERM)
+    if folder is not None:
+        options["_temp_dir"] = str(folder.path / "r")  # Ray lets all users into this one
     before = reaper.descendants(os.getpid())
     # Ray would print a paragraph about every process that dies to the standard output, which may be JSON.
     ray._private.worker._worker_logs_enabled = False
     try:
-        with _in_root():
+        with kept_handlers(), _in_root():  # Ray replaces that of SIGTERM
             ray.init(address=config.address, **options)
-    except (AuthenticationError, ConnectionError) as error:
-        raise ConfigError(f"{setting}: {NOT_LET_IN}") from error
-    except Exception as error:  # Ray raises the base class where it starts too slowly
-        raise ConfigError(f"{setting}: {first_line(error)}") from error
-    finally:
-        if in_main_thread and terminate is not None:  # Ray replaces the handler
-            signal.signal(signal.SIGTERM, terminate)
-    if where is None and (started := reaper.start(before)) is not None:
+    except BaseException as error:
+        if folder is not None:
+            folder.remove()
+        if isinstance(error, (AuthenticationError, ConnectionError)):
+            raise ConfigError(f"{setting}: {NOT_LET_IN}") from error
+        if isinstance(error, Exception):  # Ray raises the base class where it starts too slowly
+            raise ConfigError(f"{setting}: {first_line(error)}{_advice(error)}") from error
+        raise
+    if folder is not None:
+        _folders.append(folder)
+    own = "" if folder is None else str(folder.path)
+    if where is None and (started := reaper.start(before, own)) is not None:
         _reapers.append(started)
 
 
 _reapers: list[subprocess.Popen[bytes]] = []  # of a cluster of this run alone
+_folders: list[PrivateFolder] = []  # of its sockets, logs and spilled objects
+
+
+def _own_folder(setting: str) -> PrivateFolder | None:
+    """Return a folder for a cluster of this run alone; None if the user chose one (``RAY_TMPDIR``).
+
+    Ray's own choice is one folder of all users below ``TMPDIR``, which may be too long for its sockets.
+
+    Raises:
+        ConfigError: It cannot be made.
+    """
+    if os.environ.get("RAY_TMPDIR"):
+        return None
+    parent = tempfile.gettempdir()
+    if len(os.fsencode(parent)) > PARENT_BYTES:
+        parent = SHORT_PARENT
+    try:
+        return PrivateFolder(parent, FOLDER)
+    except OSError as error:
+        why = f"no folder for Ray in {parent} ({error.strerror})"
+        raise ConfigError(f"{setting}: {why}{SHORT_TMPDIR}") from error
+
+
+def _advice(error: Exception) -> str:
+    """Return what helps against an error of Ray's start; empty where that is not known."""
+    return SHORT_TMPDIR if "AF_UNIX path" in str(error) else ""
 
 
 @contextmanager
@@ -104,6 +141,8 @@ def disconnect() -> None:
     ray.shutdown()
     while _reapers:
         _reapers.pop().communicate()
+    while _folders:
+        _folders.pop().remove()
 
 
 def free_cpus() -> float:

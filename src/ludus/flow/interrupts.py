@@ -51,15 +51,26 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 @contextmanager
 def on_stop(handler: Handler) -> Iterator[None]:
     """Call ``handler`` for these signals while open. Does nothing outside of the main thread."""
+    with kept_handlers():
+        if threading.current_thread() is threading.main_thread():
+            for number in stop_signals():
+                signal.signal(number, handler)
+        yield
+
+
+@contextmanager
+def kept_handlers() -> Iterator[None]:
+    """Restore the handlers of these signals at the end. Does nothing outside of the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {s: signal.signal(s, handler) for s in stop_signals()}
+    before = {number: signal.getsignal(number) for number in every_stop_signal()}
     try:
         yield
     finally:
         for number, former in before.items():
-            signal.signal(number, signal.SIG_DFL if former is None else former)
+            if signal.getsignal(number) is not former:
+                signal.signal(number, signal.SIG_DFL if former is None else former)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
@@ -68,6 +79,6 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` for each of these signals while open."""
+    """Raise ``KeyboardInterrupt`` for each of these signals while open, as every command does."""
     with on_stop(_raise):
         yield

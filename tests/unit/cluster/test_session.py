@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]
 import ray
 
 from ludus.cluster import probe, session
+from ludus.cluster.private_folder import PrivateFolder
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 
@@ -35,6 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(ray, "init", lambda **given: calls.append(given))
     monkeypatch.setattr("socket.create_connection", lambda where, timeout: Socket())
     monkeypatch.setattr(probe, "lets_in", lambda host, port: "yes")
+    monkeypatch.delenv("RAY_TMPDIR", raising=False)
     return calls
 
 
@@ -44,11 +47,117 @@ def test_a_cluster_that_was_not_named_is_never_joined(
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     session.connect(ClusterConfig(rollouts=1))
     assert [given["address"] for given in asked] == ["local"]
+    session.disconnect()
 
 
 def test_a_cluster_that_was_named_is_joined(asked: list[dict[str, Any]]) -> None:
     session.connect(ClusterConfig(rollouts=1, address="10.0.0.1:6379"))
     assert [given["address"] for given in asked] == ["10.0.0.1:6379"]
+
+
+def folders(parent: Path) -> list[Path]:
+    return sorted(parent.glob("ludus-ray-*"))
+
+
+def short_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let short folders be made in one of the test's own, which counts as short enough."""
+    short = tmp_path / "s"
+    short.mkdir()
+    monkeypatch.setattr(session, "SHORT_PARENT", str(short))
+    return short
+
+
+@pytest.mark.parametrize("length", [125, session.PARENT_BYTES + 1])
+def test_a_cluster_of_this_run_has_a_short_private_folder_that_ends_with_it(
+    length: int, asked: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = short_of(tmp_path, monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", f"/{'t' * (length - 1)}")
+    session.connect(ClusterConfig(rollouts=1))
+    (folder,) = folders(short)
+    assert [given["_temp_dir"] for given in asked] == [str(folder / "r")]
+    assert folder.stat().st_mode & 0o777 == 0o700
+    (folder / "session_latest").mkdir()
+    session.disconnect()
+    assert folders(short) == []
+
+
+def test_a_short_folder_for_temporary_files_is_the_parent(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="l", dir="/tmp") as short:
+        assert len(short) <= session.PARENT_BYTES
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        session.connect(ClusterConfig(rollouts=1))
+        assert [Path(given["_temp_dir"]).parents[1] for given in asked] == [Path(short)]
+        session.disconnect()
+
+
+def test_the_longest_folder_leaves_room_for_the_sockets_of_ray() -> None:
+    folder = "/" + "p" * (session.PARENT_BYTES - 1) + f"/{session.FOLDER}01234567/r"
+    name = "session_2026-11-27_23-59-59_123456_4194304"  # the largest process id of Linux
+    assert len(f"{folder}/{name}/sockets/plasma_store.12") <= 107
+
+
+def test_a_folder_of_a_cluster_that_does_not_start_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = short_of(tmp_path, monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "t" * 124)
+
+    for error in (RuntimeError("no port"), KeyboardInterrupt()):
+
+        def init(why: BaseException = error, **given: object) -> None:
+            assert folders(short) != []
+            raise why
+
+        monkeypatch.setattr(ray, "init", init)
+        with pytest.raises((ConfigError, KeyboardInterrupt)):
+            session.connect(ClusterConfig(rollouts=1))
+        assert folders(short) == []
+
+
+def test_folders_that_killed_runs_left_are_removed_by_the_next(
+    asked: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = short_of(tmp_path, monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "t" * 124)
+    (short / "ludus-ray-killed" / "session").mkdir(parents=True)
+    lives = PrivateFolder(str(short), session.FOLDER)
+    session.connect(ClusterConfig(rollouts=1))
+    assert [Path(given["_temp_dir"]).parent for given in asked] == [
+        p for p in folders(short) if p != lives.path
+    ]
+    session.disconnect()
+    assert folders(short) == [lives.path]
+    lives.remove()
+
+
+def test_a_folder_that_the_user_chose_for_ray_stays_the_users(
+    asked: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    session.connect(ClusterConfig(rollouts=1))
+    assert "_temp_dir" not in asked[0]
+    session.disconnect()
+
+    def init(**given: object) -> None:
+        raise OSError("validate_socket_filename failed: AF_UNIX path length cannot exceed 107 bytes: /x")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(
+        ConfigError, match=r"107 bytes: /x; set RAY_TMPDIR to a folder of yours with a path of"
+    ):
+        session.connect(ClusterConfig(rollouts=1))
+
+
+def test_a_machine_without_a_place_for_the_folder_is_reported_with_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SHORT_PARENT", str(tmp_path / "none"))
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "t" * 124)
+    with pytest.raises(ConfigError, match=r"no folder for Ray in .*none \(No such file.*; set RAY_TMPDIR"):
+        session.connect(ClusterConfig(rollouts=1))
 
 
 def test_an_address_that_something_else_answers_at_is_refused(
