@@ -76,14 +76,14 @@ def test_play_and_watch_serve_their_pages(tmp_path: Path) -> None:
     run = make_run(tmp_path / "mine")
     file = run.replays / "match.ludus"
     file.write_bytes(replays.record(BOARD, bots=["random"]))
-    for words, leads in (
-        (("play", "mine@best"), "/play/"),
-        (("watch", "mine"), "/watch/"),
-        (("watch", str(file)), "/replay/"),
+    for words, leads, number in (
+        (("play", "mine@best"), "/play/", signal.SIGHUP),
+        (("watch", "mine"), "/watch/", signal.SIGQUIT),
+        (("watch", str(file)), "/replay/", signal.SIGTERM),
     ):
         with started(*words, "--no-browser", folder=tmp_path) as (process, line):
             assert page(line.strip())[0].startswith(leads)
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(number)
             _, notes = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130
         assert (notes.splitlines()[0] == "loading the network") == (leads != "/replay/"), notes

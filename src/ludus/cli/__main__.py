@@ -102,12 +102,15 @@ def dispatch(words: list[str]) -> int:
     rest = words[len(name.split()) :]
     command = load(name)
     from ludus.cli import arguments
+    from ludus.flow.interrupts import like_ctrl_c
 
     before_separator = rest[: rest.index("--")] if "--" in rest else rest
     if "-h" in before_separator or "--help" in before_separator:
         _print(arguments.usage(command, name))
         return errors.DONE
-    return arguments.parse(command, name, rest).run()
+    parsed = arguments.parse(command, name, rest)
+    with like_ctrl_c():  # what a command has started or half written ends with it, whatever the signal
+        return parsed.run()
 
 
 def _command_name(words: Sequence[str]) -> str:

@@ -15,7 +15,6 @@ from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.flow.extras import install_command
-from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
@@ -95,7 +94,7 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.training.runs import start_run
 
         view = make_view(self.quiet)
-        with like_ctrl_c(), view, machines_of(loaded.preset, view.message) as machines:
+        with view, machines_of(loaded.preset, view.message) as machines:
             result = start_run(loaded.preset, run_dir, sinks=[view], machines=machines)
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
@@ -151,7 +150,7 @@ class Resume(msgspec.Struct, frozen=True):
             return loaded.preset
 
         view = make_view(self.quiet)
-        with like_ctrl_c(), view, machines_of(loaded.preset, view.message) as machines:
+        with view, machines_of(loaded.preset, view.message) as machines:
             result = resume_run(
                 run_dir,
                 sinks=[view],
@@ -175,7 +174,7 @@ def machines_of(preset: Preset, report: Callable[[str], None] = console.note) ->
 
     Raises:
         UserError: Ray is not installed.
-        ConfigError: A cluster that cannot be reached.
+        ConfigError: An address that is none.
     """
     from ludus.training.machines import LOCAL
 

@@ -8,14 +8,15 @@ import errno
 import secrets
 import signal
 import socket
-import threading
 import time
 from collections.abc import Iterator
+from types import FrameType
 
 import uvicorn
 import wsproto  # noqa: F401 - uvicorn imports it when it serves: too late to report that it is missing
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ludus.flow.interrupts import on_stop
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import TOKEN
 from ludus.web.serve.library import Library
@@ -28,7 +29,6 @@ FIRST_PORT, PORTS = 8642, 20  #: where a server without a given port is looked f
 REQUEST_S = 10.0  # until a connection has sent a whole request
 GRACE_S = 2  # for open sockets when the server stops
 STOP_S = LONGEST_S + 5.0  # for matches to be saved then: one may be in a search
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class PortInUse(ValueError):
@@ -69,18 +69,30 @@ class PageServer:
             timeout_graceful_shutdown=GRACE_S,
         )
         self._server = _Server(config)
+        self._saving = False
 
     def url(self, path: str = "/") -> str:
         """Return the address of a page, with the token."""
         return f"http://{ADDRESS}:{self.port}{path}{'&' if '?' in path else '?'}{TOKEN}={self._token}"
 
     def run(self) -> None:
-        """Serve until SIGINT, SIGTERM or :meth:`stop`; matches are saved then."""
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self.close()
-            self.matches.stop(STOP_S)
+        """Serve until a stop signal or :meth:`stop`; matches are saved then.
+
+        Further signals wait until the matches are saved: a terminal that closes may send SIGHUP twice. A
+        second Ctrl-C ends the server at once.
+        """
+        with on_stop(self._on_signal):
+            try:
+                self._server.run(sockets=[self._socket])
+            finally:
+                self.close()
+                self._saving = True
+                self.matches.stop(STOP_S)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._saving and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._server.handle_exit(number, frame)
 
     def close(self) -> None:
         """Give the port back."""
@@ -116,19 +128,11 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals end it, and not the process after it."""
+    """A server whose signals :class:`PageServer` handles."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        yield
 
 
 def _bound(port: int) -> socket.socket:
