@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ludus.algorithms.group import GroupError
 from ludus.algorithms.learner import Learner, SlabLearner
+from ludus.cluster.checks import host_and_port
 from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.group_learner import GroupLearner
@@ -15,7 +16,7 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
-from ludus.presets.config import Preset
+from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
 from ludus.training.opponents import Seats
@@ -29,20 +30,35 @@ if TYPE_CHECKING:
 class RayMachines:
     """Maker of samplers and groups of learners on a cluster (:class:`ludus.training.machines.Machines`).
 
+    The first request connects to the cluster, or starts it: by then this process has the lock of the run.
     All samplers that are asked for play on the same rollouts: those of a league's members.
     """
 
-    def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
-        """Connect to the cluster of ``preset``. Raises ``ConfigError``.
+    _unconnected: ClusterConfig | None = None  # the cluster that the first request connects to
 
-        ``report`` is called with a line now and then while machines are missing.
+    def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
+        """Keep the cluster of ``preset`` for the first request.
+
+        Args:
+            preset: Settings of the run.
+            report: Called with a line now and then while machines are missing.
+
+        Raises:
+            ConfigError: A file that cannot be sent, or an address that is none.
         """
         self._report = report
         self._crew: Crew | None = None
         self._ranks: Ranks | None = None
         self._groups = 0
         sent_preset(preset)  # a file that cannot be sent is refused before Ray starts
-        connect(preset.cluster)
+        host_and_port(preset.cluster.address)
+        self._unconnected = preset.cluster
+
+    def _connect(self) -> None:
+        """Connect to the cluster, if this is the first request. Raises ``ConfigError``."""
+        if self._unconnected is not None:
+            connect(self._unconnected)
+            self._unconnected = None
 
     def sampler(
         self,
@@ -70,6 +86,7 @@ class RayMachines:
                 f'{where}: expected 1 where algorithm.name = "{name}", whose learner is no SlabLearner'
             )
         self._end_group()
+        self._connect()
         self._groups += 1
         try:
             self._ranks = Ranks(preset, learner.network.device.type == "cuda", self._report)
@@ -89,6 +106,7 @@ class RayMachines:
 
     def _started(self, preset: Preset) -> Crew:
         """Return the rollouts, which start if none have."""
+        self._connect()
         self._crew = self._crew or Crew(preset, self._report)
         return self._crew
 
@@ -103,7 +121,8 @@ class RayMachines:
         """End the rollouts and learners, and leave the cluster. Idempotent."""
         self._end_group()
         self.end_rollouts()
-        disconnect()
+        if self._unconnected is None:
+            disconnect()
 
     def end_rollouts(self) -> None:
         """End the rollouts. The next sampler starts others. Idempotent."""

@@ -160,7 +160,7 @@ class RunDirectory:
         write_atomic(self.info_path, msgspec.json.format(to_json(info)) + b"\n")
 
     @staticmethod
-    def _refuse_existing(path: Path) -> None:
+    def refuse_existing(path: Path) -> None:
         """Raise ``RunExists`` if ``path`` is there."""
         if path.exists() or path.is_symlink():
             raise RunExists(f"{path}: exists already; {RunDirectory(path).hint()}")
@@ -193,7 +193,7 @@ class RunDirectory:
         """
         aside = aside_of(path)
         run = cls(aside, keep_checkpoints)
-        run._refuse_existing(path)
+        run.refuse_existing(path)
         if aside.is_symlink() or not aside.is_dir():
             remove_tree(aside)
             aside.mkdir(parents=True, exist_ok=True)
@@ -205,7 +205,7 @@ class RunDirectory:
             if not lock.holds(aside):  # another process was ready in between
                 raise RunBusy(f"{path}: another process has made it just now")
             try:
-                run._refuse_existing(path)
+                run.refuse_existing(path)
                 for left in aside.iterdir():
                     if left != run.lock_path:
                         remove_tree(left)

@@ -92,6 +92,7 @@ def start_run(
         Interrupted: Ctrl-C; the run was saved.
         RunFailed: Training cannot continue.
     """
+    RunDirectory.refuse_existing(run_dir)  # before a cluster starts
     spec, _ = resolve_spec(preset)
     file = method_file(preset.algorithm)
     info = RunInfo(
