@@ -146,9 +146,14 @@ def test_too_few_processors_or_gpus_and_machines_that_differ_are_refused_with_bo
     )
     assert done.returncode == 0, done.stderr
     cpus, gpus, version, spec = done.stderr.strip().splitlines()
-    missing = r"[01] of 2 rollouts started within 1 s: (1 CPUs asked, 0|2 CPUs asked, 1) free"
+    missing = (
+        r"[01] of 2 rollouts started within 1 s: (1 CPUs asked, 0|2 CPUs asked, 1) free; "
+        rf"set --cluster.rollouts 1, or add a machine: ray start --address={head.address}"
+    )
     assert re.fullmatch(missing, cpus)
-    assert gpus == "0 of 1 rollouts started within 1 s: 1 GPUs asked, 0 free"
+    assert gpus.startswith(
+        "0 of 1 rollouts started within 1 s: 1 GPUs asked, 0 free; set --cluster.gpus lower"
+    )
     assert re.fullmatch(r"\S+ has Ludus \S+, this machine has 9\.9\.9", version)
     assert re.fullmatch(r"\S+ has the game with spec \w+, this machine another", spec)
     assert not (tmp_path / "runs").exists()

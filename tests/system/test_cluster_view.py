@@ -174,8 +174,19 @@ def test_processes_that_have_room_are_starting() -> None:
 def test_machines_that_do_not_come_are_refused_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "START_S", 0.0)
     actors = [Slow(False), Slow(False)]
-    with pytest.raises(ConfigError, match=r"0 of 2 rollouts started within 0 s: 2 CPUs asked, 1 free"):
+    with pytest.raises(ConfigError, match=r"0 of 2 rollouts started within 0 s: 2 CPUs asked, 1 free; set"):
         starting.wait_for_all(actors, ClusterConfig(rollouts=2), Room(1), ignore)
+
+
+def test_one_of_two_rollouts_that_has_room_is_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "START_S", 0.0)
+    asked = ClusterConfig(rollouts=2, address="10.0.0.1:6379")
+    late = Slow(False)
+    started = Slow(False)
+    started.wait_for_start = lambda seconds: True  # type: ignore[method-assign]
+    why = r"0 free; set --cluster\.rollouts 1, or add a machine: ray start --address=10\.0\.0\.1:6379"
+    with pytest.raises(ConfigError, match=why):
+        starting.wait_for_all([started, late], asked, Room(1), ignore)
 
 
 def test_the_bench_plays_the_same_matches_both_ways(

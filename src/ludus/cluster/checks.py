@@ -131,9 +131,10 @@ _PORT = re.compile(r"[0-9]{1,5}")
 
 def _is_ipv6(text: str) -> bool:
     try:
-        return IPv6Address(text) is not None
+        IPv6Address(text)
     except ValueError:
         return False
+    return True
 
 
 def _expected(address: str) -> str:

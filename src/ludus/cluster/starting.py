@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ludus.cluster.actors import RolloutActor, RolloutLost, end_all, put
-from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, lacking, part_of, shortage
+from ludus.cluster.checks import LOCAL_ADDRESS, advice, check_alike, fitting, lacking, part_of, shortage
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
 from ludus.flow import GameSpec, Slab
@@ -129,7 +129,9 @@ def wait_for_all(
         cpus, gpus = room.cpus() - started * cluster.cpus, room.gpus() - started * cluster.gpus
         text = shortage(left, max(cpus, 0.0), max(gpus, 0.0))
         if text and time.monotonic() >= end:
-            raise ConfigError(f"{started} of {len(actors)} rollouts started within {START_S:.0f} s: {text}")
+            remedy = advice(cluster, started + fitting(left, max(cpus, 0.0), max(gpus, 0.0)))
+            found = f"{started} of {len(actors)} rollouts started within {START_S:.0f} s"
+            raise ConfigError(f"{found}: {text}{remedy}")
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")
 
 

@@ -11,7 +11,16 @@ import pytest
 
 from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
-from ludus.cluster.checks import About, check_alike, host_and_port, lacking, learner_part_of, part_of
+from ludus.cluster.checks import (
+    About,
+    advice,
+    check_alike,
+    fitting,
+    host_and_port,
+    lacking,
+    learner_part_of,
+    part_of,
+)
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
@@ -24,11 +33,43 @@ from ludus.version import __version__
 
 
 def test_missing_processors_and_gpus_are_counted() -> None:
-    assert lacking(ClusterConfig(rollouts=3, cpus=4), 11, 0) == "cluster.rollouts = 3: 12 CPUs asked, 11 free"
+    named = "or name a cluster of several machines: --cluster.address HOST:PORT"
+    assert lacking(ClusterConfig(rollouts=3, cpus=4), 11, 0) == (
+        f"cluster.rollouts = 3: 12 CPUs asked, 11 free; set --cluster.rollouts 2, {named}"
+    )
     assert lacking(ClusterConfig(rollouts=3, gpus=0.5), 3, 1) == (
-        "cluster.rollouts = 3: 1.5 GPUs asked, 1 free"
+        f"cluster.rollouts = 3: 1.5 GPUs asked, 1 free; set --cluster.rollouts 2, {named}"
     )
     assert lacking(ClusterConfig(rollouts=3, cpus=4, gpus=0.5), 12, 1.5) == ""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "cpus", "gpus", "fits"),
+    [
+        (ClusterConfig(rollouts=2), 1, 0, 1),
+        (ClusterConfig(rollouts=2), 0, 0, 0),
+        (ClusterConfig(rollouts=8, cpus=3), 11.9, 0, 3),
+        (ClusterConfig(rollouts=8, gpus=0.1), 64, 0.3, 3),  # 0.3 / 0.1 is less than 3
+        (ClusterConfig(rollouts=8, cpus=2, gpus=0.5), 6, 1, 2),
+        (ClusterConfig(rollouts=2), 64, 0, 2),
+    ],
+)
+def test_rollouts_that_have_room_are_counted(
+    cluster: ClusterConfig, cpus: float, gpus: float, fits: int
+) -> None:
+    assert fitting(cluster, cpus, gpus) == fits
+
+
+def test_what_helps_against_a_shortage_is_named() -> None:
+    named = ClusterConfig(rollouts=2, address="10.0.0.1:6379")
+    assert advice(named, 1) == (
+        "; set --cluster.rollouts 1, or add a machine: ray start --address=10.0.0.1:6379"
+    )
+    assert advice(named, 0) == "; add a machine: ray start --address=10.0.0.1:6379"
+    large = msgspec.structs.replace(named, cpus=8, gpus=1.0)
+    assert advice(large, 0).startswith(
+        "; set --cluster.cpus lower, or set --cluster.gpus lower, or add a machine"
+    )
 
 
 def test_a_machine_with_another_ludus_or_game_is_named() -> None:
@@ -39,7 +80,24 @@ def test_a_machine_with_another_ludus_or_game_is_named() -> None:
         check_alike(About("rack7", 1, __version__, "abd"), "abc")
 
 
-@pytest.mark.parametrize("address", ["auto", "nowhere", "127.0.0.1:x", ":1", "host:70000"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "auto",
+            "nowhere",
+            "127.0.0.1:x",
+            ":1",
+            "host:70000",
+            "host:0",
+            "host:²",
+            "host:٣",
+            "host: 1",
+            "a b:1",
+        ),
+        *("[]:1", "[::1:1", "::1]:1", "[10.0.0.1]:1", "[::1]", "[::1]:", "http://host:1", "host:1:2", "-x:1"),
+    ],
+)
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match='expected "HOST:PORT" of a Ray cluster, or "local"'):
         host_and_port(address)
@@ -49,6 +107,23 @@ def test_addresses_are_read() -> None:
     assert host_and_port("local") is None
     assert host_and_port("10.0.0.1:6379") == ("10.0.0.1", 6379)
     assert host_and_port("[::1]:6379") == ("::1", 6379)
+    assert host_and_port("[2001:db8:0:1::5]:20154") == ("2001:db8:0:1::5", 20154)
+    assert host_and_port("node_1.rack-7.example.:1") == ("node_1.rack-7.example.", 1)
+
+
+@pytest.mark.parametrize(
+    ("address", "nearest"),
+    [
+        ("2001:db8:0:1::5:20154", "[2001:db8:0:1::5]:20154"),
+        ("::1:6379", "[::1]:6379"),
+        ("2001:db8:1:2:3:4:5:6:20154", "[2001:db8:1:2:3:4:5:6]:20154"),
+        ("fe80::a1", "[fe80::a1]:6379"),
+    ],
+)
+def test_an_address_of_ipv6_without_brackets_is_refused_with_them(address: str, nearest: str) -> None:
+    with pytest.raises(ConfigError, match="an IPv6 address stands in brackets") as refused:
+        host_and_port(address)
+    assert str(refused.value).endswith(f'"{nearest}"')
 
 
 def test_a_rollout_has_its_own_threads_and_the_precision_of_the_learner() -> None:

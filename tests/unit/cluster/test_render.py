@@ -327,6 +327,71 @@ def test_the_script_is_one_of_bash(rendered: Rendered) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("addresses", "chosen"),
+    [
+        ("2001:db8:0:1::5 127.0.0.9", "127.0.0.9"),
+        ("::1 127.0.0.1", "127.0.0.1"),
+        ("fe80::a00:27ff%eth0 127.0.0.3 127.0.0.4", "127.0.0.3"),
+        ("127.0.0.2", "127.0.0.2"),
+    ],
+)
+def test_the_head_is_at_its_first_address_of_ipv4(
+    addresses: str, chosen: str, batch: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "bin/hostname").write_text(f'#!/bin/bash\necho "{addresses}"\n')
+    assert batch(CODE="0").wait(30) == 0
+    (head,) = [line for line in _lines(tmp_path / "ray") if "--head" in line]
+    assert f"--node-ip-address={chosen} " in head
+    (trained,) = _lines(tmp_path / "ludus")
+    assert f"--cluster.address {chosen}:" in trained
+
+
+def test_an_address_of_the_network_goes_before_one_of_the_machine(rendered: Rendered) -> None:
+    assert _chosen(rendered, "127.0.1.1 2001:db8::5 10.0.0.5 10.0.0.6") == "10.0.0.5"
+    assert _chosen(rendered, "2001:db8::5 10.0.0.5") == "10.0.0.5"
+    assert _chosen(rendered, "127.0.1.1") == "127.0.1.1"
+
+
+def _chosen(rendered: Rendered, addresses: str) -> str:
+    """Return the address that the script chooses, by its own lines."""
+    script = rendered("slurm", *MINIRTS)
+    lines = script[script.index("ip=  #") : script.index("port=")]
+    text = f"head=node1 addresses='{addresses}'\n{lines}\necho $ip"
+    return subprocess.run(["bash", "-uc", text], capture_output=True, text=True, timeout=30).stdout.strip()
+
+
+@pytest.mark.parametrize("addresses", ["2001:db8::5", "fe80::1%eth0 ::1", ""])
+def test_a_head_without_an_address_of_ipv4_ends_the_job_with_one_line(
+    addresses: str, batch: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "bin/hostname").write_text(f'#!/bin/bash\necho "{addresses}"\n')
+    assert batch(CODE="0").wait(30) == 2
+    assert _lines(tmp_path / "ray") == []
+
+
+@pytest.mark.parametrize(
+    ("image", "complete"),
+    [
+        ("ludus:0.1.0", False),
+        ("team/ludus:1", False),
+        ("registry.example.org/ludus:1", True),
+        ("registry:5000/ludus", True),
+        ("localhost/ludus:1", True),
+    ],
+)
+def test_an_image_without_a_registry_is_reported_with_the_commands_that_push_it(
+    image: str, complete: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["cluster", "render", "kuberay", *MINIRTS, "--image", image]) == 0
+    out, err = capsys.readouterr()
+    assert f'"image": "{image}"' in out or f'image: "{image}"' in out
+    assert bool(err) != complete
+    if not complete:
+        assert err.startswith(f"image {image}: names no registry")
+        assert f"docker push REGISTRY/{image}, and render with --image REGISTRY/{image}" in err
+
+
 def test_usr1_saves_and_requeues_and_the_next_start_resumes(
     batch: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:

@@ -82,6 +82,8 @@ class ClusterRender(msgspec.Struct, frozen=True):
                 console.result(script.rstrip("\n"))
             return DONE
         kuberay.check_no_files(loaded.preset)
+        if note := kuberay.image_note(options.image):
+            console.note(note)
         if is_file:
             job = job_of(loaded, kuberay.PRESET, {}, options)
         else:

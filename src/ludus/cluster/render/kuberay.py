@@ -41,6 +41,18 @@ def _file(name: str) -> str:
     return name if "/" in name or "@" in name or name.endswith(".py") else ""
 
 
+def image_note(image: str) -> str:
+    """Return what is missing where an image names no registry; empty where it names one."""
+    first, slash, _ = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return ""
+    pushed = f"REGISTRY/{image}"
+    return (
+        f"image {image}: names no registry, so pods look for it on Docker Hub and on their own machine; "
+        f"docker build -t {pushed} . && docker push {pushed}, and render with --image {pushed}"
+    )
+
+
 def documents(job: Job, whole: Preset | None) -> tuple[dict[str, object], ...]:
     """Return the ConfigMap and the RayJob of a job.
 

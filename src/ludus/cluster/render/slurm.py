@@ -69,8 +69,19 @@ trap 'again=1; [ -z "$program" ] || kill -TERM "$program"' USR1
 trap 'ending=1; [ -z "$program" ] || kill -TERM "$program"' TERM
 export PYTHONUNBUFFERED=1 {health}
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST_HET_GROUP_0" | head -n 1)
-ip=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
-ip=${{ip%% *}}
+addresses=$(srun --het-group=0 --nodes=1 --ntasks=1 --nodelist="$head" hostname --ip-address)
+ip=  # the first of IPv4, one of the network if there is one
+for address in $addresses; do
+  case "$address" in
+    *[!0-9.]*) ;;  # IPv6, whose colons look like the one before the port
+    127.*) ip=${{ip:-$address}} ;;
+    *) ip=$address; break ;;
+  esac
+done
+if [ -z "$ip" ]; then
+  echo "$head: expected an IPv4 address from hostname --ip-address, found: $addresses" >&2
+  exit 2
+fi
 port=$((20000 + 2 * (SLURM_JOB_ID % 5000)))  # and the next one: jobs may share the head's machine
 # Everyone who has the token and reaches the ports can run code in the job.
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n')
