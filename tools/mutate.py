@@ -154,6 +154,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "training/actor_learner/snapshots": ("training/test_lanes_in_play.py", "training/test_lost_files.py"),
     "training/actor_learner/sampler": ("training/test_sampler_and_learner.py",),
     "training/opponents": ("training/test_parts.py", "pool/test_teams.py"),
+    "evaluation/loaded_policy": ("api/test_load_policy.py",),
     "evaluation/players": ("training/test_players.py", "training/test_parts.py", "training/test_runs.py"),
     "presets": ("training/test_preset_file.py", "training/test_parts.py"),
     "training/run_evaluator": ("training/test_candidates.py", "training/test_one_seat.py"),

@@ -107,6 +107,56 @@ TEST_CASE("replay: a decision behind the last tick is refused, for no tick playe
   CHECK(refusal(encode_replay(empty)).find("no tick played it") != std::string::npos);
 }
 
+TEST_CASE("replay: a decision of a seat that the match does not have is refused") {
+  const auto refused = [](const Replay& r) {
+    return refusal(encode_replay(r)).find("a decision of a seat that the match does not have") !=
+           std::string::npos;
+  };
+  CHECK_FALSE(refused(sample()));
+  for (const int seat : {2, 3, 14, 15}) {
+    for (const bool last : {false, true}) {
+      Replay r = sample();
+      Decision& d = last ? r.decisions.back() : r.decisions.front();
+      d.seat = static_cast<std::uint8_t>(seat);
+      CHECK(refused(r));
+    }
+  }
+  Replay single = sample();  // a match of one seat, in which the other one decides
+  single.players.resize(1);
+  single.outcome.resize(1);
+  CHECK(refused(single));
+  Replay hosted = sample();
+  hosted.hosted.emplace();
+  hosted.hosted->returns = {0.0F, 0.0F};
+  CHECK(refusal(encode_replay(hosted)) == "");
+  hosted.decisions.back().seat = 2;
+  CHECK(refused(hosted));
+}
+
+TEST_CASE("replay: numbers that no match has are refused") {
+  const auto found = [](const Replay& r, const char* why) {
+    return refusal(encode_replay(r)).find(why) != std::string::npos;
+  };
+  for (const float outcome : {1.5F, -1.01F, std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::infinity()}) {
+    Replay r = sample();
+    r.outcome.back() = outcome;
+    CHECK(found(r, "an outcome outside [-1, 1]"));
+  }
+  Replay never = sample();
+  never.hash_every = 0;
+  CHECK(found(never, "ticks between hashes is 0"));
+  Replay fewer = sample();
+  fewer.hashes.clear();
+  fewer.ticks = 1000000;  // as many ticks would have a hash more than there are bytes
+  CHECK(found(fewer, "ends inside the hashes"));
+  Replay bot = sample();
+  for (const int seat : {0, 1}) {
+    bot.decisions.front().seat = static_cast<std::uint8_t>(seat | 0x40);  // a bit without a meaning
+    CHECK(found(bot, "unknown kind of decision"));
+  }
+}
+
 TEST_CASE("replay: what was decided for a tick that was not played is not recorded") {
   const GameSpec spec = T::spec(T::make_rules({}));
   const std::array<std::int32_t, 1> first = {4}, queued = {7};

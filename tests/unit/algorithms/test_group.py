@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ import torch
 
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.config import AlphaZeroConfig
-from ludus.algorithms.group import ALONE, GroupError, ThreadGroup
+from ludus.algorithms.group import ALONE, GroupError, ThreadGroup, compare_ranks
 from ludus.algorithms.learner import COMPARED_EVERY, LearnerContext
+from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.policies.config import ResnetConfig
 from tests.unit.algorithms.ranks import (
@@ -252,3 +254,53 @@ def test_a_process_that_is_killed_or_stopped_ends_the_group(
     finally:
         ranks.processes[1].kill()
         ranks.close()
+
+
+NUMBERS = np.arange(6, dtype=np.float32) + 1.0
+ALIKE: dict[str, Array] = {"a": NUMBERS, "b": NUMBERS * 2.0}
+OTHERS: dict[str, dict[str, Array]] = {
+    "a name": {"c": NUMBERS, "b": NUMBERS * 2.0},
+    "a type": {"a": NUMBERS.view(np.int32), "b": NUMBERS * 2.0},
+    "a shape": {"a": NUMBERS.reshape(2, 3), "b": NUMBERS * 2.0},
+    "a shape of another order": {"a": NUMBERS.reshape(6, 1), "b": NUMBERS * 2.0},
+    "the place of a border": {"a": NUMBERS[:5], "b": np.append(NUMBERS[5:], NUMBERS * 2.0)},
+    "a missing one": {"a": NUMBERS},
+    "one bit": {"a": NUMBERS, "b": np.nextafter(NUMBERS * 2.0, np.float32(99.0))},
+    "the sign of zero": {"a": NUMBERS, "b": NUMBERS * 2.0, "z": np.array([-0.0], np.float32)},
+}
+
+
+def compared(*states: dict[str, Array]) -> list[str]:
+    """Return what each rank raises; empty where the ranks agree."""
+    ranks = ThreadGroup.of(len(states), 30.0)
+
+    def compare(rank: ThreadGroup) -> str:
+        try:
+            compare_ranks(rank, states[rank.rank], 7)
+        except GroupError as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(len(states)) as threads:
+        return list(threads.map(compare, ranks))
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_equal_bytes_under_another_name_type_or_shape_differ(what: str) -> None:
+    alike = ALIKE | ({"z": np.array([0.0], np.float32)} if what == "the sign of zero" else {})
+    for text in compared(alike, OTHERS[what]):
+        assert "version 7: the parameters of rank 1 of 2 differ from those of rank 0" in text
+
+
+def test_each_rank_that_differs_is_named_by_all() -> None:
+    texts = compared(ALIKE, OTHERS["a name"], ALIKE, OTHERS["a shape"])
+    assert all("the parameters of rank 1, 3 of 4 differ" in text for text in texts)
+
+
+def test_equal_numbers_in_another_order_of_memory_are_equal() -> None:
+    wide = np.arange(12, dtype=np.float32).reshape(3, 4)
+    assert compared({"a": wide}, {"a": np.asfortranarray(wide)}, {"a": wide.T.copy().T}) == ["", "", ""]
+
+
+def test_a_learner_alone_compares_nothing() -> None:
+    compare_ranks(ALONE, {"a": NUMBERS}, 7)

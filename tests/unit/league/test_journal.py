@@ -282,3 +282,43 @@ def test_a_journal_is_complete_after_kills_at_random_moments(path: Path) -> None
             assert [r.number for r in rows] == list(range(1, journal.last + 1))
             assert all(r.tallies[0].wins == r.number for r in rows)
             journal.rewind(journal.last - journal.last % 20)
+
+
+def _overflow_pages(path: Path, filler: bytes) -> list[int]:
+    """Return where the pages start that hold the middle of a long body."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[16:18], "big")
+    return [at for at in range(0, len(data), size) if data[at + 4 : at + size - 64] == filler * (size - 68)]
+
+
+@pytest.mark.parametrize(
+    "pointer", [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\1"], ids=["behind the end", "none", "another"]
+)
+def test_a_damaged_page_is_refused_before_a_resume_writes(path: Path, pointer: bytes) -> None:
+    """The first queries of a resume read none of the pages behind a long body."""
+    with Journal.create(path) as journal:
+        journal.append([row(1), JournalRow(2, "results", "main", b"x" * 60_000, (), 1.5), row(3)])
+    data = bytearray(path.read_bytes())
+    first, *_ = _overflow_pages(path, b"x")
+    data[first : first + 4] = pointer
+    path.write_bytes(data)
+    with Journal.read(path) as journal:  # the newest events of a run that another process trains
+        assert journal.last == 3
+    with pytest.raises(CorruptFile, match="damaged"):
+        Journal.open(path)
+    assert path.read_bytes() == data
+
+
+def test_a_page_out_of_order_is_refused_before_a_resume_writes(path: Path) -> None:
+    with Journal.create(path) as journal:
+        journal.append([row(n) for n in range(1, 200)])
+    data = path.read_bytes()
+    size = int.from_bytes(data[16:18], "big")
+    leaves = [at for at in range(size, len(data), size) if data[at] == 0x0D]
+    changed = bytearray(data)
+    cells = slice(leaves[0] + 8, leaves[0] + 12)  # the places of its first two rows
+    changed[cells] = data[cells][2:] + data[cells][:2]
+    path.write_bytes(changed)
+    with pytest.raises(CorruptFile):
+        Journal.open(path)
+    assert path.read_bytes() == changed

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
+from ludus.flow import Controller, GameSpec, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
 from ludus.games import spec
 from ludus.games.names import typed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.pool.process_snapshot import _MAGIC
+from ludus.pool.team_rewards import TeamRewards
 
 SQUADS = typed("tests.unit.pool.squads:Squads")
 HOSTED = typed("pettingzoo/tests.unit.pool.team_envs")
@@ -286,3 +287,27 @@ def test_a_declaration_names_the_team_of_every_seat() -> None:
 
     with pytest.raises(ValueError, match="three: 2 teams, expected the team of each of 3 seats"):
         declare("three", observation=[tensor("x", (1,))], heads=[HeadSpec("h", 2)], seats=3, teams=(0, 1))
+
+
+def test_matches_with_and_without_spirit_are_paid_side_by_side() -> None:
+    rewards = TeamRewards(typed_spec(), zero_sum=False)
+    for spirit in ([0.0, 0.7], [0.7, 0.0], [0.0, 0.0, 1e-9], [0.5, 0.5]):
+        assert rewards.shares(np.array(spirit))
+    assert not rewards.shares(np.zeros(3))
+    assert TeamRewards(typed_spec(), zero_sum=True).shares(np.zeros(3))
+
+
+@pytest.mark.parametrize("zero_sum", [False, True])
+def test_every_match_has_a_spirit_of_its_own(zero_sum: bool) -> None:
+    teams = typed_spec().teams
+    earned = np.random.default_rng(4).normal(size=(3, len(teams))).astype(np.float32)
+    spirit = np.array([0.0, 0.7, 1.0])
+    paid = TeamRewards(typed_spec(), zero_sum).share(earned, spirit)
+    wanted = [shared(match, teams, s, zero_sum) for match, s in zip(earned.tolist(), spirit, strict=True)]
+    np.testing.assert_allclose(paid, wanted, rtol=0, atol=1e-6)
+    if not zero_sum:
+        assert np.array_equal(paid[0], earned[0])
+
+
+def typed_spec() -> GameSpec:
+    return spec("pommerman", POMMERMAN)

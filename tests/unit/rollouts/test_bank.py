@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.flow import Weights, WeightsMeta
+from ludus.flow import GameSpec, Weights, WeightsMeta
 from ludus.games import spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -127,3 +127,26 @@ def test_each_architecture_is_an_actor() -> None:
     assert actors[1] is actors[3]
     assert actors[2] is not actors[1]
     assert set(actors[1].lanes) == {1, 3}
+
+
+class Networks:
+    """Networks of one shape, but for what a player's version stands for."""
+
+    def __init__(self, game: GameSpec) -> None:
+        self._game = game
+
+    def __call__(self, weights: Weights) -> PolicyNetwork:
+        version = weights.meta.version
+        precision = "bfloat16" if version == 2 else "float32"
+        game = msgspec.structs.replace(self._game, version=9) if version == 3 else self._game
+        return PolicyNetwork(OTHER if version == 4 else SMALL, game, version, precision=precision)
+
+
+def test_only_networks_alike_in_game_precision_and_shape_share_an_actor() -> None:
+    made = Bank({lane: lane for lane in range(1, 7)}, Networks(GAME), 8)
+    players = {1: "main:1", 2: "main:2", 3: "main:3", 4: "main:4", 5: "main:5", 6: "main:2"}
+    for version in range(1, 6):
+        made.put(f"main:{version}", frozen(version))
+    actors = made.follow(players)
+    together = {tuple(actor.lanes) for actor in actors.values()}
+    assert together == {(1, 5), (2, 6), (3,), (4,)}

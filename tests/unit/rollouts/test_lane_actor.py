@@ -199,3 +199,24 @@ def test_networks_of_two_architectures_are_not_stacked() -> None:
     made = networks(PLAIN, SMALL, 1) + networks(PLAIN, config(hidden=(9,)), 1)
     with pytest.raises(ValueError, match="one architecture"):
         LaneActor(lanes_of(made))
+
+
+@pytest.mark.parametrize("greedy", [{3}, {2}, {9}, {2, 5}, set(LANES)])
+@pytest.mark.parametrize("name", ["none", "gru", "gaussian"])
+def test_a_greedy_lane_takes_its_likeliest_choice_beside_others(name: str, greedy: set[int]) -> None:
+    spec, policy = CASES[name]
+    made = networks(spec, policy, 4)
+    lanes = {
+        lane: NetworkActor(network, 100 + lane, 7 * lane, greedy=lane in greedy)
+        for lane, network in zip(LANES, made, strict=True)
+    }
+    actor = LaneActor(lanes)
+    counts = (25, 25, 25, 25)
+    parts = inputs(spec, counts, actor.memory_shape, 1)
+    alone = [lanes[p.policies[0][0]].act(p) for p in parts]
+    versions = [7 * lane for lane in LANES for _ in range(25)]
+    decision = actor.act(joined(parts))
+    check(spec, decision, alone, versions)
+    sampled = [NetworkActor(n, 100 + lane).act(p) for n, lane, p in zip(made, LANES, parts, strict=True)]
+    for lane, own, drawn in zip(LANES, alone, sampled, strict=True):
+        assert np.array_equal(own.actions, drawn.actions) == (lane not in greedy)

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.flow.league import JournalRow
 from ludus.storage import CheckpointStore, CorruptFile, RunDirectory, RunLog, read_jsonl, write_atomic
+from ludus.storage.journal import Journal, copy_journal
 from ludus.storage.matches import MatchesMeta, MatchFiles
 from ludus.storage.user_state import ENVIRONMENT, write_private
 
@@ -161,3 +163,18 @@ def test_dropped_matches_leave_no_file(tmp_path: Path) -> None:
     files.drop([1])  # gone already
     assert files.numbers() == [2]
     assert [p.name for p in files.folder.iterdir()] == [files.path(2).name]
+
+
+def test_a_copied_journal_is_on_the_disk_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "a" / "league.sqlite", tmp_path / "b" / "league.sqlite"
+    for path in (source, target):
+        path.parent.mkdir()
+    with Journal.create(source) as journal:
+        journal.append([JournalRow(1, "results", "main", b"{}", (), 1.5)])
+    disk = Disk(monkeypatch)
+    copy_journal(source, target)
+    assert disk.at("fsync", target) < disk.at("fsync", target.parent)
+    with Journal.read(target) as copied:
+        assert copied.last == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 from ludus.algorithms.learner import Learner
 from ludus.flow import RolloutStats, Slab
+from ludus.flow.slab import Array
 from ludus.mcts.network import NetworkEvaluator
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
+from ludus.rollouts.alternating_sampler import PREFIXES, AlternatingSampler, Turns
 from ludus.rollouts.exchange import TIME_STEP, Sampler
 from ludus.rollouts.joined_sampler import JoinedSampler, lane_of, part_of
 from ludus.storage import CorruptFile, RunDirectory
@@ -217,3 +220,56 @@ def test_self_play_is_asked_of_the_machines(tmp_path: Path) -> None:
     start_run(parse_preset(ALPHAZERO.encode(), "alphazero").preset, tmp_path / "run", machines=machines)
     resume_run(tmp_path / "run", machines=machines)
     assert machines.sessions == [0, 1]
+
+
+class Part:
+    """A part of a sampler, of which only what it reports is asked for."""
+
+    def __init__(self, played: bool, settles: bool = True) -> None:
+        self.played, self._settles, self.asked = played, settles, 0
+        self.time_step = 5
+
+    def answer(self, *_: object) -> bool:
+        self.asked += 1
+        return self._settles
+
+    seat = follow_orders = ask = answer
+
+    def snapshot(self) -> dict[str, Array]:
+        assert self.played, "a part that has not played has no matches"
+        return {TIME_STEP: np.array([5]), "pool": np.array([1, 2], np.uint8)}
+
+
+def of_parts(kind: type[Any], *parts: Part) -> Any:  # noqa: ANN401
+    """Return a sampler of a kind with these parts."""
+    made = object.__new__(kind)
+    made.parts = list(parts)
+    return made
+
+
+@pytest.mark.parametrize("played", [(True, True), (True, False), (False, True), (False, False)])
+def test_a_joined_sampler_has_matches_to_store_once_all_of_its_parts_have_played(
+    played: tuple[bool, bool],
+) -> None:
+    assert of_parts(JoinedSampler, *map(Part, played)).played == all(played)
+
+
+@pytest.mark.parametrize("played", [(True, True), (True, False), (False, True), (False, False)])
+def test_alternating_samplers_store_the_matches_of_the_parts_that_have_played(
+    played: tuple[bool, bool],
+) -> None:
+    sampler = of_parts(AlternatingSampler, *map(Part, played))
+    sampler._turns = Turns()
+    assert sampler.played == any(played)
+    stored = sampler.snapshot()
+    whole = [f"{prefix}pool" in stored for prefix in PREFIXES]
+    assert whole == list(played)
+    assert all(f"{prefix}{TIME_STEP}" in stored for prefix in PREFIXES)
+
+
+@pytest.mark.parametrize("method", ["seat", "follow_orders", "ask"])
+def test_orders_are_settled_when_they_are_in_every_part_and_all_parts_get_them(method: str) -> None:
+    for settles in ((True, True), (True, False), (False, True), (False, False)):
+        parts = [Part(True, value) for value in settles]
+        assert getattr(of_parts(JoinedSampler, *parts), method)(None) == all(settles)
+        assert [part.asked for part in parts] == [1, 1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -40,7 +41,8 @@ from ludus.web.thoughts.mind import Moment
 from ludus.web.thoughts.network import NetworkMind
 from ludus.web.thoughts.replayed import thoughts_of
 from ludus.web.thoughts.resolve import mind_of
-from ludus.web.thoughts.thought import MOST_CHOICES, Opinion, ThinkError
+from ludus.web.thoughts.searched import SearchMind
+from ludus.web.thoughts.thought import MOST_CHOICES, Opinion, ThinkError, Thought
 
 torch.set_num_threads(1)
 SMALL = EncoderConfig(channels=(4,), strides=(2,), dense=(8,), hidden=(16,), memory_size=8, context=8)
@@ -463,3 +465,48 @@ def test_damaged_replays_and_illegal_decisions_are_refused() -> None:
     wrong = Moment(0, 0, match.observe(0), match.legal(0), (999,))
     with pytest.raises(ThinkError, match="does not fit the heads of minirts"):
         NetworkMind(network, "w", 50).think([wrong])
+
+
+def said(visits: Sequence[int], prior: Sequence[float], chosen: int = -1, *, priors: bool = True) -> Thought:
+    """Return the thought of a search that found this at moves 1, 3, 5, ..."""
+    moves = np.arange(len(visits)) * 2 + 1
+    root = SimpleNamespace(
+        moves=moves,
+        move_visits=np.array(visits),
+        prior=np.array(prior, np.float32),
+        mean=np.linspace(-0.5, 0.5, len(visits), dtype=np.float32),
+    )
+    found = SimpleNamespace(root=root, value=0.25, line=[3, 1])
+    player: Any = SimpleNamespace(restart=lambda tick: None, decide=lambda seats, states: [found])
+    mind = SearchMind(lambda: player, "w+search:9", priors=priors)
+    moment = Moment(4, 1, {}, np.ones(2 * len(visits) + 1, np.uint8), (chosen,) if chosen >= 0 else ())
+    return mind.think([moment])[0]
+
+
+@pytest.mark.parametrize(
+    ("visits", "prior", "order"),
+    [
+        ((1, 6, 2), (0.9, 0.05, 0.05), [3, 5, 1]),
+        ((0, 1), (0.999, 0.001), [3, 1]),
+        ((4, 4, 5), (0.2, 0.7, 0.1), [5, 3, 1]),  # equal visits: the likelier one
+        ((2, 2, 2), (0.3, 0.3, 0.4), [5, 1, 3]),
+        ((300, 299), (0.0, 1.0), [1, 3]),
+    ],
+)
+def test_moves_of_a_search_are_shown_by_visits(
+    visits: Sequence[int], prior: Sequence[float], order: list[int]
+) -> None:
+    (head,) = said(visits, prior).heads
+    assert list(head.choices) == order  # and no move that the search had not
+    places = [(move - 1) // 2 for move in order]
+    assert list(head.visits) == [visits[i] for i in places]
+    assert head.p == pytest.approx([prior[i] for i in places])
+    assert head.q == pytest.approx(np.linspace(-0.5, 0.5, len(visits))[places])
+
+
+def test_the_share_of_a_decision_is_its_probability_or_its_part_of_the_visits() -> None:
+    assert said((1, 3), (0.9, 0.1), 3).chance == pytest.approx(0.1)
+    bare = said((1, 3), (0.5, 0.5), 3, priors=False)
+    assert bare.chance == pytest.approx(0.75)
+    assert bare.heads[0].p == ()
+    assert said((1, 3), (0.9, 0.1)).chance is None
