@@ -24,7 +24,7 @@ _KNOWN = (
     ("ludus.cli.errors", "CommandError", errors.FAILED),
     ("ludus.presets.file", "PresetError", errors.USAGE),
     ("ludus.presets.errors", "ConfigError", errors.USAGE),
-    ("ludus.presets.errors", "RunFailed", errors.FAILED),
+    ("ludus.flow.errors", "RunFailed", errors.FAILED),
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),

@@ -38,6 +38,8 @@ class LoadedPolicy:
     """A policy network with its memory, for one environment or a batch of them.
 
     Not safe for several threads. Sampled actions depend on the seed, the number of calls and the row alone.
+    A copy (``copy.deepcopy``, ``pickle``, an argument of another process) continues from the memory and the
+    number of calls of that moment; :meth:`reset` clears its memory.
     """
 
     def __init__(
@@ -110,8 +112,10 @@ class LoadedPolicy:
             float32 within the bounds of the space.
 
         Raises:
-            ValueError: Observation or mask do not belong to the game, or the batch has another size than
-                before without :meth:`reset`.
+            ValueError: Observation or mask do not belong to the game, or hold a number that their tensors
+                cannot (NaN, infinity); or the batch has another size than before without :meth:`reset`. The
+                memory is as before then.
+            NotFinite: The weights have diverged: outputs are NaN or infinite.
         """
         seen, count = self._face.rows(observation, self._network.inputs)
         rows = 1 if count is None else count

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ludus.flow.errors import DIVERGED, NotFinite
+from ludus.flow.finite import all_finite, first_of, not_finite
 from ludus.mcts.evaluator import Floats, LeafBatch
 from ludus.mcts.text import Seen
 from ludus.policies.outputs import gives_q_values
@@ -68,6 +70,23 @@ class NetworkEvaluator:
     @torch.no_grad()
     def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate a batch, as :class:`ludus.mcts.evaluator.Evaluator`."""
+        policy, value = self._outputs(batch, count)
+        for name, array in (("prior", policy), ("value", value)):
+            if not all_finite(array):
+                self._refuse(name, array, batch, count)
+        return policy, value
+
+    def _refuse(self, name: str, outputs: Floats, batch: LeafBatch, count: int) -> None:
+        """Raise ``NotFinite`` for ``outputs`` of the network that the tree would take for a bad move."""
+        for tensor in self.network.inputs:
+            if broken := not_finite(f"observation {tensor.name}", batch.obs[tensor.name][:count]):
+                raise NotFinite(broken)
+        raise NotFinite(
+            f"the weights give {name} {first_of(outputs, ~np.isfinite(outputs))} for finite observations: "
+            f"they have diverged; {DIVERGED}"
+        )
+
+    def _outputs(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         device = self.network.device
         obs = {t.name: uploaded(batch.obs[t.name][:count], device) for t in self.network.inputs}
         if self._board is None:

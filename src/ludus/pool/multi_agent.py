@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ludus.flow import Slab
+from ludus.flow.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
@@ -94,7 +95,7 @@ class MultiAgentShard(Shard):
         actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
         earned = np.zeros((count, self.seats), np.float32)
         decided = control.decided[self.span].copy()
-        first, cut = self.slots.start, self.plan.truncate_ticks
+        first, cut = self.slots.start, self.plan.cut
         for i in playing:
             heartbeat[SLOT] = first + i
             game = games[i]
@@ -150,12 +151,12 @@ class MultiAgentShard(Shard):
         """Report observations with NaN or infinity, which a network would spread to every weight."""
         for name in self.floats:
             view = show.views[name]
-            if np.isfinite(view).all():
+            if all_finite(view):
                 continue
             flat = ~np.isfinite(view.reshape(len(self.slots), -1)).all(axis=1)
             for i in np.flatnonzero(flat).tolist():
                 if i in playing:
-                    errors.setdefault(i, f"observation {name}: holds values that are not finite")
+                    errors.setdefault(i, not_finite(f"observation {name}", view[i]))
                 view[i] = 0
 
     def _show(self, i: int, show: _Show) -> None:
@@ -210,9 +211,9 @@ class MultiAgentShard(Shard):
             self.games[i].reset(match_seed(self.plan.seed, int(self.control.match[slot])))
             self._show(i, show)
             for name in self.floats:
-                if not np.isfinite(show.views[name][i]).all():
+                if broken := not_finite(f"observation {name}", show.views[name][i]):
                     show.views[name][i] = 0
-                    raise ValueError(f"observation {name}: holds values that are not finite")
+                    raise ValueError(broken)
         except BaseException as error:
             self._hide(i, show)
             self.broken[i] = failure("reset", error)
@@ -220,22 +221,16 @@ class MultiAgentShard(Shard):
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
         """End a match, mark its rows, keep their last observation, and start the next match."""
         slot, control, game = self.slots[i], self.control, self.games[i]
-        row = slot * self.seats
         self._withdraw(i, show)
+        error = error or self._write_final(i, slab, before)
+        truncated = truncated or bool(error)
         ends = self._ends(i, truncated)
-        for seat in range(self.seats):
-            if not control.decided[slot, seat]:
-                continue
-            at = row + seat
+        for seat in np.flatnonzero(control.decided[slot]).tolist():
+            at = slot * self.seats + seat
             (slab.truncated if ends[seat] == TRUNCATED else slab.terminated)[before, at] = 1
-            out = {n: f[at] for n, f in control.final.items()}
-            try:
-                if error:
-                    raise RuntimeError(error)
-                game.observe(seat, out)
-            except Exception:  # a failed match has no newer observation than the previous one
-                for n, target in out.items():
-                    target[...] = slab.obs[n][before, at]
+            if error:  # a failed match has no newer observation than the previous one
+                for n, final in control.final.items():
+                    final[at] = slab.obs[n][before, at]
         self._record(slot, truncated, error)
         if not error:
             try:
@@ -244,6 +239,24 @@ class MultiAgentShard(Shard):
                 control.last_outcome[slot] = 0.0
                 self._record_error(slot, failure("outcome", e))
         self._start_match(i, False, show)
+
+    def _write_final(self, i: int, slab: Slab, before: int) -> str:
+        """Write the last observation of each seat that has decided. Returns the error of one that is broken.
+
+        A seat that its game no longer observes keeps the previous one.
+        """
+        slot, final = self.slots[i], self.control.final
+        for seat in np.flatnonzero(self.control.decided[slot]).tolist():
+            at = slot * self.seats + seat
+            try:
+                self.games[i].observe(seat, {n: f[at] for n, f in final.items()})
+            except Exception:
+                for n, target in final.items():
+                    target[at] = slab.obs[n][before, at]
+            for name in self.floats:
+                if broken := not_finite(f"observation {name}", final[name][at]):
+                    return broken
+        return ""
 
     def _ends(self, i: int, truncated: bool) -> Bytes:
         """Return how each seat of a match that is over ended. Seats that still play end with the match."""

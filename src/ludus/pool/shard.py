@@ -16,6 +16,7 @@ from ludus.flow.masks import free_heads
 from ludus.flow.seeds import mix
 from ludus.flow.slab import Array
 from ludus.games.contained import exit_text
+from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 from ludus.games.python_game import ProcessUnusable
 from ludus.pool.control_block import (
     ERRORS,
@@ -57,6 +58,12 @@ class PoolPlan(msgspec.Struct, frozen=True):
     truncate_ticks: int
     alone: bool = False  # matches are independent: no library call steps several of them
     zero_sum: bool = False  # of the rewards that teams share
+
+    @property
+    def cut(self) -> int:
+        """Ticks after which a match is cut off: the option, or what the game declares. 0 = never."""
+        declared = self.spec.max_ticks if 0 < self.spec.max_ticks < UNBOUNDED_TICKS else 0
+        return min(filter(None, (self.truncate_ticks, declared)), default=0)
 
     def plan_of(self, slot: int, seat: int) -> int:
         """Return the plan that fills a seat of a slot."""

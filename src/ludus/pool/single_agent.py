@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Slab
+from ludus.flow.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
@@ -143,7 +144,7 @@ class SingleAgentShard(Shard):
         self._check_finite(slab, before + 1, stepped, errors)
         if self.masked and self._blocked(self.masks):
             self._check_masks(stepped, over, errors)
-        cut = self.plan.truncate_ticks
+        cut = self.plan.cut
         if cut:
             late = stepped & (control.tick[span] >= cut)
             over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
@@ -164,12 +165,12 @@ class SingleAgentShard(Shard):
             array = self.staged.get(name)
             if array is None:
                 array = slab.obs[name][now, self.rows]
-            if np.isfinite(array).all():
+            if all_finite(array):
                 continue
             wrong = ~np.isfinite(array.reshape(len(self.slots), -1)).all(axis=1)
             for i in np.flatnonzero(wrong).tolist():
                 if stepped[i]:
-                    errors.setdefault(i, f"observation {name}: holds values that are not finite")
+                    errors.setdefault(i, not_finite(f"observation {name}", array[i]))
                 array[i] = 0
 
     def _finish(self, slab: Slab, before: int, over: dict[int, bool], errors: dict[int, str]) -> Longs:
@@ -222,9 +223,9 @@ class SingleAgentShard(Shard):
                 if blocked:
                     raise ValueError(f"legal: {blocked}")
             for name in self.floats:
-                if not np.isfinite(self.outs[i][name]).all():
+                if broken := not_finite(f"observation {name}", self.outs[i][name]):
                     self.outs[i][name][...] = 0
-                    raise ValueError(f"observation {name}: holds values that are not finite")
+                    raise ValueError(broken)
         except BaseException as error:
             self.mask_of[i][...] = 1
             self.broken[i] = failure("reset", error)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Slab
+from ludus.flow.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.games.contained import close_quietly
 from ludus.games.python_game import VectorGame
@@ -38,6 +39,7 @@ class VectorEnvShard(Shard):
         self.game = make()
         self.done = np.zeros(len(slots), np.bool_)  # ended in the last step
         self.acting = np.zeros(len(slots), np.bool_)  # rows that decide at the present time step
+        self.cut = plan.cut
         self.idle = False  # some slots have no match left
         self.opened: Slab | None = None  # the slab whose masks were opened last
 
@@ -68,6 +70,9 @@ class VectorEnvShard(Shard):
             reward = np.where(self.acting, reward, np.float32(0.0))
         ended = terminated | truncated
         control.tick[span] += self.acting
+        if self.cut and (self.acting & ~ended & (control.tick[span] >= self.cut)).any():
+            self._fail(slab, before, self.acting, self._too_long())
+            return
         control.returns[span, 0] += reward
         slab.reward[before, rows] = reward
         slab.terminated[before, rows] = terminated
@@ -85,6 +90,14 @@ class VectorEnvShard(Shard):
             playing = control.match[span] >= 0
             active, fresh = active & playing, fresh & playing
         self._activate(slab, now, active, fresh)
+
+    def _too_long(self) -> str:
+        """Return the error of a library that plays on after the limit. It cannot end one match."""
+        return (
+            f"step: a match is not over after {self.cut} ticks, the limit of {self.plan.spec.name}: its "
+            "vectorised form ignores it; set the parameter vectorise = no (--game.vectorise no), or end "
+            "episodes there (truncated)"
+        )
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
         """Mark the rows that decide at ``now``. Every action is legal."""
@@ -106,9 +119,11 @@ class VectorEnvShard(Shard):
         views = {n: a[now, self.rows] for n, a in slab.obs.items()}
         self.game.observe(views)
         for name in self.floats:
-            if not np.isfinite(views[name].sum()) and not np.isfinite(views[name]).all():
-                views[name][...] = 0
-                raise ValueError(f"observation {name}: holds values that are not finite")
+            if np.isfinite(views[name].sum()) or all_finite(views[name]):
+                continue
+            broken = not_finite(f"observation {name}", views[name])  # its place starts with the slot
+            views[name][...] = 0
+            raise ValueError(broken)
 
     def _finish(self, slab: Slab, now: int, ended: Longs, terminated: Bools) -> None:
         slots = ended + self.slots.start

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ludus.flow.errors import RunFailed as RunFailed
 from ludus.flow.shown import shell
 
 
 class ConfigError(ValueError):
     """A preset that cannot be carried out. The message names the key, its value and what is expected."""
-
-
-class RunFailed(Exception):
-    """Training cannot continue: numbers that are not finite, a game that keeps failing."""
 
 
 class GroupLost(RunFailed):

@@ -17,7 +17,7 @@ from ludus.policies.protocol import Network
 from ludus.policies.stacked import StackedNetworks, stackable
 from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.actor import ActInput, Decision
-from ludus.rollouts.network_actor import NetworkActor
+from ludus.rollouts.network_actor import NetworkActor, check_decision
 
 CALL = 10_000_000  # multiplications that take about as long as a call of a network takes beside its own
 
@@ -75,13 +75,22 @@ class LaneActor:
             self._seeds.repeat(counts), batch.step, batch.rows, len(self._stack.first.heads.sizes)
         )
         drawn = out.distribution.sample(tensor(batch.mask), tensor(draws))
-        return Decision(
+        decision = Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.cpu().numpy(),
             None if out.memory is None else downloaded(out.memory),
             self._versions.repeat(counts),
         )
+        self._check(batch, decision)
+        return decision
+
+    def _check(self, batch: ActInput, decision: Decision) -> None:
+        """Raise ``NotFinite`` for broken outputs, with the version of their lane."""
+        wrong = np.flatnonzero(~np.isfinite(decision.log_prob) | ~np.isfinite(decision.value))
+        if len(wrong) and decision.versions is not None:
+            inputs = [t.name for t in self._first.network.inputs]
+            check_decision(batch, decision, inputs, int(decision.versions[wrong[0]]))
 
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ludus.flow.errors import DIVERGED, NotFinite
+from ludus.flow.finite import all_finite, first_of, not_finite
 from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
 from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.actor import ActInput, Decision
+
+
+def check_decision(batch: ActInput, decision: Decision, inputs: Sequence[str], version: int) -> None:
+    """Check the outputs of a network whose tensors are ``inputs`` and whose weights are of ``version``.
+
+    Of NaN logits every head takes some choice without a word. Their log-probability and value show it.
+
+    Raises:
+        NotFinite: An output is NaN or infinite; the message names the observation that is, if one is.
+    """
+    if all_finite(decision.log_prob) and all_finite(decision.value):
+        return
+    for name in inputs:
+        if broken := not_finite(f"observation {name}", batch.obs[name]):
+            raise NotFinite(broken)
+    if batch.memory is not None and (broken := not_finite("memory", batch.memory)):
+        raise NotFinite(broken)
+    outputs = {"log-probability": decision.log_prob, "value": decision.value}
+    name, wrong = next((n, a) for n, a in outputs.items() if not all_finite(a))
+    raise NotFinite(
+        f"version {version} of the weights gives {name} {first_of(wrong, ~np.isfinite(wrong))} for "
+        f"finite observations: the weights have diverged; {DIVERGED}"
+    )
 
 
 class NetworkActor:
@@ -53,12 +78,14 @@ class NetworkActor:
         if not self.greedy:
             draws = self._tensor(uniforms(self.seed, batch.step, batch.rows, len(self.network.heads.sizes)))
         drawn = out.distribution.sample(self._tensor(batch.mask), draws)
-        return Decision(
+        decision = Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.float().cpu().numpy(),
             None if out.memory is None else downloaded(out.memory.float()),
         )
+        check_decision(batch, decision, self._inputs, self._version)
+        return decision
 
     @torch.no_grad()
     def value(

@@ -291,7 +291,7 @@ def test_an_environment_that_lacks_a_library_reports_the_command_that_installs_i
 def test_the_check_finds_every_fault() -> None:
     game = typed("tests/unit/pool/hosted_games.py")
     expected = {
-        "nan": ("observations_in_range", "tensor numbers: holds values that are not finite"),
+        "nan": ("observations_in_range", "tensor numbers: nan at [1] cannot be kept"),
         "shape": ("plays", "observe() raised ValueError"),
         "reward": ("rewards_finite", "expected finite numbers"),
         "seat": ("seats", "to_act() names seat 3 (seed 1, tick 2); there are 1"),

@@ -184,7 +184,7 @@ def test_rewards_count_from_a_rows_first_decision_on() -> None:
 
 TROUBLE = {
     "step-raise": "step: ValueError: the rules broke",
-    "nan": "observation numbers: holds values that are not finite",
+    "nan": r"observation numbers: nan at \[1\] cannot be kept",
     "shape": r"observe: ValueError: .*shape",
     "reward": r"rewards: \[nan\], expected finite numbers",
 }

@@ -42,7 +42,11 @@ class GymnasiumFace:
             t.name: np.zeros((rows, *t.packed_shape), t.packed_dtype) for t in self._spec.observation
         }
         for row, member in zip(range(rows), self._members(observation, count), strict=True):
-            self._observation.write(member, {name: array[row] for name, array in out.items()})
+            try:
+                self._observation.write(member, {name: array[row] for name, array in out.items()})
+                self._observation.check_finite(member)
+            except ValueError as error:
+                raise ValueError(f"row {row}: {error}" if count is not None else str(error)) from None
         return {t.name: out[t.name] for t in needed}, count
 
     def _members(self, observation: Any, count: int | None) -> Iterator[Any]:

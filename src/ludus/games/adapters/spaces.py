@@ -8,11 +8,13 @@ MultiBinary                 bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ludus.flow.finite import not_finite
 from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games.adapters.boxes import BoxNumbers
@@ -124,6 +126,15 @@ class Observation:
                 raise ValueError(f"{_what(name)}: missing in {short(value)}") from None
             write(part, out[name])
 
+    def check_finite(self, value: Any) -> None:
+        """Raise ``ValueError`` for NaN or infinity in ``value``, which :meth:`write` has taken.
+
+        The pool looks at the tensors of all its matches at once instead.
+        """
+        for name, path, _ in self._writers:
+            if broken := not_finite(_what(name), np.asarray(at(value, path))):
+                raise ValueError(broken)
+
     def write_many(self, value: Any, out: Array) -> None:
         """Write a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
         ((_, leaf),) = self.leaves
@@ -139,7 +150,9 @@ def _observed(name: str, space: Space[Any], layouts: Layouts) -> tuple[TensorSpe
         return _observed_box(name, space, layouts.of(name))
     if isinstance(space, spaces.MultiBinary):
         count = int(np.prod(space.shape))
-        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, space.shape)
+        return tensor(name, (count,), "bits", low=0, high=1), functools.partial(
+            _write_bits, _what(name), space.shape
+        )
     if isinstance(space, spaces.Discrete):
         sizes: tuple[int, ...] = (int(space.n),)
         starts: tuple[int, ...] = (int(space.start),)
@@ -178,48 +191,54 @@ def _observed_box(name: str, space: Any, layout: str) -> tuple[TensorSpec, Write
 
 
 def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> Write:
-    what = _what(name)
-
-    def write(value: Any, out: Array) -> None:
-        array = kept(what, shaped(what, value, shape), out.dtype)
-        if axes is not None:
-            array = array.transpose(axes)
-        out[...] = array if array.shape == out.shape else array.reshape(out.shape)
-
-    def write_same(value: Any, out: Array) -> None:
-        if getattr(value, "shape", None) != shape or getattr(value, "dtype", None) != out.dtype:
-            value = kept(what, shaped(what, value, shape), out.dtype)
-        out[...] = value
-
-    return write_same if axes is None and len(shape) == 1 else write
+    if axes is None and len(shape) == 1:
+        return functools.partial(_write_vector, _what(name), shape)
+    return functools.partial(_write_array, _what(name), shape, axes)
 
 
-def _bits_writer(name: str, shape: tuple[int, ...]) -> Write:
-    what = _what(name)
+# Writers are partials of these functions: a policy that holds them can be pickled for another process.
 
-    def write(value: Any, out: Array) -> None:
-        bits = zeros_and_ones(what, shaped(what, value, shape))
-        out[...] = np.packbits(bits.ravel(), bitorder="little")
 
-    return write
+def _write_array(
+    what: str, shape: tuple[int, ...], axes: tuple[int, ...] | None, value: Any, out: Array
+) -> None:
+    array = kept(what, shaped(what, value, shape), out.dtype)
+    if axes is not None:
+        array = array.transpose(axes)
+    out[...] = array if array.shape == out.shape else array.reshape(out.shape)
+
+
+def _write_vector(what: str, shape: tuple[int, ...], value: Any, out: Array) -> None:
+    if getattr(value, "shape", None) != shape or getattr(value, "dtype", None) != out.dtype:
+        value = kept(what, shaped(what, value, shape), out.dtype)
+    out[...] = value
+
+
+def _write_bits(what: str, shape: tuple[int, ...], value: Any, out: Array) -> None:
+    bits = zeros_and_ones(what, shaped(what, value, shape))
+    out[...] = np.packbits(bits.ravel(), bitorder="little")
 
 
 def _one_hot_writer(
     name: str, sizes: tuple[int, ...], starts: tuple[int, ...], shape: tuple[int, ...]
 ) -> Write:
     offsets = np.cumsum((0, *sizes[:-1])).tolist()
-    what = _what(name)
+    return functools.partial(
+        _write_one_hot, _what(name), shape, tuple(zip(sizes, starts, offsets, strict=True))
+    )
 
-    def write(value: Any, out: Array) -> None:
-        out[...] = 0
-        given = whole(what, value, shape)
-        for number, size, start, offset in zip(given, sizes, starts, offsets, strict=True):
-            if not start <= number < start + size:
-                raise ValueError(f"{what}: {number} is not in [{start}, {start + size})")
-            bit = offset + number - start
-            out[bit >> 3] |= np.uint8(1 << (bit & 7))
 
-    return write
+def _write_one_hot(
+    what: str, shape: tuple[int, ...], parts: Sequence[tuple[int, int, int]], value: Any, out: Array
+) -> None:
+    """Set a bit for each number; ``parts``: size, least number and first bit of each."""
+    out[...] = 0
+    given = whole(what, value, shape)
+    for number, (size, start, offset) in zip(given, parts, strict=True):
+        if not start <= number < start + size:
+            raise ValueError(f"{what}: {number} is not in [{start}, {start + size})")
+        bit = offset + number - start
+        out[bit >> 3] |= np.uint8(1 << (bit & 7))
 
 
 # ---- actions -------------------------------------------------------------------------------------

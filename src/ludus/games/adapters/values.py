@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.finite import first_of, not_finite
 from ludus.flow.slab import Array
 from ludus.flow.spec import DType
 
@@ -69,15 +70,8 @@ def kept(what: str, array: Array, dtype: np.dtype[Any]) -> Array:
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
             same = integers <= most if array.dtype.kind == "u" else (integers >= least) & (integers <= most)
     if not same.all():
-        raise ValueError(f"{what}: {_first(array, ~same)} cannot be kept as {dtype}")
+        raise ValueError(f"{what}: {first_of(array, ~same)} cannot be kept as {dtype}")
     return out
-
-
-def _first(array: Array, wrong: npt.NDArray[np.bool_]) -> str:
-    """Return the first of the wrong elements, with its place."""
-    place = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
-    value = array[place].item() if place else array.item()
-    return f"{value!r} at {list(place)}" if place else f"{value!r}"
 
 
 def whole(what: str, value: Any, shape: tuple[int, ...]) -> Sequence[int]:
@@ -90,7 +84,7 @@ def whole(what: str, value: Any, shape: tuple[int, ...]) -> Sequence[int]:
     if array.dtype.kind == "f":
         broken = ~np.isfinite(array) | (np.floor(array) != array)
         if broken.any():
-            raise ValueError(f"{what}: {_first(array, broken)} is no integer")
+            raise ValueError(f"{what}: {first_of(array, broken)} is no integer")
     return [int(x) for x in array.ravel().tolist()]
 
 
@@ -98,7 +92,7 @@ def zeros_and_ones(what: str, array: Array) -> npt.NDArray[np.bool_]:
     """Return ``array != 0``. Raises ``ValueError`` for an element that is neither 0 nor 1."""
     bits = array != 0
     if array.dtype.kind != "b" and not (bits == array).all():
-        raise ValueError(f"{what}: {_first(array, bits != array)}, expected 0 or 1")
+        raise ValueError(f"{what}: {first_of(array, bits != array)}, expected 0 or 1")
     return np.asarray(bits)
 
 
@@ -151,8 +145,8 @@ def _leaf_difference(space: Any, value: Any, where: str) -> str:
         wrong = (array != 0) & (array != 1)
     else:
         array = shaped(where, value, space.shape)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            return f"{where}: {_first(array, ~np.isfinite(array))} is not finite: networks cannot read it"
+        if broken := not_finite(where, array):
+            return broken
         kept(where, kept(where, array, space.dtype), tensor_dtype(space.dtype))
         low, high = space.low, space.high
         if space.dtype.kind == "f":
@@ -162,6 +156,6 @@ def _leaf_difference(space: Any, value: Any, where: str) -> str:
     if not wrong.any():
         return ""
     return (
-        f"{where}: {_first(array, wrong)} is not in {short(space)}: "
+        f"{where}: {first_of(array, wrong)} is not in {short(space)}: "
         "widen the bounds of observation_space, or clip the value"
     )

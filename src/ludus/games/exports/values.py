@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.flow.finite import not_finite
 from ludus.flow.slab import Array
 from ludus.games.adapters.boxes import continuous
+from ludus.games.adapters.values import array_of, kept, zeros_and_ones
 from ludus.games.exports.match import Decisions
 
 
@@ -58,7 +60,7 @@ class SpecFace:
                 raise ValueError(
                     f"{self.spec.name}: observation has {given}; {t.name} is missing, expected {names}"
                 )
-            out[t.name], counts[t.name] = _packed(t, np.asarray(observation[t.name]))
+            out[t.name], counts[t.name] = _packed(t, array_of(f"observation {t.name}", observation[t.name]))
         if len(set(counts.values())) > 1:
             counted = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
             raise ValueError(f"{self.spec.name}: tensors of different batches ({counted})")
@@ -92,18 +94,24 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
     elif values.shape[1:] == shape and len(values) > 0:
         count, rows = len(values), values
     elif values.shape == t.packed_shape and values.dtype == t.packed_dtype:
+        if broken := not_finite(f"observation {t.name}", values):
+            raise ValueError(broken)
         return np.array(values[None]), None  # writable: torch needs it
     else:
         raise ValueError(
             f"observation {t.name}: shape {values.shape}, expected {shape}, with N in front for a batch"
             f"{_decoded(values)}"
         )
-    if t.dtype == "bits":
-        return np.packbits(rows.reshape(len(rows), -1) != 0, axis=1, bitorder="little"), count
-    packed = rows.astype(t.packed_dtype)
-    if t.dtype != "f32" and (packed != rows).any():
-        raise ValueError(f"observation {t.name}: values that {t.packed_dtype} cannot hold{_decoded(values)}")
-    return np.ascontiguousarray(packed), count
+    try:
+        if t.dtype == "bits":
+            bits = zeros_and_ones(f"observation {t.name}", values).reshape(len(rows), -1)
+            return np.packbits(bits, axis=1, bitorder="little"), count
+        packed = kept(f"observation {t.name}", values, t.packed_dtype)
+    except ValueError as error:
+        raise ValueError(f"{error}{_decoded(values)}") from None
+    if broken := not_finite(f"observation {t.name}", packed):
+        raise ValueError(broken)
+    return np.ascontiguousarray(packed.reshape(rows.shape)), count
 
 
 def _decoded(values: Array) -> str:
@@ -134,11 +142,12 @@ def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.ui
                 'pass info["legal"]'
             )
         mask = np.concatenate([np.asarray(part) for part in mask], axis=-1)
-    whole = np.asarray(mask)
+    whole = array_of(f"{spec.name}: mask", mask)
     expected = (spec.mask_size,) if count is None else (count, spec.mask_size)
     if whole.shape != expected:
         raise ValueError(f"{spec.name}: mask of shape {whole.shape}, expected {expected}")
-    legal: npt.NDArray[np.uint8] = (whole != 0).astype(np.uint8).reshape(rows, spec.mask_size)
+    bits = zeros_and_ones(f"{spec.name}: mask", whole)
+    legal: npt.NDArray[np.uint8] = bits.astype(np.uint8).reshape(rows, spec.mask_size)
     if not tied:
         start = 0
         for head in spec.heads:

@@ -7,6 +7,7 @@ import math
 import msgspec
 
 from ludus.algorithms.learner import UpdateStats
+from ludus.flow.errors import DIVERGED
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
@@ -43,7 +44,7 @@ class UpdateCounts:
             raise RunFailed(
                 f"version {update.version}: not finite: "
                 f"{', '.join(f'{name} = {value}' for name, value in broken.items())}; "
-                f"lower algorithm.learning_rate and resume from an earlier checkpoint"
+                f"{DIVERGED}"
             )
         state.budget.steps += summary.steps
         state.budget.ticks += summary.ticks
