@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
-import torch
 
 from ludus.flow import GameSpec
+from ludus.flow.as_found import one_thread
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
 from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
@@ -138,7 +138,7 @@ def _with_network(
     run: RunConfig,
     seconds: float,
 ) -> SearchBench:
-    torch.set_num_threads(1)
+    one_thread()
     device, count = device_of(run.device), thread_count(run)
     precision = precision_name(run, device)
     spec = game_spec(base.game, params)
@@ -229,7 +229,7 @@ def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: f
             array[...] = random.integers(0, 256, array.shape)
 
     def work() -> int:
-        torch.set_num_threads(1)
+        one_thread()
         done = 0
         while not stop.is_set():
             evaluator.evaluate(batch, batch.rows)

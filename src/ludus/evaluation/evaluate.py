@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 
 from ludus.evaluation.play import MatchPlayer, play_evaluation
@@ -10,6 +9,7 @@ from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.evaluation.settings import DEFAULT, NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
+from ludus.flow.as_found import as_found, one_thread
 from ludus.flow.seeds import derive_seed
 from ludus.flow.shown import shown
 from ludus.games import list_games
@@ -21,6 +21,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
 
 
+@as_found()
 def evaluate(
     player: str,
     against: str = "",
@@ -59,10 +60,7 @@ def evaluate(
     elif not against:
         raise ConfigError(f"{player}: expected an opponent (--against); {spec.name} has {spec.seats} seats")
     second = _resolve(against, 1, spec, text_params, settings)
-    if "torch" in sys.modules:  # some player has a network; parallel work is the pool's
-        import torch
-
-        torch.set_num_threads(1)
+    one_thread()  # parallel work is the pool's
     result, played = play_evaluation(spec, text_params, first, second, settings, hooks)
     if keep is not None:
         for match in played:

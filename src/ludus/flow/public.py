@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from ludus.flow.as_found import as_found
 from ludus.flow.names import did_you_mean
 
 P = ParamSpec("P")
@@ -56,12 +57,16 @@ def _without_options(text: str) -> str:
 
 
 def speaks_python(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a public function so that its errors name settings and arguments (:func:`in_python`)."""
+    """Wrap a public function: its errors name settings and arguments (:func:`in_python`).
+
+    The caller's process is as before when it returns or raises (:func:`ludus.flow.as_found.as_found`).
+    """
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            with as_found():
+                return function(*args, **kwargs)
         except Exception as error:
             if error.args and isinstance(error.args[0], str):
                 error.args = (in_python(error.args[0]), *error.args[1:])

@@ -6,7 +6,7 @@ import io
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Protocol
 
 from ludus.gtp.engine import Engine
@@ -59,6 +59,16 @@ def _bounded(lines: Lines) -> Iterator[bytes]:
         yield line
 
 
+def _read(lines: Lines, waiting: queue.Queue[bytes | None], log: Callable[[str], object]) -> None:
+    """Put every line into ``waiting``, then None."""
+    try:
+        for line in _bounded(lines):
+            waiting.put(line)
+    except OSError as error:  # open for writing only, a terminal that is gone
+        log(f"the input ends: {error.strerror}")
+    waiting.put(None)
+
+
 def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool = False) -> None:
     """Answer until ``quit`` or the end of the input.
 
@@ -73,18 +83,11 @@ def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool 
     """
     if stream is None:
         return
-    lines = _lines_of(stream)
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
-
-    def read() -> None:
-        try:
-            for line in _bounded(lines):
-                waiting.put(line)
-        except OSError as error:  # open for writing only, a terminal that is gone
-            engine.log(f"the input ends: {error.strerror}")
-        waiting.put(None)
-
-    threading.Thread(target=read, daemon=True, name="gtp input").start()
+    # The thread may still wait for a line when the program ends: what it refers to is never released, so
+    # that must not be the engine with its match and trees.
+    reader = (_lines_of(stream), waiting, engine.log)
+    threading.Thread(target=_read, args=reader, daemon=True, name="gtp input").start()
     while not engine.done:
         if ponder:
             for _ in engine.ponder():

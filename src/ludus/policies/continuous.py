@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from ludus.codecs.constants import constant
 from ludus.policies.distribution import Heads
+from ludus.policies.own_draws import own_draws
 
 LOG_DEVIATION = (-5.0, 2.0)  # bounds of a network's output
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -171,6 +172,7 @@ class FreeDeviation(nn.Module):
         """Return the outputs ``[N, A]`` of features ``[N, F]``."""
         return self._ordered(self.linear(features), self.log_deviation.expand(features.shape[0], -1), 1)
 
+    @own_draws
     def as_linear(self) -> nn.Linear:
         """Return a copy as one linear layer, whose weights are 0 at the deviations."""
         weight, bias = self.linear.weight.detach(), self.linear.bias.detach()

@@ -87,8 +87,9 @@ def make_encoder(name: str, layouts: Mapping[str, TensorLayout], seed: int | Non
         raise ValueError(f"policy.encoder: {problem}")
     factory = _ENCODERS.find(name)
     assert factory is not None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0 if seed is None else seed)
+    from ludus.policies.own_draws import foreign_draws
+
+    with foreign_draws(0 if seed is None else seed):
         try:
             made: object = factory(dict(layouts))
         except Exception as error:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.policies.own_draws import own_draws
 from ludus.policies.tower import Block, Convolution
 
 
@@ -36,6 +37,7 @@ class Tower(Protocol):
 class _Folded(nn.Module):
     """The function of a residual network in eval mode, with half its operations."""
 
+    @own_draws
     def __init__(self, network: Tower) -> None:
         super().__init__()
         self.stem = network.stem.folded()

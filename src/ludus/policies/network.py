@@ -23,6 +23,7 @@ from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
 from ludus.policies.outputs import check_output
+from ludus.policies.own_draws import own_draws
 from ludus.policies.pointed import PointerTargets, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
 from ludus.policies.q_values import QValues
@@ -64,6 +65,7 @@ class PolicyNetwork(Encoder):
 
     epsilon: Tensor | None
 
+    @own_draws
     def __init__(
         self, config: EncoderConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:

@@ -31,6 +31,7 @@ from ludus.policies.action_distribution import Independent
 from ludus.policies.config import ResnetConfig, encode_config
 from ludus.policies.heads import heads_of
 from ludus.policies.inference import Inference
+from ludus.policies.own_draws import own_draws
 from ludus.policies.protocol import BoardNetwork, BoardOutputs, Observation, Step, autocast, inputs_of
 from ludus.policies.tower import Block, Convolution
 
@@ -45,6 +46,7 @@ class ResidualNetwork(nn.Module):
     Values lie in [-1, 1]: the game's outcome. No memory, no normalisers apart from batch normalisation.
     """
 
+    @own_draws
     def __init__(
         self, config: ResnetConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:

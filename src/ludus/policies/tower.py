@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.policies.own_draws import own_draws
+
 
 class Convolution(nn.Module):
     """Convolution without bias and its batch normalisation."""
@@ -23,6 +25,7 @@ class Convolution(nn.Module):
         out: Tensor = self.norm(self.convolution(x))
         return out
 
+    @own_draws
     def folded(self) -> nn.Conv2d:
         """Return one convolution with bias, equal to this one with its stored statistics."""
         norm, old = self.norm, self.convolution

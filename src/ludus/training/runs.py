@@ -13,6 +13,7 @@ import msgspec
 from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
+from ludus.flow.as_found import as_found
 from ludus.flow.shown import shell, shown
 from ludus.games.names import is_installed_name
 from ludus.policies.summary import check_size
@@ -75,6 +76,7 @@ class RunResult(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
+@as_found()
 def start_run(
     preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = (), machines: Machines = LOCAL
 ) -> RunResult:
@@ -128,6 +130,7 @@ def start_run(
         return _train(preset, builder, run, report, machines)
 
 
+@as_found()
 def resume_run(
     run_dir: Path,
     *,

@@ -32,6 +32,7 @@ from ludus.algorithms.optimiser import (
 )
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tensors_of
 from ludus.flow import Weights, WeightsMeta
+from ludus.flow.as_found import one_thread
 from ludus.flow.slab import Array
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
@@ -160,7 +161,7 @@ class AlphaZeroLearner:
 
         Each position is read under its own of ``turns``. Returns ``Loss.numbers``.
         """
-        torch.set_num_threads(1)
+        one_thread()
         network = self._replicas[worker]
         device = network.device
         obs = {t.name: uploaded(part.obs[t.name], device) for t in network.inputs}

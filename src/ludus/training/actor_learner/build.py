@@ -14,6 +14,7 @@ from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.algorithms.parameters import tensors_of
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
+from ludus.flow.as_found import one_thread
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
@@ -165,7 +166,7 @@ def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = Tr
         policy: Policy id whose rows it trains; None: the one that the preset's samplers give the learner.
         drawn: Whether its network is initialised; else it waits for a stored state.
     """
-    torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
+    one_thread()
     spec, _ = resolve_spec(preset)
     run = preset.run
     network = first_network(preset, spec, None if drawn else ())

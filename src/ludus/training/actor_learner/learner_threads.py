@@ -6,9 +6,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-import torch
-
 from ludus.algorithms.tasks import UpdatePlan
+from ludus.flow.as_found import one_thread
 
 
 class LearnerThreads:
@@ -57,7 +56,7 @@ class LearnerThreads:
         self._threads = []
 
     def _run(self, index: int) -> None:
-        torch.set_num_threads(1)
+        one_thread()
         seen = 0
         while True:
             with self._changed:

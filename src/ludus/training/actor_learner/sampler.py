@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Weights
+from ludus.flow.as_found import one_thread
 from ludus.flow.lineups import teams_of_plans
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.flow.slab import Array
@@ -310,7 +310,7 @@ def sampler_parts(preset: Preset, index: int = 0, *, seats: Seats | None = None)
         index: the sampler's number among those of a run; each draws on its own.
         seats: controllers of each seat; None: the preset's opponents.
     """
-    torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
+    one_thread()
     spec, params = resolve_spec(preset)
     seats = seats or build_seats(spec, preset)
     if preset.pool.slots % preset.pool.groups:

@@ -9,7 +9,6 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
@@ -17,6 +16,7 @@ from ludus.algorithms.alphazero.samples import Ends
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
+from ludus.flow.as_found import one_thread
 from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
@@ -146,7 +146,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     config = cast(AlphaZeroConfig, preset.algorithm)  # the registry's line of this trainer
     if not isinstance(preset.policy, ResnetConfig):
         raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
-    torch.set_num_threads(1)
+    one_thread()
     spec, params = resolve_spec(preset)
     for problem in method_problems(preset, spec):
         raise ConfigError(problem.text)

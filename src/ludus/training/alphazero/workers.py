@@ -10,8 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
-
+from ludus.flow.as_found import one_thread
 from ludus.mcts import Matches, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 
@@ -55,7 +54,7 @@ class Worker:
 
         The batch that was collected last is always answered.
         """
-        torch.set_num_threads(1)
+        one_thread()
         play, times = self.play, self.times
         assert isinstance(play.evaluator, NetworkEvaluator)
         started = time.perf_counter()

@@ -17,6 +17,7 @@ import torch
 from ludus.algorithms.learner import REPLAY_BUFFER, SETTLE
 from ludus.algorithms.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
+from ludus.flow.as_found import as_found
 from ludus.flow.decode import from_json
 from ludus.flow.weights import Ancestor
 from ludus.policies.config import EncoderConfig, PolicyConfig
@@ -138,6 +139,7 @@ class Operation:
         self._state = self._counters()
         self._made: Checkpoint | None = None
 
+    @as_found()
     def prepare(self) -> None:
         """Calibrate new columns and units and make the new checkpoint, in memory.
 

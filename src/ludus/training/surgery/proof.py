@@ -14,6 +14,7 @@ from ludus.evaluation.results import ALONE, EvalResult, seat_of_plan, summarise
 from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.evaluation.weights import network_of
 from ludus.flow import MatchResult, Weights
+from ludus.flow.as_found import as_found
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.policies.outputs import gives_q_values
 from ludus.presets.config import Preset
@@ -107,6 +108,7 @@ class Proof(msgspec.Struct, frozen=True):
         )
 
 
+@as_found()
 def prove(
     pair: Pair, *, verify: bool, matches: int, watch: Callable[[MatchProgress], None] = lambda _: None
 ) -> Proof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ludus.flow.as_found import as_found
 from ludus.flow.shown import utf8
 from ludus.flow.weights import Ancestor
 from ludus.policies.weights import WeightsError, load_weights
@@ -17,6 +18,7 @@ from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after
 
 
+@as_found()
 def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pair, Outline]:
     """Convert the weights that ``text`` names to the network of ``preset``.
 
