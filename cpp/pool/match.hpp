@@ -80,6 +80,9 @@ class MatchPlayer {
         layout_(layout),
         masks_(spec),
         team_rewards_(spec, options.zero_sum) {
+    const auto declared = static_cast<std::uint32_t>(std::max(spec.max_ticks, 0));
+    cut_ = options.truncate_ticks;
+    if (declared != 0 && (cut_ == 0 || declared < cut_)) cut_ = declared;
     tensors_ = static_cast<int>(spec.observation.size());
     for (int i = 0; i < tensors_; ++i) {
       tensor_bytes_[static_cast<std::size_t>(i)] =
@@ -314,7 +317,7 @@ class MatchPlayer {
         c.returns[s] += static_cast<double>(rewards[s]);
       }
       status = G::status(rules_, state);
-      if (options_.truncate_ticks != 0 && c.tick >= options_.truncate_ticks && !status.over) {
+      if (cut_ != 0 && c.tick >= cut_ && !status.over) {
         return {.over = true, .truncated = true};
       }
       if ((c.tick & 0xff) == 0 && step.stopping->load(std::memory_order_relaxed)) break;
@@ -574,6 +577,8 @@ class MatchPlayer {
 
   const typename G::Rules& rules_;
   const PoolOptions& options_;
+  // Ticks after which a match is cut off: the option, or what the game declares but does not keep.
+  std::uint32_t cut_ = 0;
   const Layout& layout_;
   const MaskLayout masks_;
   const TeamRewards team_rewards_;

@@ -246,6 +246,34 @@ TEST_CASE("pool: truncation by the pool and by the game, apart from termination"
   }
 }
 
+// A game that declares a limit and does not end its matches there.
+struct Overrun : Uneven {
+  static GameSpec spec(const Rules& rules) {
+    GameSpec s = Uneven::spec(rules);
+    s.max_ticks = 11;
+    return s;
+  }
+};
+
+TEST_CASE("pool: a match is cut off at the limit that its game declares") {
+  for (const auto& [option, limit] : {std::pair{0U, 11U}, std::pair{40U, 11U}, std::pair{7U, 7U}}) {
+    PoolOptions o = mixed_options();
+    o.truncate_ticks = option;
+    Pool<Overrun> pool(params_of({{"length", "30"}, {"cuts_off", "0"}}), o);
+    TestSlab slab(pool.spec(), 100, pool.layout().rows);
+    const Run run = drive(pool, slab);
+    int cut = 0;
+    for (const RawResult& r : run.results) {
+      CHECK(r.ticks <= limit);
+      if (!r.truncated) continue;
+      CHECK(r.ticks == limit);
+      ++cut;
+    }
+    CHECK(cut > 0);
+    CHECK(cut < static_cast<int>(run.results.size()));
+  }
+}
+
 TEST_CASE("pool: short slabs one after another hold what one long slab holds") {
   const Params params = params_of({{"length", "30"}});
   PoolOptions o = mixed_options();

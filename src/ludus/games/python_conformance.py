@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ludus.flow.finite import not_finite
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
@@ -24,6 +25,7 @@ from ludus.games.contained import GameExit
 from ludus.games.numbers import LEARNABLE, flag, too_large, write_rewards
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
+from ludus.games.vector_check import VectorFault, check_vector
 
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
@@ -43,6 +45,7 @@ CHECKS = (
     "deterministic",
     "reset_forgets",
     "independent",
+    "vectorised",
     "process_untouched",
     "hash_order",
     "speed",
@@ -68,6 +71,7 @@ class MatchTrace:
 
     steps: list[bytes] = field(default_factory=list)
     ticks: int = 0
+    returns: float = 0.0  # of the first seat
     over: bool = False
     truncated: bool = False
     slowest_s: float = 0.0
@@ -153,6 +157,7 @@ class RandomMatch:
                 "about -1 to 1",
             )
         shown += rewards.tobytes()
+        trace.returns += float(rewards[0])
         over = self._flag("step() returned a value that", over)
         if self.keep:
             trace.steps.append(bytes(shown))
@@ -202,8 +207,8 @@ class RandomMatch:
         for t in self.spec.observation:
             a, b = seen[0][t.name], seen[1][t.name]
             where = self.where(f", seat {seat}, tensor {t.name}")
-            if t.dtype == "f32" and not np.isfinite(a).all():
-                raise CheckFailure("observations_in_range", f"{where}: holds values that are not finite")
+            if broken := not_finite(where, a):
+                raise CheckFailure("observations_in_range", broken)
             if a.tobytes() != b.tobytes():
                 raise CheckFailure(
                     "observations_written", f"{where}: bytes are left unwritten, or change when asked twice"
@@ -345,6 +350,8 @@ def check_monitored(
             _compare(first, again, "deterministic", "on a new object", failed)
             run("independent", lambda: _side_by_side(maker, game, other, seed, first, monitor))
             close(other)
+        both = functools.partial(_check_vector, maker, game, seed, monitor, skip=bool(failed))
+        notes["vectorised"] = run("vectorised", both) or ""
         if slowest > SLOW_S:
             failed["speed"] = f"one call took {slowest:.1f} s; a pool kills what hangs (pool.timeout_s)"
     close(game)
@@ -386,6 +393,21 @@ def _check_end(spec: GameSpec, game: PythonGame, seed: int, monitor: CallMonitor
         f"a match of random decisions (seed {seed}) was not over after {trace.ticks} ticks; {bound}. "
         "Evaluations need matches that end: truncate them (max_episode_steps of Gymnasium)",
     )
+
+
+def _check_vector(maker: GameMaker, game: PythonGame, seed: int, monitor: CallMonitor, *, skip: bool) -> str:
+    """Compare the form that a pool plays with ``game``, if that is another one; ``skip``: do nothing."""
+    if skip:
+        return ""
+
+    def one(seed: int) -> tuple[int, float] | None:
+        trace = RandomMatch(maker.spec, game, seed, monitor, keep=False).play(MAX_TICKS)
+        return (trace.ticks, trace.returns) if trace.over else None
+
+    try:
+        return check_vector(maker, seed, monitor, one)
+    except VectorFault as fault:
+        raise CheckFailure("vectorised", str(fault)) from fault
 
 
 def _player(
