@@ -18,6 +18,7 @@ import numpy as np
 from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
 from ludus.games import registry
+from ludus.games.agent_order import has_agents
 from ludus.games.python_game import ProcessUnusable
 from ludus.pool import process_snapshot
 from ludus.pool.base import PoolBase
@@ -126,6 +127,8 @@ class ProcessPool(PoolBase):
         except BaseException:
             self._closer()
             raise
+        if self._workers.agents and has_agents(maker):
+            maker.seat_agents(self._workers.agents)
 
     @property
     def worker_pids(self) -> list[int]:

@@ -32,6 +32,7 @@ from ludus.pool.shared import Doorbell, Segment, shared_slab
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
+READY = b"\0"  # before what a worker reports of itself; an error is text
 UNUSABLE = 75  # exit code of a process that asks to be replaced: EX_TEMPFAIL
 
 
@@ -119,16 +120,22 @@ class Worker:
         self.doorbell, self.group_bells = doorbells[0], doorbells[1:]
         admitted = typed if start.typed else loaded  # checked by the parent, which has made the game
         made = maker(admitted(start.reference), start.params)
+        self.agents = [str(agent) for agent in getattr(made, "agents", ())]
         if made.spec.spec_hash != plan.spec.spec_hash:
             raise ValueError(
                 f"{start.reference} declares spec {made.spec.spec_hash} in the worker and "
-                f"{plan.spec.spec_hash} in the parent; a game must declare the same everywhere"
+                f"{plan.spec.spec_hash} in the parent; a game must declare the same everywhere (a set of "
+                "strings, such as possible_agents, has another order in every process: sort it)"
             )
         self.shards = [
             make_shard(made, plan, self.control, range(*span), start.worker) for span in start.groups
         ]
         self.slabs: dict[int, Slab] = {}
         self.seen = [int(self.control.done[start.worker, g]) for g in range(groups)]
+
+    def ready(self) -> bytes:
+        """Return the answer to the first message: the seats' agents, if the environment names them."""
+        return READY + msgspec.json.encode(self.agents) if self.agents else b""
 
     def run(self) -> None:
         """Run until ``closing`` is set in the control block or the parent exits."""
@@ -199,7 +206,7 @@ def main(channel_descriptor: int, lifeline: int) -> int:
             send_message(channel, f"{type(error).__name__}: {error}".encode())
         return 1
     try:
-        send_message(channel, b"")
+        send_message(channel, worker.ready())
         worker.run()
     except BrokenPipeError:  # the parent gave up while the games were made
         return 0

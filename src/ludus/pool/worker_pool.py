@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import signal
@@ -17,10 +18,11 @@ from typing import final
 import msgspec
 
 from ludus.flow import Slab
+from ludus.games.agent_order import SAME_HASHES
 from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
 from ludus.pool.watch import Patience, Watch, is_stopped
-from ludus.pool.worker import UNUSABLE, NewSlab, Start, receive_message, send_message
+from ludus.pool.worker import READY, UNUSABLE, NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
@@ -33,7 +35,6 @@ _RUN = (
     "sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
 )
 _QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
-_SAME_HASHES = {"PYTHONHASHSEED": "0"}  # a match may depend on the order of a set
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -77,6 +78,7 @@ class WorkerPool:
         self._timeout_s, self._start_timeout_s = timeout_s, start_timeout_s
         self._workers: list[_Worker] = []
         self._watch = watch
+        self.agents: list[str] = []  # seats of an environment that names them, in the order of the workers
         self.slabs: list[tuple[Slab, Segment]] = []  # by number, those of all workers
 
     def __len__(self) -> int:
@@ -194,7 +196,9 @@ class WorkerPool:
             raise PoolError(f"{self._name}: a worker {why}") from None
         finally:
             worker.channel.settimeout(None)
-        if reply:
+        if reply.startswith(READY):
+            self.agents = json.loads(reply.removeprefix(READY))
+        elif reply:
             raise PoolError(f"{self._name}: {reply.decode(errors='replace')}")
         return ""
 
@@ -240,7 +244,7 @@ def _spawn() -> _Worker:
     """Start a worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
-    environment = {**_QUIET, **_SAME_HASHES, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    environment = {**_QUIET, **os.environ, **SAME_HASHES, **dict.fromkeys(_ONE_THREAD, "1")}
     environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
     try:
         process = subprocess.Popen(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ludus.flow.extras import requirement
+from ludus.flow.shown import shown
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.calls import reset_env, step_error
@@ -25,6 +26,7 @@ from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
+from ludus.games.agent_order import listed
 from ludus.games.contained import close_quietly
 from ludus.games.numbers import flag, number
 from ludus.games.python_game import (
@@ -59,10 +61,11 @@ _TEAMS = ParamSpec(
 
 def _teams_by_name(agents: Sequence[str]) -> list[int]:
     """Return the team of each agent. Raises ``ValueError`` where all are of one team."""
-    names = [agent.rstrip("0123456789").rstrip("_") for agent in agents]
+    names = [str(agent).rstrip("0123456789").rstrip("_") for agent in agents]
     known = list(dict.fromkeys(names))
     if len(known) == 1:
-        raise ValueError(f"teams = by_name: every agent is named {known[0]}; expected two names or more")
+        what = f"is named {shown(known[0])}" if known[0].strip() else "has only a number for a name"
+        raise ValueError(f"teams = by_name: every agent {what}; expected two names or more")
     return [known.index(name) for name in names]
 
 
@@ -280,7 +283,7 @@ class PettingZooMaker:
         self._values, self._name = values, name
         env = self.environment()
         try:
-            self.agents = list(env.possible_agents)
+            self.agents = listed(env.possible_agents)
             self._describe(env)
             teams = _teams_by_name(self.agents) if by_name else []
         except ValueError as error:
@@ -335,6 +338,20 @@ class PettingZooMaker:
                 "agents have different action spaces; only Discrete spaces of different sizes are padded"
             )
         self._heads = heads
+
+    def seat_agents(self, order: Sequence[str]) -> bool:
+        """Seat the agents in ``order``, as :class:`ludus.games.agent_order.HasAgents`."""
+        names = [str(agent) for agent in self.agents]
+        if list(order) == names or sorted(order) != sorted(names) or self.spec.teams:
+            return False
+        at = [names.index(agent) for agent in order]
+        self.agents = [self.agents[i] for i in at]
+        self._observations = [self._observations[i] for i in at]
+        self._actions = [self._actions[i] for i in at]
+        self.masks = [self.masks[i] for i in at]
+        self.choices = [self.choices[i] for i in at]
+        self._lengths = None if self._lengths is None else [self._lengths[i] for i in at]
+        return True
 
     def space(self, seat: int) -> Any:
         """Return the seat's own observation space."""
