@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import MatchResult
+from ludus.flow.bounds import Count, Number
 from ludus.ratings import mean_interval, wilson_interval
 
 ALONE = "alone"  # ``against`` of a game with one seat
@@ -26,25 +27,25 @@ class EvalResult(msgspec.Struct, frozen=True):
     player: str
     against: str
     game: str
-    matches: int
-    win_rate: float | None
-    ci_low: float | None
-    ci_high: float | None
-    wins: int | None
-    draws: int | None
-    losses: int | None
-    score: float | None
-    mean_ticks: float
-    mean_return: float
-    errors: int
+    matches: Count
+    win_rate: Number | None
+    ci_low: Number | None
+    ci_high: Number | None
+    wins: Count | None
+    draws: Count | None
+    losses: Count | None
+    score: Number | None
+    mean_ticks: Number
+    mean_return: Number
+    errors: Count
     seed: int
     params: dict[str, str] = {}
-    confidence: float = 0.95
-    win_rate_by_seat: tuple[float, ...] = ()
+    confidence: Number = 0.95
+    win_rate_by_seat: tuple[Number, ...] = ()
     alone: bool = False
-    return_low: float = 0.0  # interval of the mean return
-    return_high: float = 0.0
-    return_deviation: float = 0.0  # of single matches
+    return_low: Number = 0.0  # interval of the mean return
+    return_high: Number = 0.0
+    return_deviation: Number = 0.0  # of single matches
     interrupted: bool = False  # only finished matches count, which biases the result to short ones
     first_error: str = ""  # of the matches that ended with an error, with its match and tick
 

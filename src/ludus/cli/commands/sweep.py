@@ -10,7 +10,7 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE, FAILED, INTERRUPTED, UserError
+from ludus.cli.errors import DONE, FAILED, INTERRUPTED, USAGE, UserError
 from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ class Report(msgspec.Struct, frozen=True):
             console.note(f"written: {', '.join(map(str, written))}")
         elif not self.json:
             console.note("as files, with the plots: --out DIR writes report.md and report.html")
-        return DONE
+        for text in report.damaged:
+            console.note(f"left out: {text}")
+        return USAGE if report.damaged else DONE
 
 
 def usable_processors(config: SweepConfig) -> int:

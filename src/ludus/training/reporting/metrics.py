@@ -7,11 +7,12 @@ A row has the fields of its struct, and its scalars under namespaced names: ``lo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.bounds import Count, Number
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.jsonl import Row
 
@@ -33,15 +34,15 @@ _MEASURES = {
 class UpdateMetrics(msgspec.Struct, frozen=True):
     """One update of the weights. Counters run over the whole run, resumes included."""
 
-    version: int
-    steps: int  # decisions of the learner's policy that were trained on
-    received: int  # decisions of the learner's policy that were collected
-    ticks: int
-    matches: int
-    progress: float  # 0..1 of the budget
-    numbers: dict[str, float]  # scalars by namespaced name
-    lag: dict[int, int] = {}  # versions behind -> decisions, of this update
-    outcomes: dict[str, tuple[int, int, int]] = {}  # opponent -> won, drawn, lost in this update
+    version: Count
+    steps: Count  # decisions of the learner's policy that were trained on
+    received: Count  # decisions of the learner's policy that were collected
+    ticks: Count
+    matches: Count
+    progress: Number  # 0..1 of the budget
+    numbers: dict[str, Number]  # scalars by namespaced name
+    lag: dict[int, Count] = {}  # versions behind -> decisions, of this update
+    outcomes: dict[str, tuple[Count, Count, Count]] = {}  # opponent -> won, drawn, lost in this update
     player: str = ""  # of a league
     kind: Literal["update"] = "update"
 
@@ -66,11 +67,11 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     play in their setting.
     """
 
-    version: int
-    steps: int
-    score: float  # mean lower bound over the opponents (of the return without any); the highest is ``best``
+    version: Count
+    steps: Count
+    score: Number  # mean lower bound over the opponents (of the return without any); the highest is ``best``
     best: bool
-    results: tuple[EvalResult, ...]
+    results: Annotated[tuple[EvalResult, ...], msgspec.Meta(min_length=1)]
     final: bool = False
     playoff: bool = False
     initial: bool = False
@@ -123,10 +124,10 @@ def metrics_of(row: Mapping[str, object]) -> Metrics:
         raise ValueError(f"schema {row.get('schema')}, this version of ludus reads {SCHEMA}")
     fields = {name: value for name, value in row.items() if "/" not in name}
     if row.get("kind") == "evaluation":
-        return msgspec.convert(fields, EvaluationMetrics, strict=False)
+        return msgspec.convert(fields, EvaluationMetrics, str_keys=True)
     # JSON has no number for what is not finite: it was written as null
     numbers = {n: v for n, v in row.items() if "/" in n and v is not None}
-    return msgspec.convert(fields | {"numbers": numbers}, UpdateMetrics, strict=False)
+    return msgspec.convert(fields | {"numbers": numbers}, UpdateMetrics, str_keys=True)
 
 
 def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:

@@ -13,6 +13,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
 from ludus.presets.schema import quoted
+from ludus.storage.errors import CorruptFile
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
 from ludus.training.reporting.metrics import read_metrics
@@ -69,6 +70,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     runs: tuple[RunSummary, ...]
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
     missing: tuple[str, ...]  # runs of the sweep that never started
+    damaged: tuple[str, ...] = ()  # runs left out, whose files hold what no run writes: file, place, value
     floors: tuple[CellFloor, ...] = ()
     helped: tuple[str, ...] = ()  # cells whose curves count a curriculum's help
     games: dict[str, str] = {}  # cell -> game
@@ -79,6 +81,7 @@ class _Read(msgspec.Struct, frozen=True):
     runs: list[RunSummary]
     missing: list[str]
     baseline: str = ""
+    damaged: list[str] = []
 
 
 def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
@@ -119,6 +122,7 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
         runs=tuple(runs),
         settings=_settings(runs),
         missing=tuple(name for part in read for name in part.missing),
+        damaged=tuple(text for part in read for text in part.damaged),
         floors=tuple(cell_floors(runs)),
         helped=tuple(helped),
         games={r.cell: game_of(r) for r in runs},
@@ -128,24 +132,35 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
 def _read_sweep(sweep: SweepDirectory) -> _Read:
     config = sweep.info().config
     points = sweep.asked_points(config.random) if config.search == "tpe" else known_points(config)
-    runs, missing = [], []
+    runs, missing, damaged = [], [], []
     cells = planned_cells(config, points)
     for run in (run for cell in cells for run in runs_of([cell], config.seeds)):
-        if sweep.run(run.name).info_path.is_file():
+        if not sweep.run(run.name).info_path.is_file():
+            missing.append(run.name)
+            continue
+        try:
             greedy = greedy_results(sweep, run.name)
             runs.append(read_run(sweep.run(run.name), run.cell, greedy))
-        else:
-            missing.append(run.name)
-    return _Read(config.title or sweep.path.resolve().name, runs, missing, config.baseline)
+        except CorruptFile as error:
+            damaged.append(str(error))
+    title = config.title or sweep.path.resolve().name
+    return _Read(title, runs, missing, config.baseline, damaged)
 
 
 def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     """Read runs without a sweep: those that differ in the seed alone are a cell."""
-    runs = [read_run(d, "") for d in directories]
+    runs, damaged = [], []
+    for directory in directories:
+        try:
+            runs.append(read_run(directory, ""))
+        except CorruptFile as error:
+            damaged.append(str(error))
+    if not runs:
+        raise CorruptFile("; ".join(damaged))
     named = [
         msgspec.structs.replace(run, cell=name) for run, name in zip(runs, cell_names(runs), strict=True)
     ]
-    return _Read("Comparison of runs", named, [])
+    return _Read("Comparison of runs", named, [], damaged=damaged)
 
 
 def _curves(runs: Sequence[RunSummary]) -> tuple[dict[str, Curve], list[str]]:
@@ -154,7 +169,7 @@ def _curves(runs: Sequence[RunSummary]) -> tuple[dict[str, Curve], list[str]]:
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
         records = [read_metrics(RunDirectory(Path(r.path))) for r in of]
-        slots = max((int(r.settings.get("pool.slots", 0)) for r in of), default=0)
+        slots = max((r.slots for r in of), default=0)
         curve = cell_curve(records, max((r.steps for r in of), default=0), slots)
         if curve is not None:
             curves[cell] = curve
@@ -173,7 +188,7 @@ def _settings(runs: Sequence[RunSummary]) -> dict[str, dict[str, object]]:
 def report_text(report: SweepReport) -> str:
     """Return the report as Markdown."""
     finished = sum(r.finished for r in report.runs)
-    total = len(report.runs) + len(report.missing)
+    total = len(report.runs) + len(report.missing) + len(report.damaged)
     lines = [f"# {markdown(report.title)}", "", f"{finished} of {total} runs are finished.", ""]
     if report.results:
         notes = [
@@ -197,6 +212,8 @@ def report_text(report: SweepReport) -> str:
     if report.budgets:
         lines += ["## Budget", "", *budget_table(report.budgets), ""]
     lines += cell_settings_table(report.settings)
+    if report.damaged:
+        lines += ["## Left out", "", *(f"- {markdown(text)}" for text in report.damaged), ""]
     lines += unfinished_table([r for r in report.runs if not r.finished], report.missing)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.bounds import LARGEST_COUNT
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
 from ludus.presets.document import leaves
+from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory
@@ -36,6 +38,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     minutes: float
     cpu_minutes: float  # 0 where it was not measured
     settings: dict[str, Any]
+    slots: int = 0  # matches in parallel; 0 where the settings leave the default
     floors: Floors = Floors()
 
 
@@ -74,6 +77,7 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
         minutes=last.numbers.get("time/minutes", 0.0) if last else 0.0,
         cpu_minutes=last.numbers.get("time/cpu_minutes", 0.0) if last else 0.0,
         settings=settings,
+        slots=_slots(run, settings),
         floors=floors_of(evaluations),
     )
 
@@ -112,6 +116,13 @@ def run_leaves(run: RunDirectory) -> dict[str, Any]:
         return dict(leaves(from_toml(text_of(run.config_bytes()))))
     except (TextError, TomlError) as error:
         raise CorruptFile(f"{run.config}: {error}") from error
+
+
+def _slots(run: RunDirectory, settings: dict[str, Any]) -> int:
+    given = settings.get("pool.slots", 0)
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= LARGEST_COUNT:
+        raise CorruptFile(f"{run.config}: pool.slots = {quoted(given)}: expected an integer >= 1")
+    return given
 
 
 def _final(evaluations: list[EvaluationMetrics]) -> tuple[EvalResult, ...]:
