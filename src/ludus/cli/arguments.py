@@ -199,6 +199,8 @@ class _ArgumentReader:
         if self.seen >= len(self.places):
             raise self.fail(f"unexpected argument {schema.quoted(word)}")
         field = self.places[self.seen]
+        if not word.strip():  # the messages of everything below would start with a blank
+            raise self.fail(f"{field.metavar} = {schema.quoted(word)}: expected a non-empty string")
         if not field.is_list:
             self.seen += 1
         self.store(field, word)

@@ -18,7 +18,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -192,6 +192,8 @@ class _OwnGame:
         game = self.make()
         spec = getattr(game, "spec", None)
         if not isinstance(spec, GameSpec):
+            if hint := hosted_name([type(game)], type(game).__module__):
+                raise ParamError(f"{reference}: {hint}")
             raise ParamError(f"{reference}: spec is {type(spec).__name__}, expected a GameSpec")
         missing = [n for n in _NEEDED if not callable(getattr(game, n, None))]
         if missing:
@@ -211,6 +213,42 @@ class _OwnGame:
         return None
 
 
+def hosted_name(things: Sequence[object], module: str) -> str:
+    """Return the message that names environments of other libraries among ``things``; "" if there are none.
+
+    Args:
+        things: Values of a user's module.
+        module: Name under which that module is imported.
+    """
+    gymnasium, pettingzoo = sys.modules.get("gymnasium"), sys.modules.get("pettingzoo")
+    found = [t for t in things if isinstance(t, type)]
+    base = getattr(gymnasium, "Env", None)
+    own = [t for t in found if base is not None and issubclass(t, base) and t.__module__.endswith(module)]
+    if own:
+        names = {t.__name__ for t in own}
+        registry = getattr(gymnasium, "registry", {})
+        ids = [name for name, about in registry.items() if _entry_name(about.entry_point) in names]
+        word = f"{own[0].__name__} is an environment of Gymnasium"
+        if ids:
+            return f"{word}: name it by its id, gymnasium/{module}:{ids[0]}"
+        example = f'gymnasium.register("{own[0].__name__}-v0", entry_point={own[0].__name__})'
+        name = f"gymnasium/{module}:{own[0].__name__}-v0"
+        return f"{word}: register it in the module, {example}, and name it {name}"
+    kinds = tuple(k for n in ("ParallelEnv", "AECEnv") if isinstance(k := getattr(pettingzoo, n, None), type))
+    own = [t for t in found if kinds and issubclass(t, kinds) and t.__module__.endswith(module)]
+    if own:
+        return (
+            f"{own[0].__name__} is an environment of PettingZoo: give its module a function parallel_env or "
+            f"env, and name it pettingzoo/{module}"
+        )
+    return ""
+
+
+def _entry_name(entry: object) -> str:
+    """Return the name of the class that a registered environment is made by."""
+    return entry.rpartition(":")[2] if isinstance(entry, str) else str(getattr(entry, "__name__", ""))
+
+
 _NEEDED = ("reset", "to_act", "step", "rewards", "outcome", "observe")
 
 
@@ -223,6 +261,9 @@ def _factory(reference: str) -> Callable[..., PythonGame]:
         module = import_typed(module_name, reference)
     factory: Callable[..., PythonGame] | None = getattr(module, name, None)
     if not callable(factory):
+        importable = Path(reference).stem if reference.endswith(".py") else reference.partition(":")[0]
+        if environments := hosted_name(list(vars(module).values()), importable):
+            raise ParamError(f"{reference}: {environments}")
         hint = f"end the file with {ATTRIBUTE} = MyGame" if name == ATTRIBUTE else "name a class in it"
         raise ParamError(f"{reference}: has no {name}; {hint}")
     return factory

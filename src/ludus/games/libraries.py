@@ -33,6 +33,10 @@ EXAMPLES = {
     "vizdoom": "basic",
     "dm_env": "my_package:MyEnvironment",
 }
+#: Atari's games as ale-py registers them in Gymnasium: ``ALE/Pong-v5``, ``PongNoFrameskip-v4``.
+_ATARI = re.compile(
+    r"ALE/([A-Za-z]+)(?:-ram)?(?:-v\d+)?|([A-Z][A-Za-z]*?)(?:-ram)?(?:NoFrameskip|Deterministic)-v\d+"
+)
 _VERSION = re.compile(r"[-_]v\d+$")
 _SHOWN = 3  # references of one name in a message
 
@@ -81,6 +85,8 @@ def hint(name: str) -> str:
     """Return `` (did you mean gymnasium/LunarLander-v3?)`` for a game of an installed library, else ""."""
     if name.partition("/")[0] in ADAPTERS:
         return ""
+    if atari := _ATARI.fullmatch(name):
+        return f" (did you mean atari/{atari[1] or atari[2]}?)"
     same, near = find(name)
     found = same[:_SHOWN] or near
     return f" (did you mean {' or '.join(found)}?)" if found else ""

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Mapping
+from typing import Literal, get_args, get_type_hints
 
 import msgspec
 
-from ludus.flow.names import did_you_mean
+from ludus.flow.names import did_you_mean, nearest
 from ludus.mcts.config import SearchConfig
 
 Seen = Literal["one", "random", "all"]
@@ -37,6 +39,33 @@ class SearchText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plies: int = 6
     rollouts: int = 1
     symmetries: Seen = "one"
+
+
+_INVALID = re.compile(r"(?P<what>.*?)(?:, got `\w+`)? - at `\$\.(?:search\.)?(?P<name>\w+)`", re.DOTALL)
+_DIGITS = re.compile(r"\d+")
+_KINDS = {"`int`": "an integer", "`float`": "a number", "`bool`": "true or false"}
+
+
+def _in_words(error: str, given: Mapping[str, object], weights: str) -> str:
+    """Return an error of ``msgspec`` about one of the ``given`` settings, with its name and value."""
+    found = _INVALID.fullmatch(error)
+    if found is None or found["name"] not in given:
+        return error
+    name, value = found["name"], str(given[found["name"]])
+    expected = found["what"].replace("Expected", "expected")
+    for kind, words in _KINDS.items():
+        expected = expected.replace(kind, words)
+    if "enum" in expected:
+        kind = {**get_type_hints(SearchConfig), **get_type_hints(SearchText)}[name]
+        expected = f"expected one of {', '.join(map(str, get_args(kind)))}"
+        near = nearest(value, get_args(kind), 0.5)
+        return f"{name} = {value}: {expected}{f' (did you mean {near}?)' if near else ''}"
+    hint, number = "", _DIGITS.match(value)
+    if name == "visits" and number is not None and number[0] != value:
+        player = f"{weights}{SUFFIX}" if weights else ROLLOUTS
+        other = f", or WEIGHTS{SUFFIX}:{number[0]}" if "+" in value else ""
+        hint = f" (did you mean {player}:{number[0]}{other}?)"
+    return f"{name} = {value}: {expected}{hint}"
 
 
 def is_search(text: str) -> bool:
@@ -74,7 +103,7 @@ def parse_search(text: str) -> tuple[str, SearchText]:
         config = msgspec.convert(search, SearchConfig, strict=False)
         made = msgspec.convert({**own, "search": config}, SearchText, strict=False)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{text}: {error}") from None
+        raise ValueError(f"{text}: {_in_words(str(error), {**search, **own}, weights)}") from None
     if not (0 <= made.seconds <= 86400 and 0 <= made.temperature <= 100 and 1 <= made.rollouts <= 1_000_000):
         raise ValueError(f"{text}: seconds, temperature or rollouts out of range")
     if not weights and "symmetries" in own:

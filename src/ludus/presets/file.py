@@ -17,6 +17,7 @@ from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
+from ludus.flow.spec import GameSpec
 from ludus.games import libraries, list_games, rulebook, spec
 from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
@@ -25,7 +26,7 @@ from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
 from ludus.presets.consistency import setting_problems
 from ludus.presets.document import Document, leaves
-from ludus.presets.game_presets import preset_for, run_title
+from ludus.presets.game_presets import GamePreset, preset_for, run_title
 from ludus.presets.options import option_of
 from ludus.presets.overrides import apply_overrides
 from ludus.storage.errors import StorageError
@@ -138,6 +139,16 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     return loaded
 
 
+def preset_bytes(name: str) -> bytes:
+    """Return the bytes of a preset file, a shipped preset, or a game's settings, as :func:`load_preset`.
+
+    Raises ``PresetError``, ``StorageError`` and ``OSError``.
+    """
+    if is_game(name):
+        return _settings_of(name)[1].raw
+    return read_bounded(find_preset(name), MAX_BYTES)
+
+
 def is_game(name: str) -> bool:
     """Return whether ``name``, given in place of a preset, is a game."""
     if name in shipped_presets() or name.endswith(".toml"):
@@ -150,15 +161,20 @@ def is_game(name: str) -> bool:
 
 def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
     """Return settings for a game given in place of a preset; see :mod:`ludus.presets.game_presets`."""
-    try:
-        declared = spec(typed_code(reference))
-    except ValueError as error:
-        raise PresetError([str(error)]) from error
-    found = preset_for(reference, declared, shipped_presets())
+    declared, found = _settings_of(reference)
     loaded = _loaded(found.raw, found.source, run_title(declared.name), Path(), overrides)
     if loaded.origins.get("game.name") == "command line":
         loaded = _named_after_game(loaded)
     return msgspec.structs.replace(loaded, note=f"{reference}: {found.note}")
+
+
+def _settings_of(reference: str) -> tuple[GameSpec, GamePreset]:
+    """Return a game that a user named, and settings for it. Raises ``PresetError``."""
+    try:
+        declared = spec(typed_code(reference))
+    except ValueError as error:
+        raise PresetError([str(error)]) from error
+    return declared, preset_for(reference, declared, shipped_presets())
 
 
 def _loaded(

@@ -24,7 +24,7 @@ def test_the_guide_runs_from_top_to_bottom(tmp_path: Path) -> None:
     """Run the guide as one program in an empty folder, then the README's lines on its run."""
     readme = next(b for b in blocks(README) if "load_policy" in b)
     asked = readme.replace("RUN@best", "runs/first@best").replace('"simple"', '"random"')
-    program = "\n".join(blocks(GUIDE))
+    program = "\n".join(blocks(GUIDE)).replace("80_000", "8_000").replace("20_000", "4_000")
     output = python(tmp_path, f"{program}\n{asked}\nprint(type(action).__name__, result.matches)\n")
     watched = [line for line in output.splitlines() if " decisions" in line]
     assert watched[0].startswith("0 decisions: [('random', 0.")

@@ -183,7 +183,7 @@ def test_the_guide_runs(
     guide = (Path(__file__).parents[3] / "docs" / "guides" / "own_encoder.md").read_text("utf-8")
     (program,) = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
     shorter = '500, "run.threads": 1, "evaluation.final_matches": 4, "evaluation.every_steps": 0,'
-    program = program.replace("8_000,", shorter)
+    program = program.replace("80_000,", shorter)
     monkeypatch.chdir(tmp_path)
     exec(compile(program, "own_encoder.md", "exec"), {"__name__": "__main__"})
     message = capsys.readouterr().out.splitlines()

@@ -13,6 +13,7 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import INTERRUPTED, UserError
 from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
+from ludus.flow.shown import shell
 from ludus.presets.config import ParamValue
 
 if TYPE_CHECKING:
@@ -255,14 +256,41 @@ def _game(player: str, game: str, given: tuple[str, ...]) -> tuple[str, dict[str
     Raises:
         UserError: None is given, and the player has none.
     """
+    from ludus.evaluation.evaluate import decide_game
     from ludus.evaluation.players import game_of_player
+    from ludus.games import spec
 
     named, params = read_game(game, given)
     trained = game_of_player(player)
     if trained is None:
         if not named:
-            raise UserError(f"{player}: no weights, so the game must be named: --game GAME")
+            raise UserError(f"{player}: no weights, so the game must be named: --game GAME{_meant(player)}")
         return named, params
-    if named and named != trained[0]:
+    if not named:
+        named = decide_game([player])[0]  # refuses a game that only the user may name
+    elif spec(named, {**trained[1], **params}).name != trained[0]:
         raise UserError(f"--game {named}: {player} was trained on {trained[0]}")
-    return trained[0], {**trained[1], **params}
+    return named, {**trained[1], **params}
+
+
+def _meant(player: str) -> str:
+    """Return the command for a game that was named in the player's place; "" if ``player`` is none."""
+    from ludus.games import list_games, spec
+    from ludus.games.hosted import is_hosted
+
+    if player not in list_games() and not is_hosted(player):
+        return ""
+    bots = [bot.name for bot in spec(player).bots] if player in list_games() else []
+    bots = [name for name in bots if name not in ("noop", "random")]
+    name = "mcts:400" if _searchable(player) else bots[0] if bots else "random"
+    return f" (did you mean: ludus play {name} --game {shell(player)}?)"
+
+
+def _searchable(game: str) -> bool:
+    from ludus.mcts.trees import Trees
+
+    try:
+        Trees(game)
+    except ValueError:
+        return False
+    return True

@@ -13,7 +13,7 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
-from ludus.presets.file import MAX_BYTES, PresetError, find_preset
+from ludus.presets.file import MAX_BYTES, PresetError, preset_bytes
 from ludus.presets.options import full_path, option_of
 from ludus.presets.overrides import setting_paths
 from ludus.presets.schema import quoted
@@ -303,8 +303,7 @@ def preset_hashes(config: SweepConfig) -> dict[str, str]:
     found = {}
     for cell in config.cells.values():
         try:
-            path = find_preset(cell.preset)
-            found[cell.preset] = hashlib.sha256(read_bounded(path, MAX_BYTES)).hexdigest()
+            found[cell.preset] = hashlib.sha256(preset_bytes(cell.preset)).hexdigest()
         except PresetError as error:
             raise PresetError([f"{config.source}: preset: {line}" for line in error.lines]) from None
         except (OSError, StorageError) as error:
