@@ -51,7 +51,7 @@ def state() -> dict[str, object]:
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "cudnn": (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark),
         "grad": torch.is_grad_enabled(),
-        "fusion": torch.jit.onednn_fusion_enabled(),
+        "fusion": torch.jit.onednn_fusion_enabled(),  # type: ignore[no-untyped-call]
         "folder": os.getcwd(),
         "environment": dict(os.environ),
         "filters": list(warnings.filters),

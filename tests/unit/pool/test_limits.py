@@ -60,7 +60,8 @@ def test_a_vectorised_form_that_plays_on_is_an_error_that_names_the_remedy() -> 
     assert {r.ticks for r in results} == {20}
     assert all("a match is not over after 20 ticks" in r.error for r in results)
     assert all("vectorise = no (--game.vectorise no)" in r.error for r in results)
-    for params in ({"vectorise": "no"}, {"vectorise": "no", "max_episode_steps": 7}):
+    single: dict[str, object] = {"vectorise": "no"}
+    for params in (single, {**single, "max_episode_steps": 7}):
         _, results = played(env("VLimit"), 45, params)
         assert {(r.ticks, r.error) for r in results} == {(params.get("max_episode_steps", 20), "")}
 

@@ -70,10 +70,10 @@ class SweepReport(msgspec.Struct, frozen=True):
     runs: tuple[RunSummary, ...]
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
     missing: tuple[str, ...]  # runs of the sweep that never started
-    damaged: tuple[str, ...] = ()  # runs left out, whose files hold what no run writes: file, place, value
     floors: tuple[CellFloor, ...] = ()
     helped: tuple[str, ...] = ()  # cells whose curves count a curriculum's help
     games: dict[str, str] = {}  # cell -> game
+    damaged: tuple[str, ...] = ()  # runs left out, whose files hold what no run writes: file, place, value
 
 
 class _Read(msgspec.Struct, frozen=True):
