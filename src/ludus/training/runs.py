@@ -14,11 +14,9 @@ from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
 from ludus.flow.as_found import as_found
-from ludus.flow.shown import shell, shown
-from ludus.games.names import is_installed_name
+from ludus.flow.shown import shown
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
-from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
@@ -46,7 +44,7 @@ from ludus.training.run_loop import RunLoop, Steps
 from ludus.training.start import resumed_start, start_file
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
-from ludus.training.trusted_code import changed_method, record_code, resumed_code, resumed_method
+from ludus.training.trusted_code import changed_method, resumed_code, resumed_method, why_not_recorded
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
@@ -228,16 +226,8 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
 
 
 def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: Sinks) -> None:
-    try:
-        record_code(run, configured, preset)
-    except (OSError, StorageError) as error:
-        code, file = code_of(preset), method_file(preset.algorithm)
-        words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
-        words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
-        words += [f"--method {shell(file.path)}"] if file is not None else []
-        report.problem(
-            f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
-        )
+    if problem := why_not_recorded(run, configured, preset):
+        report.problem(problem)
 
 
 def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) -> RunBuilder:

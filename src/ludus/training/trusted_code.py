@@ -16,13 +16,13 @@ import msgspec
 from ludus.algorithms import registry
 from ludus.flow.decode import from_json, from_toml, text_of, to_json
 from ludus.flow.extensions import ExtensionError
-from ludus.flow.shown import shown
+from ludus.flow.shown import shell, shown
 from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
 from ludus.presets.config import GameConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.method_file import MethodFile, load_method, method_file
-from ludus.storage import CorruptFile, RunDirectory
+from ludus.storage import CorruptFile, RunDirectory, StorageError
 from ludus.storage.user_state import read_private, write_private
 
 MAX_RECORD = 1 << 16
@@ -61,6 +61,19 @@ def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
         path = str(run.path.resolve())
         record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method)
         write_private(_file(run.path), to_json(record))
+
+
+def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> str:
+    """Record the code of a run (:func:`record_code`). Return what that failed with, and its effect; or ""."""
+    try:
+        record_code(run, configured, preset)
+    except (OSError, StorageError) as error:
+        code, file = code_of(preset), method_file(preset.algorithm)
+        words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
+        words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
+        words += [f"--method {shell(file.path)}"] if file is not None else []
+        return f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
+    return ""
 
 
 def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:

@@ -141,6 +141,8 @@ class Surgery(msgspec.Struct, frozen=True):
                 proof = self._proof(operation.pair(), display)
             written = "" if self.plan else str(operation.write(target).path)
         self._show(operation.outline(), proof, written)
+        if operation.unrecorded:
+            console.note(operation.unrecorded)
         if (before := preset.game.before) is not None:
             console.note(before_text(before))
         return DONE

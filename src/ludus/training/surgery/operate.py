@@ -53,6 +53,7 @@ from ludus.training.surgery.opponents import Players, carry_matchmaker
 from ludus.training.surgery.settings import check_covered, moved_by, why_empty_ring, why_new_matches
 from ludus.training.surgery.source import Source
 from ludus.training.teacher import demonstration_of, resumed_teacher
+from ludus.training.trusted_code import why_not_recorded
 from ludus.version import __version__
 
 SETTLE_UPDATES = 200  # at learning rate 0, where weights were added
@@ -136,6 +137,7 @@ class Operation:
         self.players = Players(source, self.conversion, request.hints, self.ancestor)
         self.calibrated = new_places(self.conversion.plan).counts
         self.moved: Moved | None = None
+        self.unrecorded = ""  # why resuming the run needs its code named again
         self._state = self._counters()
         self._made: Checkpoint | None = None
 
@@ -207,9 +209,11 @@ class Operation:
             OSError: It cannot be written.
         """
         preset = self.preset
-        return RunDirectory.create_whole(
+        run = RunDirectory.create_whole(
             run_dir, to_toml(preset), self._info(), self._fill, preset.run.keep_checkpoints
         )
+        self.unrecorded = why_not_recorded(run, preset, preset)
+        return run
 
     def pair(self) -> Pair:
         """Return the weights before and after, once prepared."""
