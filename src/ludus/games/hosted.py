@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.flow.extras import install_command
+from ludus.flow.regular import why_unusable
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters import ADAPTERS
 from ludus.games.names import is_typed, loaded, typed
@@ -77,13 +79,19 @@ def absolute_reference(reference: str, folder: Path) -> str:
     if not names_path:
         return reference
     found = next((p for p in (folder / path, Path(path)) if p.exists()), None)
-    return reference if found is None else prefix + str(found.resolve())
+    return reference if found is None else prefix + _absolute(found)
+
+
+def _absolute(path: Path) -> str:
+    """Return an absolute path without links, unless what a link leads to has another suffix."""
+    resolved = path.resolve()
+    return str(resolved if resolved.suffix == path.suffix else Path(os.path.abspath(path)))
 
 
 def portable_reference(reference: str) -> str:
     """Return the reference that works in another process: names of loaded files become their paths."""
     reference = _loaded.get(reference, reference)
-    found = str(Path(reference).resolve()) if reference.endswith(".py") else reference
+    found = _absolute(Path(reference)) if reference.endswith(".py") else reference
     return typed(found) if is_typed(reference) else found
 
 
@@ -270,8 +278,8 @@ def _factory(reference: str) -> Callable[..., PythonGame]:
 
 
 def _load_file(path: Path) -> object:
-    if not path.is_file():
-        raise ParamError(f"{path}: no such file; expected a Python file with a game")
+    if why := why_unusable(path):
+        raise ParamError(f"{path}: {why}; expected a Python file with a game")
     qualified = f"ludus_game_file_{path.stem}"
     module = sys.modules.get(qualified)
     if module is not None and Path(module.__file__ or "").resolve() == path.resolve():

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.extensions import Package, package_of
 from ludus.flow.names import did_you_mean
+from ludus.flow.regular import TEXT
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games import libraries
@@ -148,6 +149,8 @@ def _extension_file(path: Path) -> Path:
             raise ParamError(f"{path}: not a compiled game module; expected a file *{suffixes[0]}")
         return path
     if not path.is_dir():
+        if path.exists():
+            raise ParamError(f"{path}: {TEXT}; expected a compiled game module")
         raise ParamError(
             f"{path}: no such file or folder{libraries.hint(str(path))}; expected a compiled game module"
         )
@@ -176,6 +179,11 @@ def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec
         return maker(reference, params).spec
     game = find(reference)
     return decode_spec(game.native.spec_json(game.name, text_params(params or {})))
+
+
+def game_file(reference: str) -> Path:
+    """Return the compiled module that a game is in. Raises ``ParamError`` as :func:`find` does."""
+    return Path(str(getattr(find(reference).native, "__file__", "")))
 
 
 def is_python(reference: str) -> bool:

@@ -7,11 +7,13 @@ ever read, and the file is not needed afterwards.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
+from ludus.flow.regular import NotRegular, open_regular
 from ludus.games.rulebook_check import Mistake, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
 
@@ -20,6 +22,8 @@ GAME = "rts"
 MAX_TEXT = 1 << 16
 MAX_FILE = 1 << 20
 _PREFIX = "rts.rulebook"
+#: Files that this process has read: lines -> path and SHA-256 of the file.
+_files: dict[str, tuple[Path, str]] = {}
 
 
 def names() -> list[str]:
@@ -54,10 +58,11 @@ def read(path: Path, *, check: bool = True) -> str:
     nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(MAX_FILE + 1)
     except OSError as error:
-        raise ParamError(f"{path}: cannot be read ({error.strerror})") from None
+        expected = "; expected a rulebook (a TOML file)" if isinstance(error, NotRegular) else ""
+        raise ParamError(f"{path}: cannot be read ({error.strerror}){expected}") from None
     if len(raw) > MAX_FILE:
         raise ParamError(f"{path}: larger than {MAX_FILE} bytes; this is no rulebook")
     try:
@@ -77,7 +82,13 @@ def read(path: Path, *, check: bool = True) -> str:
         raise ParamError(f"{path}: {len(text.encode())} bytes without comments: expected at most {MAX_TEXT}")
     if check:
         _check(path, source, document, text)
+    _files[text] = (path.resolve(), hashlib.sha256(raw).hexdigest())
     return text
+
+
+def file_of(text: object) -> tuple[Path, str] | None:
+    """Return path and SHA-256 of the file that this process read these lines from; None for other texts."""
+    return _files.get(text) if isinstance(text, str) else None
 
 
 def sections() -> list[str]:

@@ -17,7 +17,9 @@ from ludus.flow.decode import from_toml, text_of
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.games.libraries import plain
+from ludus.storage.files import read_bounded
 
+MAX_BYTES = 1 << 20
 PICTURE = 32  # cells of the shorter side, from which on planes are a picture
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -57,7 +59,7 @@ def preset_for(reference: str, declared: GameSpec, shipped: Mapping[str, Path]) 
         note = f"settings of the preset {best}; to change them: ludus presets show {shell(best)} > mine.toml"
         others = sorted(name for name in own if name != best)
         note += f"; other presets of this game: {', '.join(others)}" if others else ""
-        return GamePreset(shipped[best].read_bytes(), str(shipped[best]), note)
+        return GamePreset(read_bounded(shipped[best], MAX_BYTES), str(shipped[best]), note)
     text = settings_for(reference, declared)
     like = _nearest_kind(declared)
     note = (
@@ -129,5 +131,5 @@ def _kind_text(declared: GameSpec) -> str:
 
 def _game_of(path: Path) -> str:
     """Return the game of a shipped preset."""
-    game = from_toml(text_of(path.read_bytes())).get("game", {})
+    game = from_toml(text_of(read_bounded(path, MAX_BYTES))).get("game", {})
     return str(game.get("name", ""))

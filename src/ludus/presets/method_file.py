@@ -20,6 +20,7 @@ from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import Method
 from ludus.flow.extensions import ExtensionError
+from ludus.flow.regular import why_unusable
 from ludus.flow.shown import shown
 from ludus.games.names import is_typed, typed
 from ludus.presets import schema
@@ -120,9 +121,10 @@ def file_at_fault(error: BaseException) -> str:
 
 
 def _read(reference: str, path: Path, where: str) -> bytes:
+    if why := why_unusable(path, ""):
+        raise ConfigError(f"{where}: {why}; {_EXPECTED}")
     if path.suffix != ".py":
-        what = "is a folder" if path.is_dir() else "no Python file"
-        raise ConfigError(f"{where}: {what}; {_EXPECTED}")
+        raise ConfigError(f"{where}: no Python file; {_EXPECTED}")
     try:
         return read_bounded(path, MAX_BYTES)
     except FileNotFoundError:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.masks import legal_choices
 from ludus.flow.names import did_you_mean
+from ludus.flow.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.games.names import UntypedBot, admit_bot
 from ludus.rollouts.actor import ActInput, Decision
@@ -196,8 +197,8 @@ def load_bot(text: str) -> Callable[[], PythonBot]:
         raise BotError(str(error)) from None
     file, _, wanted = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     path = Path(file)
-    if not path.is_file():
-        raise BotError(f"{path}: no such file")
+    if why := why_unusable(path):
+        raise BotError(f"{path}: {why}; expected a Python file with a bot")
     name = f"ludus_bot_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

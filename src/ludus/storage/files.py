@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from ludus.flow import regular
 from ludus.storage.errors import CorruptFile
 
 TEMPORARY = ".tmp"
@@ -35,14 +36,10 @@ _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file to read it. Raises ``OSError``, and ``CorruptFile`` for a pipe or a device."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer must not hang
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise CorruptFile(f"{path}: not a regular file")
-        return os.fdopen(fd, "rb")
-    except BaseException:
-        os.close(fd)
-        raise
+        return regular.open_regular(path)
+    except regular.NotRegular as error:
+        raise CorruptFile(f"{path}: {regular.TEXT}") from error
 
 
 def open_own(path: Path, flags: int) -> int:

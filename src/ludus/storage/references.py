@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.regular import TEXT
 from ludus.flow.shown import shell
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import member_of_file
@@ -91,6 +92,8 @@ def resolve_weights(text: str) -> Path:
     path = Path(text)
     if path.is_dir():
         return RunDirectory.open(path).checkpoints.weights_path("best")
+    if path.exists() and not path.is_file():
+        raise RunNotFound(f"{text}: {TEXT}; expected a weights file, RUN@best, RUN@last or RUN@VERSION")
     if not path.is_file():
         raise RunNotFound(f"{text}: no such weights file; expected a file, RUN@best, RUN@last or RUN@VERSION")
     return path

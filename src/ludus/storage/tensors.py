@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow.decode import from_json
+from ludus.flow.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
 from ludus.storage.errors import CorruptFile, RunNotFound
@@ -31,8 +32,8 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Return tensors and metadata of a safetensors file. Raises ``RunNotFound`` or ``CorruptFile``."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        raise RunNotFound(f"{path}: no such file")
+    if why := why_unusable(path):
+        raise RunNotFound(f"{path}: {why}")
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise CorruptFile(f"{path}: {size} bytes, expected at most {MAX_FILE_BYTES}")

@@ -10,7 +10,8 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
 from ludus.flow.decode import text_of
-from ludus.presets.file import find_preset, load_preset, shipped_presets
+from ludus.presets.file import MAX_BYTES, find_preset, load_preset, shipped_presets
+from ludus.storage.files import read_bounded
 
 JSON = option("print one JSON document")
 
@@ -52,5 +53,5 @@ class PresetsShow(msgspec.Struct, frozen=True):
         if self.json:
             console.document({"preset": loaded.source, **msgspec.to_builtins(loaded.preset)})
         else:
-            console.result(text_of(find_preset(self.preset).read_bytes()).rstrip())
+            console.result(text_of(read_bounded(find_preset(self.preset), MAX_BYTES)).rstrip())
         return DONE

@@ -10,6 +10,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.flow.regular import open_regular, why_unusable
 
 if TYPE_CHECKING:
     from ludus.games.replays import ReplayInfo
@@ -26,8 +27,8 @@ def read_replay(name: str) -> bytes:
     from ludus.storage.files import read_bounded
 
     path = Path(name)
-    if not path.is_file():
-        raise UserError(f"{name}: no such replay file")
+    if why := why_unusable(path, "no such replay file"):
+        raise UserError(f"{name}: {why}")
     try:
         return read_bounded(path, MAX_BYTES)
     except CorruptFile as error:
@@ -97,7 +98,7 @@ def passed_over(name: str) -> str:
         return ""
     from ludus.games.replays import MAGIC
 
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return "" if file.read(len(MAGIC)) == MAGIC else "skipped: not a replay"
 
 

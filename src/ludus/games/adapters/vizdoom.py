@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
 from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
@@ -145,6 +146,8 @@ class VizdoomMaker:
         import vizdoom
 
         self._config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
+        if self._config.exists() and (why := why_unusable(self._config)):
+            raise ValueError(f"vizdoom/{name}: {why}; expected a scenario (.cfg)")
         if not self._config.is_file():
             known = sorted(p.stem for p in Path(vizdoom.scenarios_path).glob("*.cfg"))
             hint = did_you_mean(f"vizdoom/{name}", [f"vizdoom/{k}" for k in known], "there are", 0.7)

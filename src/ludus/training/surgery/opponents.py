@@ -13,9 +13,10 @@ from ludus.league.matchmaker import LEARNER, NO_STATE, PAST
 from ludus.league.players import member_and_version, player_of
 from ludus.presets.config import Preset
 from ludus.storage import Checkpoint, RunDirectory, read_weights
+from ludus.storage.files import read_bounded
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import copy_journal
-from ludus.storage.tensors import encode_weights
+from ludus.storage.tensors import MAX_FILE_BYTES, encode_weights
 from ludus.surgery.labels import renamed
 from ludus.surgery.plan import Hints
 from ludus.training.actor_learner.checkpoint import TrainerState
@@ -92,12 +93,12 @@ class Players:
         if name != before or not old.is_file():
             path = teacher_file(preset)
             assert path is not None
-            run.save_teacher(path.read_bytes())
+            run.save_teacher(read_bounded(path, MAX_FILE_BYTES))
             return
         weights = read_weights(old)
         conversion = self._kept(weights, "algorithm.teacher")
         data = (
-            old.read_bytes()
+            read_bounded(old, MAX_FILE_BYTES)
             if conversion.identical
             else encode_weights(conversion.weights(weights, self._ancestor(weights)))
         )
