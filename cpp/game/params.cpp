@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/names.hpp"
+#include "base/whole.hpp"
 
 namespace ludus {
 namespace {
@@ -46,7 +47,7 @@ void check_value(const std::string& where, const ParamSpec& p, const std::string
   bool good = false;
   if (whole) {
     std::int64_t i = 0;
-    good = parse(value, i);
+    good = parse_whole(value, i);
     number = static_cast<double>(i);
   } else {
     good = parse(value, number) && std::isfinite(number);
@@ -83,7 +84,9 @@ std::string Params::text(const std::string& name, std::span<const ParamSpec> dec
 std::int64_t Params::integer(const std::string& name, std::span<const ParamSpec> declared) const {
   std::int64_t v = 0;
   const std::string value = text(name, declared);
-  if (!parse(value, v)) throw ParamError(name + " = " + quoted(value) + ": expected an integer");
+  if (!parse_whole(value, v)) {
+    throw ParamError(name + " = " + quoted(value) + ": expected an integer");
+  }
   return v;
 }
 

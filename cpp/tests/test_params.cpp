@@ -57,5 +57,16 @@ TEST_CASE("params: refusals name key, value, expectation and the nearest name") 
   CHECK(refusal("map_size", "64") == "");
 }
 
+TEST_CASE("params: a whole number in float form is an integer") {
+  for (const char* text : {"32", "32.0", "3.2e1", "320e-1"}) {
+    Params p{{"map_size", text}};
+    p.check("game", kDeclared);
+    CHECK(p.integer("map_size", kDeclared) == 32);
+  }
+  for (const char* text : {"32.5", "nan", "inf", "1e400", "1e300", "32.0x", "", "."}) {
+    CHECK(refusal("map_size", text) != "");
+  }
+}
+
 }  // namespace
 }  // namespace ludus

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from ludus.flow.as_found import as_found
 from ludus.flow.names import did_you_mean
+from ludus.flow.whole import whole
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +26,8 @@ _ARGUMENT = re.compile(
     rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-]|\.\w)"
     r"(?:(?: |=)([A-Z]+\b|\d+\b|[^\s:;,()]*[./][^\s:;,()]*))?"
 )
+#: Annotations of arguments that take an integer.
+_INTEGERS = ("int", "int | None")
 _EXPLAIN = "see: ludus train PRESET --explain"
 #: A command to paste keeps its options.
 _COMMAND = re.compile(r"\b(?:ludus|cmake) [a-z-]+[^;()]*")
@@ -78,6 +81,13 @@ def speaks_python(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
+def _integer(name: str, value: object) -> object:
+    found = whole(getattr(value, "tolist", lambda: value)())  # numpy's numbers
+    if isinstance(found, bool) or not isinstance(found, (int, type(None))):
+        raise ValueError(f"{name} = {value!r}: expected an integer")
+    return found
+
+
 def takes_options(declared: type, defaults: object) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a function of ``**options: Unpack[declared]``.
 
@@ -102,6 +112,7 @@ def takes_options(declared: type, defaults: object) -> Callable[[Callable[P, R]]
         signature = inspect.signature(function)
         named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         known = [p.name for p in (*named, *options)]
+        integers = {p.name for p in (*named, *options) if p.annotation in _INTEGERS}
 
         @functools.wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -111,6 +122,8 @@ def takes_options(declared: type, defaults: object) -> Callable[[Callable[P, R]]
                     raise TypeError(
                         f"{function.__name__}() got an unexpected keyword argument '{name}'{hint}"
                     )
+            for name in integers & kwargs.keys():
+                kwargs[name] = _integer(name, kwargs[name])
             return function(*args, **kwargs)
 
         called.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]

@@ -27,6 +27,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.public import takes_options
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+from ludus.flow.whole import whole_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -324,10 +325,14 @@ def _typed(param: ParamSpec, text: str) -> Value:
         if param.choices and text not in param.choices:
             raise ValueError(f"parameter {param.name} = {text}: expected one of {', '.join(param.choices)}")
         return text == "true" if param.choices == ("false", "true") else text
-    try:
-        number: int | float = int(text) if param.kind == "integer" else float(text)
-    except ValueError:
-        raise ValueError(f"parameter {param.name} = {text}: expected {param.expected}") from None
-    if not param.low <= number <= param.high:
+    number = whole_text(text) if param.kind == "integer" else _float(text)
+    if number is None or not param.low <= number <= param.high:
         raise ValueError(f"parameter {param.name} = {text}: expected {param.expected}")
     return number
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ludus.flow.whole import whole
+
 Schema = Mapping[str, object]
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
@@ -72,7 +74,8 @@ def wrong_kinds(table: Mapping[str, object], schema: Schema, prefix: str = "") -
         if kind not in _KINDS:
             continue
         types, noun = _KINDS[kind]
-        fits = isinstance(value, types) and (kind == "boolean" or not isinstance(value, bool))
+        given = whole(value) if kind == "integer" else value
+        fits = isinstance(given, types) and (kind == "boolean" or not isinstance(value, bool))
         if not fits:
             hint = f", [{_toml(value)}]" if kind == "array" and not isinstance(value, bool) else ""
             yield Mistake(path, f"{path} = {_toml(value)}: expected {noun}{hint}")

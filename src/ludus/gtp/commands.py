@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
+from ludus.flow.whole import whole_text
 from ludus.games import go, go_record, sgf
 from ludus.games.go import BLACK
 from ludus.gtp import record_files, rules
@@ -43,7 +44,7 @@ def _boardsize(engine: PlayedMatch, arguments: Sequence[str]) -> str:
     size = integer(arguments[0], -(10**9), 10**9, "a size")
     fixed = engine.player.needs.get("size")
     smallest, largest = go_record.MIN_SIZE, go_record.MAX_SIZE
-    if not smallest <= size <= largest or (fixed is not None and size != int(fixed)):
+    if not smallest <= size <= largest or (fixed is not None and size != whole_text(fixed)):
         raise GtpError("unacceptable size")
     with engine.prepared():
         engine.session.resize(size)
@@ -190,7 +191,7 @@ def _loadsgf(engine: PlayedMatch, arguments: Sequence[str]) -> str:
     need(arguments, 1, "loadsgf FILE [MOVE]")
     made = record_files.load(arguments[0])
     fixed = engine.player.needs.get("size")
-    if fixed is not None and made.size != int(fixed):
+    if fixed is not None and made.size != whole_text(fixed):
         raise GtpError(f"cannot load file: a board of {made.size} lines, and this player plays on {fixed}")
     with engine.prepared():
         notes = engine.session.load(made)

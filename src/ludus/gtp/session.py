@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ludus.flow.shown import visible
+from ludus.flow.whole import whole_text
 from ludus.games import go
 from ludus.games.go_record import GoRecord, Point, Setup
 from ludus.games.match import GameError, Match, ParamError
@@ -54,7 +55,7 @@ class Session:
     @property
     def size(self) -> int:
         """Lines of the board."""
-        return int(self.base["size"])
+        return whole_text(self.base["size"]) or 0
 
     @property
     def komi(self) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
+import msgspec.inspect as mi
+
+from ludus.flow.whole import whole_text
 
 Visits = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -113,3 +117,12 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         plain = msgspec.to_builtins(self)
         del plain["resign"], plain["resign_errors"]
         return {name: float(value) for name, value in plain.items()}
+
+
+def with_integers(given: Mapping[str, object], kind: type[msgspec.Struct]) -> dict[str, object]:
+    """Return the texts of settings, by name; integers of ``kind`` are read by :mod:`ludus.flow.whole`."""
+    info = mi.type_info(kind)
+    assert isinstance(info, mi.StructType)
+    integers = {f.name for f in info.fields if isinstance(f.type, mi.IntType)}
+    found = {name: whole_text(text) for name, text in given.items() if isinstance(text, str)}
+    return {n: v if n not in integers or found.get(n) is None else found[n] for n, v in given.items()}

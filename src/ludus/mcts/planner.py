@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
 from ludus.flow.names import did_you_mean
+from ludus.mcts.config import with_integers
 from ludus.native import NativeGames, core
 
 PREFIX = "plan:"
@@ -82,7 +83,7 @@ def parse_plan(text: str) -> PlannerConfig:
             raise ValueError(f"{text}: unknown setting {name!r}{hint}")
         plain[name] = value.strip()
     try:
-        return msgspec.convert(plain, PlannerConfig, strict=False)
+        return msgspec.convert(with_integers(plain, PlannerConfig), PlannerConfig, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(f"{text}: {error}") from None
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args, get_type_hints
 import msgspec
 
 from ludus.flow.names import did_you_mean, nearest
-from ludus.mcts.config import SearchConfig
+from ludus.mcts.config import SearchConfig, with_integers
 
 Seen = Literal["one", "random", "all"]
 ROLLOUTS = "mcts"
@@ -100,7 +100,8 @@ def parse_search(text: str) -> tuple[str, SearchText]:
         known[name][name] = value.strip()
     try:
         # strict=False converts strings to numbers.
-        config = msgspec.convert(search, SearchConfig, strict=False)
+        config = msgspec.convert(with_integers(search, SearchConfig), SearchConfig, strict=False)
+        own = with_integers(own, SearchText)
         made = msgspec.convert({**own, "search": config}, SearchText, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(f"{text}: {_in_words(str(error), {**search, **own}, weights)}") from None

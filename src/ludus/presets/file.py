@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 import msgspec.inspect as mi
@@ -16,6 +16,7 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.regular import TEXT
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.games import libraries, list_games, rulebook, spec
@@ -92,7 +93,9 @@ def find_preset(name: str) -> Path:
     if path.is_dir():
         if (path / "config.toml").is_file():
             raise PresetError([f"{name}: a run, not a preset; to resume it: ludus resume {shell(name)}"])
-        raise PresetError([f"{name}: is a folder; expected a preset file or the name of a shipped preset"])
+        raise PresetError([f"{name}: is a folder, {TEXT}; expected a preset file or a shipped preset's name"])
+    if path.exists():
+        raise PresetError([f"{name}: {TEXT}; expected a preset file or the name of a shipped preset"])
     if path.suffix == ".toml" and path.parent.name == "presets" and path.stem in shipped:
         return shipped[path.stem]
     if path.suffix == ".toml":
@@ -256,7 +259,7 @@ def _with_lines(
     from_preset = loaded.origins.get(setting) == "preset"
     try:
         lines = rulebook.read(
-            near if from_preset and near.is_file() else file,
+            near if from_preset and near.exists() else file,
             check=loaded.preset.game.name == rulebook.GAME,
         )
     except ValueError as error:
@@ -304,6 +307,7 @@ def parse_preset(
         origins = {p: o for p, o in origins.items() if not p.startswith(path + ".")}
         origins[path] = "command line"
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
+    document = cast(Document, schema.with_integers(document, kind))
     for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
         lines.append(f"{where}: {problem.text}")

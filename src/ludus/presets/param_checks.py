@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.flow.whole import number_of
 from ludus.presets import schema
 from ludus.presets.config import ParamValue
 from ludus.presets.schema import Problem
@@ -43,9 +44,8 @@ def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
     text = value if isinstance(value, str) else repr(value).lower()
     if param.kind == "text":
         return not param.choices or text in param.choices
-    try:
-        number = int(text) if param.kind == "integer" else float(text)
-    except ValueError:
+    number = number_of(text)
+    if number is None or (param.kind == "integer" and not isinstance(number, int)):
         return False
     return param.low <= number <= param.high
 

@@ -14,6 +14,7 @@ import msgspec
 import msgspec.inspect as mi
 
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.whole import whole, whole_text
 
 #: Name of a setting in other programs -> its name here.
 SYNONYMS = {
@@ -149,6 +150,30 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
         yield _mismatch(value, kind, path)
 
 
+def with_integers(value: object, kind: mi.Type) -> object:
+    """Return plain data with whole floats as integers where ``kind`` has integers (:mod:`ludus.flow.whole`).
+
+    Values that :func:`check` refuses stay as they are.
+    """
+    kind = present(kind)
+    if isinstance(kind, mi.IntType):
+        return whole(value)
+    if variants(kind):
+        chosen = variant_of(value, kind)
+        return value if chosen is None else with_integers(value, chosen)
+    if isinstance(kind, mi.StructType) and isinstance(value, dict):
+        types = {f.encode_name: f.type for f in kind.fields}
+        return {k: with_integers(item, types[k]) if k in types else item for k, item in value.items()}
+    if isinstance(kind, mi.DictType) and isinstance(value, dict):
+        return {key: with_integers(item, kind.value_type) for key, item in value.items()}
+    if isinstance(kind, mi.VarTupleType) and isinstance(value, (list, tuple)):
+        return [with_integers(item, kind.item_type) for item in value]
+    if isinstance(kind, mi.TupleType) and isinstance(value, (list, tuple)):
+        types_of = [*kind.item_types, *([mi.AnyType()] * len(value))]
+        return [with_integers(item, t) for item, t in zip(value, types_of, strict=False)]
+    return value
+
+
 def present(kind: mi.Type) -> mi.Type:
     """Return the type without ``None``, of a value that may be left out."""
     if not isinstance(kind, mi.UnionType):
@@ -282,9 +307,11 @@ def from_text(text: str, kind: mi.Type) -> object:
     if isinstance(kind, mi.BoolType):
         return {"true": True, "false": False}.get(text.lower(), text)
     if isinstance(kind, mi.IntType):
-        return _number(text, whole=True)
+        integer = whole_text(text)
+        return text if integer is None else integer
     if isinstance(kind, mi.FloatType):
-        return _number(text, whole=False)
+        integer = _integer(text)
+        return _float(text) if integer is None else integer
     if isinstance(kind, mi.UnionType):  # a parameter of a game: a truth value, a number or a string
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
@@ -300,21 +327,23 @@ def from_text(text: str, kind: mi.Type) -> object:
 
 
 def number(text: str) -> int | float | str:
-    """Return ``text`` as an integer or float if it is one, else unchanged."""
-    value = _number(text, whole=True)
-    return _number(text, whole=False) if isinstance(value, str) else value
+    """Return ``text`` as an integer or float if it is one, else unchanged: ``1e3`` is 1000, ``16.0`` a float.
+
+    For values of unknown type. Where an integer is expected, ``16.0`` is one (:func:`from_text`).
+    """
+    integer = whole_text(text) if "e" in text.lower() else _integer(text)
+    return _float(text) if integer is None else integer
 
 
-def _number(text: str, whole: bool) -> int | float | str:
-    """Return the number of ``1_000``, ``1e6`` (an integer with ``whole``) or ``0.5``; else the text."""
+def _integer(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        pass
+        return None
+
+
+def _float(text: str) -> float | str:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
         return text
-    if whole:
-        return int(value) if math.isfinite(value) and value == int(value) and "e" in text.lower() else text
-    return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 import msgspec.inspect as mi
 
@@ -35,6 +37,7 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
     kind = mi.type_info(_GameOnly)
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}
+    game = cast(Document, schema.with_integers(game, kind))
     if lines := [f"{source}: {problem.text}" for problem in schema.check(game, kind)]:
         raise PresetError(lines)
     return msgspec.convert(game, _GameOnly).game

@@ -103,7 +103,7 @@ def train(
             raise ConfigError(
                 f"{given}: only with a preset's name or file; replace fields of a Preset instead"
             )
-        chosen = given_code(preset)
+        chosen = given_code(_checked(preset))
         name = Path(chosen.game.name).stem
     else:
         options = {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()}
@@ -112,6 +112,14 @@ def train(
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
     return _with_callback(callback, lambda more: start_run(chosen, where, sinks=(*more, *sinks)))
+
+
+def _checked(preset: Preset) -> Preset:
+    """Return a ``Preset`` that a program has made, checked as a file is. Raises ``PresetError``."""
+    from ludus.presets.document import to_toml
+    from ludus.presets.file import parse_preset
+
+    return parse_preset(to_toml(preset).encode(), "the Preset").preset
 
 
 def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], RunResult]) -> RunResult:

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/whole.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -43,8 +44,12 @@ requires std::is_arithmetic_v<T>
                 : "a number in [" + number_text(low) + ", " + number_text(high) + "]",
           [&target, low, high](std::string_view text) {
             T v{};
-            const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
-            if (r.ec != std::errc() || r.ptr != text.data() + text.size()) return false;
+            if constexpr (std::is_integral_v<T>) {
+              if (!parse_whole(text, v)) return false;
+            } else {
+              const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
+              if (r.ec != std::errc() || r.ptr != text.data() + text.size()) return false;
+            }
             if (!(static_cast<double>(v) >= low && static_cast<double>(v) <= high)) return false;
             target = v;
             return true;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/names.hpp"
+#include "base/whole.hpp"
 #include "games/rts/engine/rule_overrides.hpp"
 #include "games/rts/moba/builtin_rulebook.hpp"
 
@@ -78,8 +79,7 @@ OverrideField costs_field(std::string key, std::array<std::int32_t, kTiers - 1>&
             std::array<std::int32_t, kTiers - 1> read{};
             for (std::size_t i = 0; i < read.size(); ++i) {
               const std::string_view one = text.substr(0, text.find(','));
-              const auto r = std::from_chars(one.data(), one.data() + one.size(), read[i]);
-              if (r.ec != std::errc() || r.ptr != one.data() + one.size()) return false;
+              if (!parse_whole(one, read[i])) return false;
               if (read[i] < 1 || read[i] > 100000) return false;
               text.remove_prefix(one.size());
               const bool last = i + 1 == read.size();

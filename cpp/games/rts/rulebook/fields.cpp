@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/whole.hpp"
+
 namespace ludus::rts {
 
 namespace {
@@ -53,7 +55,7 @@ struct List {
     f.high = high;
     f.assign = [&target, low, high](std::string_view text) {
       std::int64_t v = 0;
-      if (!parse(text, v) || !within(static_cast<double>(v), low, high)) return false;
+      if (!parse_whole(text, v) || !within(static_cast<double>(v), low, high)) return false;
       target = static_cast<T>(v);
       return true;
     };

@@ -12,6 +12,7 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, FAILED, INTERRUPTED, USAGE, UserError
 from ludus.flow.shown import shell
+from ludus.flow.whole import whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,8 +167,8 @@ class Report(msgspec.Struct, frozen=True):
 def usable_processors(config: SweepConfig) -> int:
     """Return the number of runs at a time: one per processor, fewer if a run has more threads."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = config.settings["run.threads"]
-    each = int(threads) if isinstance(threads, (int, str)) and str(threads).isdecimal() else 1
+    threads = whole_text(str(config.settings["run.threads"]))
+    each = threads if threads is not None else 1
     return max(1, count // max(1, each))
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 import msgspec.inspect as mi
 
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.regular import why_unusable
+from ludus.flow.whole import whole
 from ludus.presets import schema
 from ludus.presets.file import MAX_BYTES, PresetError, preset_bytes
 from ludus.presets.options import full_path, option_of
@@ -107,9 +109,8 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
         PresetError: The file's own keys have mistakes; every one is listed.
     """
     path = Path(source)
-    if path.is_dir() or not path.exists():
-        what = "is a folder" if path.is_dir() else "no such file"
-        raise PresetError([f"{source}: {what}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
+    if why := why_unusable(path):
+        raise PresetError([f"{source}: {why}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
     try:
         document = from_toml(text_of(read_bounded(path, MAX_BYTES)))
     except (StorageError, OSError) as error:
@@ -138,6 +139,8 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
 
 def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
     """Return a sweep from the content of its file; see :func:`read_sweep`."""
+    document = cast(Table, schema.with_integers(document, mi.type_info(_File)))
+    document |= {"seeds": _whole_seeds(document.get("seeds"))} if "seeds" in document else {}
     lines = [p.text for p in schema.check(document, mi.type_info(_File))]
     if not lines:
         lines = list(_seed_problems(document["seeds"]))
@@ -170,6 +173,10 @@ def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | Non
     return config
 
 
+def _whole_seeds(given: object) -> object:
+    return [whole(seed) for seed in given] if isinstance(given, list) else whole(given)
+
+
 def _seeds(given: object) -> tuple[int, ...]:
     return tuple(range(1, given + 1)) if isinstance(given, int) else tuple(given)  # type: ignore[arg-type]
 
@@ -186,7 +193,7 @@ def _seed_problems(given: object) -> Iterator[str]:
 def _placed(preset: str, folder: Path) -> str:
     """Return a preset's file from the sweep file's folder or from here, or a shipped preset's name."""
     near = folder / preset
-    return str(near) if preset.endswith(".toml") and near.is_file() else preset
+    return str(near) if preset.endswith(".toml") and near.exists() else preset
 
 
 def _cells(file: _File, folder: Path, given: Mapping[str, str]) -> dict[str, CellConfig]:
@@ -207,7 +214,8 @@ def _ranges(table: Table) -> dict[str, Range]:
     for path, value in _flat(table).items():
         key, _, kind = path.rpartition(".")
         if kind in KINDS and not range_problem(kind, value):
-            found[key] = Range(kind, tuple(value))  # type: ignore[arg-type]
+            ends = [whole(v) for v in value] if kind == "integer" else value
+            found[key] = Range(kind, tuple(ends))  # type: ignore[arg-type]
     return found
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
+
+from ludus.flow.whole import whole
 
 Value = str | int | float | bool | list[str | int | float | bool]
 Kind = Literal["uniform", "log_uniform", "integer", "choice"]
@@ -46,8 +48,9 @@ def range_problem(kind: str, given: object) -> str:
     wanted = f"expected {wanted}, low < high" + (", low > 0" if kind == "log_uniform" else "")
     if not isinstance(given, list) or len(given) != 2:
         return wanted
-    low, high = given
-    if not all(isinstance(v, number) and not isinstance(v, bool) and math.isfinite(v) for v in given):
+    values: list[Any] = [whole(value) for value in given] if kind == "integer" else given
+    low, high = values
+    if not all(isinstance(v, number) and not isinstance(v, bool) and math.isfinite(v) for v in values):
         return wanted
     return "" if low < high and (kind != "log_uniform" or low > 0) else wanted
 
