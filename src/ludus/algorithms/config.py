@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+from ludus.algorithms.schedules import ByBudget, linear, rate_factor
 from ludus.mcts.config import SearchConfig, SelfPlayConfig
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -40,6 +41,13 @@ class MethodConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         """Yield settings that do not fit ``heads`` value heads: the key, and the rest of the message."""
         yield from ()
 
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """Yield the keys whose values move with the run's budget, each with its values.
+
+        A method without an entry for such a key works; a resume under another budget then reports no change.
+        """
+        yield from ()
+
 
 class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     """Settings of :class:`~ludus.algorithms.learner.SlabLearner`; a method's config inherits them."""
@@ -65,6 +73,21 @@ class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
         """See :meth:`MethodConfig.problems`."""
         if self.max_grad_rms > 0.0 and self.optimizer != "adam":
             yield "max_grad_rms", f'= {self.max_grad_rms:g}: expected 0, or algorithm.optimizer = "adam"'
+
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """See :meth:`MethodConfig.schedules`."""
+        yield "learning_rate", self.learning_rate_at
+        if self.horizon > 0.0:
+            yield "horizon", self.horizon_at
+
+    def learning_rate_at(self, progress: float) -> float:
+        """Return the learning rate when the share ``progress`` in [0, 1] of the budget is spent."""
+        final = self.learning_rate_final / self.learning_rate
+        return self.learning_rate * rate_factor(self.learning_rate_schedule, progress, final)
+
+    def horizon_at(self, progress: float) -> float:
+        """Return the horizon in ticks when the share ``progress`` of the budget is spent."""
+        return linear(self.horizon, self.horizon_final or self.horizon, progress)
 
 
 class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
@@ -101,6 +124,21 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
                 "value_discounts",
                 "with algorithm.horizon: each head has its own horizon; expected horizon = 0",
             )
+
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """See :meth:`MethodConfig.schedules`."""
+        yield from super().schedules()
+        yield "entropy_coefficient", self.entropy_coefficient_at
+        if self.teacher:
+            yield "teacher_coefficient", self.teacher_coefficient_at
+
+    def entropy_coefficient_at(self, progress: float) -> float:
+        """Return the entropy's weight when the share ``progress`` of the budget is spent."""
+        return linear(self.entropy_coefficient, self.entropy_coefficient_final, progress)
+
+    def teacher_coefficient_at(self, progress: float) -> float:
+        """Return the weight of the teacher's KL when the share ``progress`` of the budget is spent."""
+        return linear(self.teacher_coefficient, self.teacher_coefficient_final, progress)
 
 
 class ActorCriticConfig(AdvantageConfig, frozen=True, forbid_unknown_fields=True):
@@ -209,6 +247,22 @@ class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag=
     priority_beta: Share = 0.4  # of the importance weights, at the start
     priority_beta_final: Share = 1.0  # reached linearly at the end of the budget
 
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """See :meth:`MethodConfig.schedules`."""
+        yield from super().schedules()
+        yield "epsilon", self.epsilon_at
+        if self.priority_alpha > 0.0:
+            yield "priority_beta", self.priority_beta_at
+
+    def epsilon_at(self, progress: float) -> float:
+        """Return epsilon: linear to ``epsilon_final`` over ``epsilon_share`` of the budget, then constant."""
+        done = min(progress / self.epsilon_share, 1.0) if self.epsilon_share > 0.0 else 1.0
+        return linear(self.epsilon, self.epsilon_final, done)
+
+    def priority_beta_at(self, progress: float) -> float:
+        """Return beta when the share ``progress`` of the budget is spent."""
+        return linear(self.priority_beta, self.priority_beta_final, progress)
+
 
 class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="imitation"):
     """Settings of behaviour cloning (Pomerleau 1991; Bain and Sammut 1995).
@@ -279,6 +333,16 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
     search: SearchConfig = SearchConfig()
     self_play: SelfPlayConfig = SelfPlayConfig()
 
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """See :meth:`MethodConfig.schedules`. The schedule ``steps`` counts minibatches."""
+        if self.learning_rate_schedule in ("cosine", "linear"):
+            yield "learning_rate", self.learning_rate_at
+
+    def learning_rate_at(self, progress: float, drops: int = 0) -> float:
+        """Return the learning rate at the share ``progress`` of the budget, after ``drops`` of its steps."""
+        schedule, factor = self.learning_rate_schedule, self.rate_factor
+        return self.learning_rate * rate_factor(schedule, progress, factor, drops)
+
 
 _Slab = TypeVar("_Slab", bound=SlabLearnerConfig)
 
@@ -295,6 +359,4 @@ def with_horizon(config: _Slab, frame_skip: int, progress: float) -> _Slab:
     """
     if config.horizon <= 0.0:
         return config
-    final = config.horizon_final or config.horizon
-    horizon = config.horizon + progress * (final - config.horizon)
-    return msgspec.structs.replace(config, discount=1.0 - frame_skip / horizon)
+    return msgspec.structs.replace(config, discount=1.0 - frame_skip / config.horizon_at(progress))

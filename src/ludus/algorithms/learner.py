@@ -23,7 +23,6 @@ from ludus.algorithms.group import ALONE, Group, compare_ranks
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import (
     Optimiser,
-    learning_rate_at,
     load_optimiser_state,
     make_optimiser,
     optimiser_state,
@@ -299,7 +298,7 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _learning_rate(self, progress: float) -> float:
         """Return the learning rate of an update at the share ``progress`` of the budget; 0 while settling."""
-        return 0.0 if self.settle else learning_rate_at(self.config, progress)
+        return 0.0 if self.settle else self.config.learning_rate_at(progress)
 
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         samples = Samples(slab, self.network, self.policy)

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -17,7 +16,6 @@ from ludus.algorithms.parameters import FlatParameters
 from ludus.flow.slab import Array
 
 RATE_STEP, LOWEST_RATE, HIGHEST_RATE = 1.5, 1e-6, 1e-2  # of Sample Factory's kl_adaptive schedule
-Schedule = Literal["constant", "linear", "cosine", "steps"]
 
 
 class Optimiser(Protocol):
@@ -220,12 +218,6 @@ def make_optimiser(config: SlabLearnerConfig, parameters: FlatParameters) -> Opt
     return Adam(parameters, config.adam_betas, config.adam_eps, config.max_grad_rms)
 
 
-def learning_rate_at(config: SlabLearnerConfig, progress: float) -> float:
-    """Return the learning rate when the share ``progress`` in [0, 1] of the budget is spent."""
-    final = config.learning_rate_final / config.learning_rate
-    return config.learning_rate * rate_factor(config.learning_rate_schedule, progress, final)
-
-
 def rate_steps_after(config: SlabLearnerConfig, steps: int, rate: float, kl: float, target: float) -> int:
     """Return the steps by which a learning rate is moved so that updates reach a KL.
 
@@ -252,21 +244,3 @@ def clip_by_norm(gradient: Tensor, limit: float) -> float:
     if 0.0 < limit < norm:
         gradient.mul_(limit / norm)
     return norm
-
-
-def rate_factor(schedule: Schedule, progress: float, final: float = 0.0, drops: int = 0) -> float:
-    """Return the factor of the learning rate.
-
-    Args:
-        schedule: ``linear`` and ``cosine`` fall from 1 to ``final`` over the budget, ``steps`` multiplies by
-            ``final`` at each drop.
-        progress: Share of the budget in [0, 1] that is spent.
-        final: Factor at the end of the budget, or of each drop.
-        drops: Number of drops so far.
-    """
-    if schedule == "constant":
-        return 1.0
-    if schedule == "steps":
-        return float(final**drops)
-    left = 1.0 - progress if schedule == "linear" else 0.5 + 0.5 * math.cos(math.pi * progress)
-    return final + (1.0 - final) * left

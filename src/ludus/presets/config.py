@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Annotated, Literal
@@ -12,6 +12,7 @@ import msgspec.inspect as mi
 
 from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.schedules import ByBudget
 from ludus.league.config import LeagueConfig
 from ludus.policies.config import EncoderConfig, PolicyConfig
 
@@ -140,6 +141,15 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     step: Count = 100
     matches: Count = 200
 
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """Yield the keys whose values move with the budget, each with its values."""
+        if self.bot and self.advance == 0.0:
+            yield "ticks", self.ticks_at
+
+    def ticks_at(self, progress: float) -> int:
+        """Return n when the share ``progress`` of the budget is spent, without ``advance``."""
+        return round(self.ticks * max(0.0, 1.0 - progress / self.share)) if self.share > 0.0 else 0
+
 
 class TeamConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rewards that a team shares (OpenAI Five), in games with teams: what is learned from, not the results.
@@ -157,6 +167,11 @@ class TeamConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def changes(self) -> bool:
         """Whether the spirit moves over the budget."""
         return self.spirit_final is not None and self.spirit_final != self.spirit
+
+    def schedules(self) -> Iterator[tuple[str, ByBudget]]:
+        """Yield the keys whose values move with the budget, each with its values."""
+        if self.changes:
+            yield "spirit", self.spirit_at
 
     def spirit_at(self, progress: float) -> float:
         """Return the spirit when the share ``progress`` (0..1) of the budget is spent."""
@@ -256,6 +271,18 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run: RunConfig = RunConfig()
     cluster: ClusterConfig = ClusterConfig()
     title: str = ""
+
+    def schedules(self) -> dict[str, ByBudget]:
+        """Return the settings that move with the run's budget, by path; ``game.before`` has a state instead.
+
+        Each part of a preset lists its own.
+        """
+        parts = {
+            "algorithm": self.algorithm.schedules(),
+            "curriculum": self.curriculum.schedules(),
+            "team": self.team.schedules(),
+        }
+        return {f"{name}.{key}": at for name, listed in parts.items() for key, at in listed}
 
 
 def preset_type(method: str = "") -> mi.StructType:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from ludus.algorithms.config import DqnConfig
-from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at
+from ludus.algorithms.dqn.learner import DqnLearner
 from ludus.algorithms.dqn.loss import dqn_loss
 from ludus.algorithms.dqn.replay_buffer import ENDED, NStepReturns, n_step_returns, slab_transitions
 from ludus.algorithms.dqn.sampling import FLOOR, draw_by_priority, draw_evenly, priority_of
@@ -277,10 +277,10 @@ def test_errors_become_priorities() -> None:
 
 def test_schedules_reach_their_final_values() -> None:
     config = DqnConfig(epsilon=0.8, epsilon_final=0.2, epsilon_share=0.5)
-    assert [epsilon_at(config, p) for p in (0.0, 0.25, 0.5, 1.0)] == pytest.approx([0.8, 0.5, 0.2, 0.2])
-    assert epsilon_at(DqnConfig(epsilon_share=0.0), 0.0) == pytest.approx(0.05)
+    assert [config.epsilon_at(p) for p in (0.0, 0.25, 0.5, 1.0)] == pytest.approx([0.8, 0.5, 0.2, 0.2])
+    assert DqnConfig(epsilon_share=0.0).epsilon_at(0.0) == pytest.approx(0.05)
     config = DqnConfig(priority_beta=0.4, priority_beta_final=0.8)
-    assert [beta_at(config, p) for p in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.6, 0.8])
+    assert [config.priority_beta_at(p) for p in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.6, 0.8])
     learner = learner_of(epsilon=0.8, epsilon_final=0.2, epsilon_share=0.5)
     acting = PolicyNetwork(POLICY, SPEC, 2)
     learner.copy_to(acting)

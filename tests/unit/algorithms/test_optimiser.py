@@ -18,15 +18,13 @@ from ludus.algorithms.optimiser import (
     AdamW,
     Optimiser,
     Partial,
-    Schedule,
     clip_by_norm,
-    learning_rate_at,
     load_optimiser_state,
     make_optimiser,
     optimiser_state,
-    rate_factor,
 )
 from ludus.algorithms.parameters import FlatParameters
+from ludus.algorithms.schedules import Schedule, rate_factor
 
 DECAY = 0.1
 
@@ -194,7 +192,7 @@ def test_the_learning_rate_ends_at_its_final_value(schedule: str, expected: list
         {"learning_rate": 0.1, "learning_rate_schedule": schedule, "learning_rate_final": 0.02},
         SlabLearnerConfig,
     )
-    assert [learning_rate_at(config, p) for p in (0.25, 1.0)] == pytest.approx(expected)
+    assert [config.learning_rate_at(p) for p in (0.25, 1.0)] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", [Adam, SGD])

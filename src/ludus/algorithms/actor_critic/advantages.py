@@ -159,11 +159,6 @@ class AdvantageLearner(SlabLearner[Config]):
         key = shuffle_key(self.seed, self.version, epoch)
         return shuffled_minibatches(self.network, batch.valid, self.config, key, share, self.group)
 
-    def _entropy_coefficient(self, progress: float) -> float:
-        """Return the entropy's weight when the share ``progress`` of the budget is spent."""
-        first, final = self.config.entropy_coefficient, self.config.entropy_coefficient_final
-        return first + progress * (final - first)
-
     def _loss(
         self, batch: AdvantageBatch, network: PolicyNetwork, part: Index, entropy_coefficient: float
     ) -> tuple[Loss, int]:

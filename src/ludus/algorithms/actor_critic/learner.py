@@ -48,7 +48,8 @@ class ActorCriticLearner(AdvantageLearner[Config]):
     def _epochs(self, batch: AdvantageBatch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
         rate = self._learning_rate(progress) * RATE_STEP**self._rate_steps
-        loss = functools.partial(self._loss, batch, entropy_coefficient=self._entropy_coefficient(progress))
+        entropy = config.entropy_coefficient_at(progress)
+        loss = functools.partial(self._loss, batch, entropy_coefficient=entropy)
         optimiser: Optimiser = self.optimiser
         if self._value_only:
             optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())

@@ -148,8 +148,7 @@ class ExtraTerms:
                 tensor.copy_(present[name])
             terms.append(anchor_term(config.kl_coefficient, self._anchor, valid))
         if self.teacher is not None and self._teacher_batch is not None:
-            first, final = config.teacher_coefficient, config.teacher_coefficient_final
-            coefficient = first + progress * (final - first)
+            coefficient = config.teacher_coefficient_at(progress)
             terms.append(teacher_term(coefficient, self.teacher, self._teacher_batch, valid))
         return tuple(terms)
 

@@ -27,7 +27,6 @@ from ludus.algorithms.optimiser import (
     clip_by_norm,
     load_optimiser_state,
     optimiser_state,
-    rate_factor,
     under,
 )
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tensors_of
@@ -134,7 +133,7 @@ class AlphaZeroLearner:
         """Return the learning rate of the next minibatch."""
         c = self.config
         drops = sum(self.minibatches >= s for s in c.rate_steps)
-        rate = c.learning_rate * rate_factor(c.learning_rate_schedule, progress, c.rate_factor, drops)
+        rate = c.learning_rate_at(progress, drops)
         return rate * min(1.0, (self.minibatches + 1) / c.warmup) if c.warmup else rate
 
     def _differentiate(self, batch: Positions) -> dict[str, float]:

@@ -37,17 +37,6 @@ from ludus.policies.q_values import QValues, absorb_targets
 from ludus.policies.transfer import uploaded
 
 
-def epsilon_at(config: DqnConfig, progress: float) -> float:
-    """Return epsilon: linear from ``epsilon`` to ``epsilon_final`` over ``epsilon_share``, then constant."""
-    done = min(progress / config.epsilon_share, 1.0) if config.epsilon_share > 0.0 else 1.0
-    return config.epsilon + done * (config.epsilon_final - config.epsilon)
-
-
-def beta_at(config: DqnConfig, progress: float) -> float:
-    """Return beta: linear from ``priority_beta`` to ``priority_beta_final`` over the budget."""
-    return config.priority_beta + progress * (config.priority_beta_final - config.priority_beta)
-
-
 class DqnLearner(SlabLearner[DqnConfig]):
     """Learner of DQN. For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`."""
 
@@ -98,7 +87,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
         smallest = min(self.group.each(len(decisions)))  # of the ranks' buffers: all start at once
         if smallest >= max(config.learning_starts, 1):
             for _ in range(config.updates):
-                drawn = self._draw(decisions, beta_at(config, progress))
+                drawn = self._draw(decisions, config.priority_beta_at(progress))
                 results.append((yield from self._gradient_step(*drawn, rate)))
         stats.samples = self.group.total(len(added))
         stats.learned = sum(r.samples for r in results)
@@ -109,7 +98,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
             stats.numbers["learner/learning_rate"] = rate
             stats.numbers["learner/grad_norm"] = float(np.mean([r.grad_norm for r in results]))
         self._explore(progress)
-        stats.numbers["dqn/epsilon"] = epsilon_at(config, progress)
+        stats.numbers["dqn/epsilon"] = config.epsilon_at(progress)
         stats.numbers["dqn/transitions"] = float(self.group.total(len(decisions)))
         if stats.samples:
             self._absorb_observations(samples, added)
@@ -189,7 +178,7 @@ class DqnLearner(SlabLearner[DqnConfig]):
     def _explore(self, progress: float) -> None:
         """Set the share of even choices with which the next weights act."""
         assert self.network.epsilon is not None
-        self.network.epsilon.fill_(epsilon_at(self.config, progress))
+        self.network.epsilon.fill_(self.config.epsilon_at(progress))
 
     def _absorb_targets(self, target: Floats) -> None:
         """Add targets ``[N]`` of all ranks to their normaliser.

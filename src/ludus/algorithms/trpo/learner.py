@@ -97,7 +97,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         """Move the policy."""
         config, parameters = self.config, self.parameters
         self.copy_to(self._anchor)
-        coefficient = self._entropy_coefficient(progress)
+        coefficient = self.config.entropy_coefficient_at(progress)
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         key = shuffle_key(self.seed, self.version, POLICY_SHUFFLE)

@@ -31,9 +31,7 @@ def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | N
         return 0
     if config.advance > 0.0:
         return config.ticks if handover is None or handover.ticks < 0 else handover.ticks
-    if config.share <= 0.0:
-        return 0
-    return round(config.ticks * max(0.0, 1.0 - done / config.share))
+    return config.ticks_at(done)
 
 
 def advanced(
