@@ -21,6 +21,7 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.code_files import CodeFile
 from ludus.flow.decode import from_json, to_json
 from ludus.flow.shown import shell, utf8
 from ludus.flow.weights import Lineage, Weights
@@ -65,6 +66,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     """Content of ``run.json``: the provenance of a run. Written once.
 
     ``method``: path of the file that a learning method was loaded from, and ``method_sha256`` its hash.
+    ``code``: all other files that code and rules of the run came from: of its game, its teacher, its
+    rulebook, and of a method that an installed package has.
     """
 
     schema: int
@@ -80,6 +83,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     run_id: str = ""  # random; no other run has it
     method: str = ""
     method_sha256: str = ""
+    code: tuple[CodeFile, ...] = ()
     lineage: Lineage = ()  # runs that surgery made this one of, oldest first
 
 

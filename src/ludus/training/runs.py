@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import cast
 
@@ -30,8 +30,18 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
+from ludus.storage.files import read_bounded
+from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
-from ludus.training.changes import in_words, record_change, run_settings
+from ludus.training.changes import (
+    Change,
+    changed_settings,
+    code_in_words,
+    in_words,
+    record_change,
+    run_settings,
+    schedules_in_words,
+)
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.reporting.floors import Floors, floors_of
@@ -39,12 +49,14 @@ from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
+from ludus.training.run_code import changed_code, code_files
 from ludus.training.run_context import RunContext
 from ludus.training.run_loop import RunLoop, Steps
+from ludus.training.schedules import moved_schedules, used_budget
 from ludus.training.start import resumed_start, start_file
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
-from ludus.training.trusted_code import changed_method, resumed_code, resumed_method, why_not_recorded
+from ludus.training.trusted_code import given_rulebooks, resumed_code, resumed_method, why_not_recorded
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
@@ -109,15 +121,16 @@ def start_run(
         signature=hardware.signature_of(preset.game.name),
         method=file.path if file is not None else "",
         method_sha256=file.sha256 if file is not None else "",
+        code=code_files(preset),
     )
     start, teacher = start_file(preset), teacher_file(preset)
     builder = _builder(preset, None, machines)  # before the directory: a wrong preset creates none
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
-            run.save_start(start.read_bytes())
+            run.save_start(read_bounded(start, MAX_FILE_BYTES))
         if teacher is not None:
-            run.save_teacher(teacher.read_bytes())
+            run.save_teacher(read_bounded(teacher, MAX_FILE_BYTES))
         lock = run.lock()
     except BaseException:
         builder.close()
@@ -162,7 +175,7 @@ def resume_run(
     """
     report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
-    file = resumed_method(run, method)
+    resumed_method(run, method)
     preset = run_settings(run).preset
     configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
     _same_game(run, preset, game)
@@ -182,13 +195,14 @@ def resume_run(
                 check_spec(
                     checkpoint.weights.meta, builder.spec, f"version {checkpoint.version} of {run.path}"
                 )
-            change = record_change(run, before, preset, hardware.command())
+            change = _change(run, before, preset, checkpoint)
+            record_change(run, change)
         except BaseException:
             builder.close()
             raise
-        if change is not None:
+        if change.settings:
             report.message(f"changed from now on: {in_words(change)}")
-        if text := changed_method(run, file):
+        for text in (*schedules_in_words(change), *code_in_words(change)):
             report.message(text)
         _record_code(run, configured, preset, report)
         return _train(preset, builder, run, report, machines)
@@ -206,6 +220,21 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
     for path in (run.metrics, run.matches):
         path.unlink(missing_ok=True)
     return None
+
+
+def _change(run: RunDirectory, before: Preset, preset: Preset, checkpoint: Checkpoint | None) -> Change:
+    """Return what this resume changes: settings, schedules that follow from them, and files with code."""
+    books: tuple[str, ...] = ()
+    with suppress(StorageError, OSError):  # a state folder that cannot be used ends no resume
+        books = given_rulebooks(run.path)
+    return Change(
+        time=utc_now(),
+        command=hardware.command(),
+        settings=changed_settings(before, preset),
+        steps=used_budget(checkpoint.state).steps if checkpoint is not None else 0,
+        code=changed_code(run, preset, books),
+        schedules=moved_schedules(before.run, preset, checkpoint.state) if checkpoint is not None else {},
+    )
 
 
 def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:

@@ -17,6 +17,7 @@ from ludus.algorithms import registry
 from ludus.flow.decode import from_json, from_toml, text_of, to_json
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.shown import shell, shown
+from ludus.games import rulebook
 from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
 from ludus.presets.config import GameConfig, Preset
@@ -24,6 +25,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.method_file import MethodFile, load_method, method_file
 from ludus.storage import CorruptFile, RunDirectory, StorageError
 from ludus.storage.user_state import read_private, write_private
+from ludus.training.run_code import rulebooks
 
 MAX_RECORD = 1 << 16
 
@@ -38,6 +40,7 @@ class RunRecord(msgspec.Struct, frozen=True):
         game: Reference of the game.
         teacher: Of a bot in Python: its name in the configuration, and the reference.
         method: Of a method from a file: the hash of the table ``algorithm``, and the path of the file.
+        rulebooks: Paths of the rulebooks that the run's rules were read from.
     """
 
     run: str
@@ -45,6 +48,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     game: str
     teacher: tuple[str, str] = ("", "")
     method: tuple[str, str] = ("", "")
+    rulebooks: tuple[str, ...] = ()
 
 
 def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
@@ -57,10 +61,18 @@ def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
     bot = (code_of(configured)[TEACHER], teacher) if is_typed(teacher) else ("", "")
     file = method_file(preset.algorithm)
     method = (_digest(_algorithm(run)), file.path) if file is not None else ("", "")
-    if bot[1] or method[1] or not is_installed_name(preset.game.name):
+    books = tuple(str(known[0]) for lines in rulebooks(preset).values() if (known := rulebook.file_of(lines)))
+    if bot[1] or method[1] or books or not is_installed_name(preset.game.name):
         path = str(run.path.resolve())
-        record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method)
+        books = books or given_rulebooks(run.path)
+        record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method, books)
         write_private(_file(run.path), to_json(record))
+
+
+def given_rulebooks(run: Path) -> tuple[str, ...]:
+    """Return the paths of the rulebooks that this user gave for a run. Raises ``StorageError``."""
+    known = _record(run)
+    return known.rulebooks if known is not None else ()
 
 
 def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> str:
@@ -72,7 +84,9 @@ def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> s
         words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
         words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
         words += [f"--method {shell(file.path)}"] if file is not None else []
-        return f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
+        if words:  # without any the run resumes all the same
+            need = " ".join(words)
+            return f"{error}; this run could not be recorded as yours, so resuming it will need {need}"
     return ""
 
 
@@ -107,17 +121,6 @@ def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
             f"by which {run.path} was trained"
         )
     return file
-
-
-def changed_method(run: RunDirectory, file: MethodFile | None) -> str:
-    """Return a message where the method's file is not the one that the run was started with, else ""."""
-    before = run.info().method_sha256
-    if file is None or before in ("", file.sha256):
-        return ""
-    return (
-        f"{shown(file.path)} has changed since the run was started (sha256 {shown(before)[:12]}, now "
-        f"{file.sha256[:12]}); the run continues with the code as it is now"
-    )
 
 
 def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -> Preset:

@@ -62,6 +62,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         """Play the matches, print and record the result, and return the exit code."""
         game, params = self.game_and_params()
         from ludus.cli import results
+        from ludus.cli.changed_code import note_changed_game
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
         from ludus.games.names import typed_player
@@ -70,6 +71,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         from ludus.storage.replay_files import replay_name
 
         player, against = typed_player(self.player), typed_player(self.against)
+        note_changed_game((player, against), game, params)
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
 

@@ -45,6 +45,7 @@ class Rate(MatchOptions, frozen=True, kw_only=True):
         """Play the matches, print and record the table, and return the exit code."""
         game, params = self.game_and_params()
         from ludus.cli import results
+        from ludus.cli.changed_code import note_changed_game
         from ludus.cli.progress import Progress
         from ludus.evaluation.tournament import pairings, tournament
         from ludus.games.names import typed_player
@@ -52,6 +53,7 @@ class Rate(MatchOptions, frozen=True, kw_only=True):
 
         for player in self.players:
             typed_player(player)
+        note_changed_game(self.players, game, params)
 
         def on_result(result: EvalResult) -> None:
             progress.clear()

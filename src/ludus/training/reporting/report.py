@@ -11,7 +11,7 @@ from ludus.flow.shown import fenced, markdown, visible
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
-from ludus.training.changes import in_words, read_changes
+from ludus.training.changes import Change, code_marks, lines_of, read_changes
 from ludus.training.reporting.floors import Floors, floors_of
 from ludus.training.reporting.league_record import read_record
 from ludus.training.reporting.league_report import league_part
@@ -33,7 +33,7 @@ def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
     inside = [e for e in read_metrics(run)[1] if not e.final and not e.playoff]
     league, plots = league_part(read_record(run)) if run.league.is_file() else ([], {})
     if inside:
-        plots[run.curve.name] = curve_plot(inside)
+        plots[run.curve.name] = curve_plot(inside, code_marks(read_changes(run)))
     for name, plot in plots.items():
         write_atomic(run.path / name, plot.encode())
     text = report_text(run, preset, reason, league)
@@ -65,7 +65,8 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
     if inside:
         title = "Mean return" if inside[0].results[0].alone else "Win rate"
         plot = f"![{title} over steps]({run.curve.name})"
-        lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
+        table = _curve_table(inside, code_marks(read_changes(run)))
+        lines += [f"## {title} while training", "", plot, "", *table, ""]
     lines += league
     for player in dict.fromkeys(u.player for u in updates):
         own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
@@ -76,12 +77,17 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
         f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),
         ", ".join(f"{k}: {v}" for k, v in info.host.items()),
-        *(f"changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)),
+        *(_resumed(c, line) for c in read_changes(run) for line in lines_of(c)),
     ]
     lines += [f"- {markdown(fact)}" for fact in facts]
     lines += [""]
     lines += [*fenced(run.config_bytes().decode().rstrip(), "toml"), ""]
     return "\n".join(lines)
+
+
+def _resumed(change: Change, line: str) -> str:
+    after = f", after {change.steps:,} decisions" if change.steps else ""
+    return f"changed when it was resumed, {change.time}{after}: {line}"
 
 
 def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
@@ -180,26 +186,40 @@ def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     return list(dict.fromkeys(r.against for e in evaluations for r in e.results))
 
 
-def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+def _curve_table(
+    evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[int, str]] = ()
+) -> list[str]:
+    """Return results over steps; ``marks``: labels of steps, which get a row each."""
     names = _names(evaluations)
     lines = [
         "| steps | version | " + " | ".join(map(markdown, names)) + " |",
         "|---|---|" + "---|" * len(names),
     ]
+    waiting = list(marks)
     for e in thinned(evaluations, CURVE_ROWS):
+        while waiting and waiting[0][0] < e.steps:
+            lines.append(_mark_row(*waiting.pop(0), len(names)))
         rates = {r.against: _interval(r) for r in e.results}
         mark = ", initial weights" if e.initial else " *" if e.best else ""
         lines.append(
             f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
+    lines += [_mark_row(*mark, len(names)) for mark in waiting]
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
     if source := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
         lines += ["", f"The run started from the weights `{source}`."]
     return lines
 
 
-def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
-    """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band."""
+def _mark_row(steps: int, label: str, columns: int) -> str:
+    return f"| {steps:,} | {markdown(label)} |" + " |" * columns
+
+
+def curve_plot(evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[int, str]] = ()) -> str:
+    """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band.
+
+    ``marks``: steps at which the run continued under other code, each with a label.
+    """
     alone = evaluations[0].results[0].alone
     lowest, highest = 0.0, 1.0
     if alone:
@@ -215,6 +235,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
         out += panel.band(upper, lower, colour)
         out += panel.line([(s, r.measure) for s, r in points], colour)
         out.append(legend(index, name, colour, 0.0))
+    out += panel.marks(marks)
     return drawing(WIDTH, PANEL, f"{measure.capitalize()} over decisions, with intervals", out)
 
 

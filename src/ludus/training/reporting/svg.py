@@ -202,6 +202,20 @@ class Panel:
             text(right - 4, y - 4, short(name), text_anchor="end", fill="#555"),
         ]
 
+    def marks(self, marks: Sequence[tuple[int, str]]) -> list[str]:
+        """Return a dashed line with its label at each of these steps, one label below the other."""
+        out = []
+        for index, (steps, label) in enumerate(marks):
+            x = self.x(min(max(steps, 0), self._steps))
+            late = x > (LEFT + WIDTH - RIGHT) / 2
+            line = element(
+                "path", d=f"M{x:.1f} {self.top:.1f}V{self.bottom:.1f}", stroke="#555", stroke_dasharray="2 3"
+            )
+            at, anchor = (x - 4, "end") if late else (x + 4, "start")
+            words = text(at, self.top + 10 + 13 * index, short(label), text_anchor=anchor, fill="#555")
+            out.append(element("g", title(f"{label}, at {steps:,} decisions"), line, words))
+        return out
+
 
 def legend(index: int, name: str, colour: str, top: float, most: int = LABEL) -> str:
     """Return the name of a line, of at most ``most`` characters, right of a panel; empty below its end."""

@@ -36,6 +36,7 @@ from ludus.training.actor_learner.sampler import first_network
 from ludus.training.league.checkpoint import LeagueState
 from ludus.training.league.seats import LEARNER
 from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids
+from ludus.training.run_code import code_files
 from ludus.training.start import resumed_start
 from ludus.training.surgery import carry
 from ludus.training.surgery.calibration import calibrate, new_places
@@ -236,6 +237,7 @@ class Operation:
             versions=hardware.versions(),
             run_id=secrets.token_hex(16),
             signature=hardware.signature_of(self.preset.game.name),
+            code=code_files(self.preset),
             lineage=longer(old.info.lineage, self.ancestor(old.checkpoint.weights)),
         )
 

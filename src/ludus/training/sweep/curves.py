@@ -117,8 +117,13 @@ def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve 
     )
 
 
-def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
-    """Return a panel for each eight cells. ``rates``: the values are win rates in 0..1."""
+def curves_plot(
+    curves: Mapping[str, Curve], title: str, *, rates: bool, marks: Sequence[tuple[int, str]] = ()
+) -> str:
+    """Return a panel for each eight cells.
+
+    ``rates``: the values are win rates in 0..1. ``marks``: steps with a label each.
+    """
     names = list(curves)
     groups = [names[i : i + LINES] for i in range(0, len(names), LINES)]
     most = max(c.steps[-1] for c in curves.values())
@@ -131,6 +136,7 @@ def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
         for index, name in enumerate(group):
             out.append(_line(panel, curves[name], name, COLOURS[index % len(COLOURS)]))
             out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
+        out += panel.marks(marks)
     return drawing(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title, out)
 
 

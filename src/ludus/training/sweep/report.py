@@ -16,6 +16,7 @@ from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
+from ludus.training.changes import code_marks
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.page import page
 from ludus.training.sweep.by_value import by_value, value_plot
@@ -33,7 +34,13 @@ from ludus.training.sweep.directory import SweepDirectory, is_sweep, open_sweep
 from ludus.training.sweep.floors import CellFloor, cell_floors
 from ludus.training.sweep.plan import known_points, planned_cells, runs_of
 from ludus.training.sweep.results import RunSummary, greedy_results, read_run
-from ludus.training.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
+from ludus.training.sweep.tables import (
+    budget_table,
+    cell_settings_table,
+    code_lines,
+    result_table,
+    unfinished_table,
+)
 from ludus.version import __version__
 
 REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
@@ -211,6 +218,7 @@ def report_text(report: SweepReport) -> str:
         lines += [f"{HELP_NOTE} {', '.join(map(markdown, report.helped))}.", ""]
     if report.budgets:
         lines += ["## Budget", "", *budget_table(report.budgets), ""]
+    lines += code_lines(report.runs)
     lines += cell_settings_table(report.settings)
     if report.damaged:
         lines += ["## Left out", "", *(f"- {markdown(text)}" for text in report.damaged), ""]
@@ -277,7 +285,10 @@ def curve_figures(report: SweepReport) -> dict[str, str]:
         for rates, curves in found.items():
             what = f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval"
             name = CURVES if rates or len(found) == 1 else RETURNS
-            figures[_of_game(name, game, games)] = curves_plot(curves, f"{title}{what}", rates=rates)
+            marks = [mark for run in report.runs if run.cell in curves for mark in code_marks(run.changes)]
+            figures[_of_game(name, game, games)] = curves_plot(
+                curves, f"{title}{what}", rates=rates, marks=marks
+            )
     return figures
 
 

@@ -8,14 +8,17 @@ import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.bounds import LARGEST_COUNT
+from ludus.flow.code_files import CodeFile
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
 from ludus.presets.document import leaves
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory
+from ludus.training.changes import Change, read_changes
 from ludus.training.reporting.floors import Floors, floors_of
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.training.run_code import known_files
 from ludus.training.sweep.directory import SweepDirectory
 
 MAX_RESULT_BYTES = 1 << 20
@@ -40,6 +43,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     settings: dict[str, Any]
     slots: int = 0  # matches in parallel; 0 where the settings leave the default
     floors: Floors = Floors()
+    code: tuple[CodeFile, ...] = ()  # files that its code came from, when it was started or resumed last
+    changes: tuple[Change, ...] = ()  # of settings and code, when it was resumed
 
 
 def final_results(run: RunDirectory) -> tuple[EvalResult, ...]:
@@ -79,6 +84,8 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
         settings=settings,
         slots=_slots(run, settings),
         floors=floors_of(evaluations),
+        code=known_files(run),
+        changes=tuple(read_changes(run)),
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ludus.flow.code_files import SHORT
 from ludus.flow.shown import code, markdown
+from ludus.training.changes import code_in_words
 from ludus.training.reporting.svg import short
 from ludus.training.sweep.comparison import CellBudget, CellResult, short_names, value_text
 from ludus.training.sweep.floors import CellFloor
@@ -112,6 +114,27 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
         rows = [[markdown(cell), *values.values()] for cell, values in texts.items()]
     lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
     return ["## Settings", "", lines[0], "|---" * len(head) + "|", *lines[1:], ""]
+
+
+def code_lines(runs: Sequence[RunSummary]) -> list[str]:
+    """Return the runs that continued under other code, and the files in which runs differ; none is usual."""
+    lines = [
+        f"- {markdown(run.name)}, after {change.steps:,} decisions: {markdown(text)}"
+        for run in runs
+        for change in run.changes
+        for text in code_in_words(change)
+    ]
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for run in runs:
+        for file in run.code:
+            by_hash = found.setdefault((file.setting, file.name), {})
+            by_hash.setdefault(file.sha256[:SHORT], []).append(run.name)
+    for (setting, name), by_hash in found.items():
+        if len(by_hash) > 1:
+            parts = (f"sha256 {digest} in {len(names)}" for digest, names in by_hash.items())
+            text = f"{setting}: {name} is not the same in all runs: {', '.join(parts)} of them"
+            lines.append(f"- {markdown(text)}")
+    return ["## Changed code", "", *lines, ""] if lines else []
 
 
 def unfinished_table(runs: Sequence[RunSummary], missing: Sequence[str]) -> list[str]:
