@@ -184,6 +184,11 @@ check: $(ENVIRONMENT) structure ## lint, format, phrases and types of everything
 	@$(BIN)/python -m tools.gen_docs --check
 	@$(BIN)/python -m tools.results --check
 
+REPLAY_ARGS ?=
+.PHONY: check-replay
+check-replay: $(ENVIRONMENT) ## one raw line of the published results, drawn by the date, played again from its kept weights
+	@$(BIN)/python -m tools.replay_line $(REPLAY_ARGS)
+
 .PHONY: format
 format: $(ENVIRONMENT) ## rewrite sources in the house format
 	@$(BIN)/ruff check --fix-only --select I .

@@ -88,7 +88,8 @@ def summary(values: list[float]) -> dict[str, float]:
     return {"p50": round(float(p50), 3), "p99": round(float(p99), 3), "max": round(max(values), 3)}
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -97,7 +98,11 @@ def main() -> None:
     parser.add_argument("--against", default="simple")
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--pages", type=int, default=2)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = parser_of().parse_args()
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as client:
         print(json.dumps(measure(client, options), indent=2))
 

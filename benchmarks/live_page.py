@@ -62,14 +62,19 @@ def measure(seconds: float, rate: float, against: str) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Run the command line."""
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description="Time from a key to the drawn view.")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--against", default="simple")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    options = parser_of().parse_args()
     found = measure(options.seconds, options.rate, options.against)
     print("  ".join(f"{name} {value:g}" for name, value in found.items()))
     print(f"target: p95 of at most {TARGET_MS:g} ms: {'met' if found['p95_ms'] <= TARGET_MS else 'missed'}")

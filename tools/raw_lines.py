@@ -1,75 +1,171 @@
 """Raw lines of a record: what a program measured, a line of JSON for each evaluation of each seed.
 
-Programs of ``benchmarks`` make :class:`Line` and call :func:`write_record`. ``tools.results --check`` reads
-the lines again and computes each figure from them. benchmarks/README.md describes the format.
+A line has the single results: of matches with winners an outcome each (:func:`packed`), else numbers
+(``samples``). Figures are computed from these (:mod:`tools.figures`), so that a count that its outcomes do
+not give is a fault. ``tools.play_lines`` plays matches and makes lines; benchmarks/README.md describes them.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from ludus.evaluation.results import EvalResult
-from ludus.ratings import wilson_interval
-from ludus.ratings.compare import summarise_runs
-from tools.records import RECORDS, Figure, Interval, Record
+from tools.records import RECORDS, Record, sha256_of
 
-INITIAL, UNIFORM = "initial weights", "uniform"  # how labels of floors start
+DIGITS = "wdl"  # an outcome: won, drawn or lost
+PER_BYTE = 5  # 3^5 < 256
+
+Measure = Literal["matches", "training", "exact"]
+
+
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the matches of a line were played; all lines of a figure and of its floors have the same.
+
+    Attributes:
+        game: Name of the game; ``params`` are its parameters as text.
+        frame_skip: Ticks between two decisions of the player, as played (never 0); ``against_frame_skip`` of
+            its opponent.
+        opponent: A bot's name, a search, ``alone``, or for a network what it is (``the league's main``);
+            several bots of as many matches each: ``rush + riders``.
+        play: ``drawn`` or ``greedy``.
+        matches: Number of matches of a line.
+        search: Of both sides, as behind weights: ``+search:100``.
+        random_start: As of ``ludus eval``, ``max_ticks`` too.
+        measure: ``matches``; ``training``: measured while a run trains; ``exact``: computed without matches.
+        returned: What a sample is, where it is not the return: ``kills of the first seat``.
+        member: Whose returns count: the player's first seat, its second, and so on.
+        less: Parameters of a match whose returns are taken off, match by match.
+        of_seat: The results are of this seat, whoever plays it; -1: of the player.
+    """
+
+    game: str
+    params: dict[str, str] = {}
+    frame_skip: int = 1
+    against_frame_skip: int = 1
+    opponent: str = ""
+    play: str = ""
+    matches: int = 0
+    search: str = ""
+    random_start: int = 0
+    max_ticks: int = 0
+    measure: Measure = "matches"
+    returned: str = ""
+    member: int = 0
+    less: dict[str, str] = {}
+    of_seat: int = -1
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One evaluation. It has counts of matches, or a ``value``.
+    """One evaluation of one seed, or the readings of one measurement.
 
     Attributes:
-        label: The figure that the line belongs to.
-        seed: Of the training run; None where nothing was trained.
-        player: Who played, as ``ludus eval`` names it; ``against`` its opponent.
-        play: ``drawn`` or ``greedy``.
-        won: Matches, as ``drawn``, ``lost`` and ``matches``, all of them.
-        value: Any other number, such as a mean return; ``low`` and ``high`` are its 95% interval.
-        detail: Other settings of this evaluation.
+        label: The figure that the line belongs to; of a floor ``KIND, LABEL OF ITS FIGURE``.
+        seed: Of the record; None where nothing was trained.
+        run: ``id`` of the run whose weights played.
+        player: Who played: a bot, ``uniform``, a search, or ``RUN@VERSION`` for people; ``against`` likewise.
+        weights: SHA-256 of the kept file that played, ``against_weights`` of the opponent's.
+        eval_seed: Seed of the matches.
+        setting: How they were played.
+        won: Matches, as ``drawn``, ``lost`` and ``matches``, all of them; ``outcomes`` has each one.
+        samples: Instead of these: a number for each match or reading, or one number.
+        detail: Other measures.
     """
 
     label: str
     seed: int | None = None
+    run: str = ""
     player: str = ""
     against: str = ""
-    play: str = ""
+    weights: str = ""
+    against_weights: str = ""
+    eval_seed: int | None = None
+    setting: Setting | None = None
     won: int | None = None
     drawn: int | None = None
     lost: int | None = None
     matches: int | None = None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    outcomes: str = ""
+    samples: tuple[float, ...] = ()
     detail: dict[str, str | float] = {}
 
     def fault(self) -> str:
         """Why the line cannot be right, or an empty text."""
-        counts = (self.won, self.drawn, self.lost)
-        if self.value is not None:
-            return "" if all(c is None for c in counts) else "expected counts of matches or a value, not both"
-        if self.matches is None or self.matches < 1 or any(c is None or c < 0 for c in counts):
-            return "expected won, drawn, lost and matches, or a value"
-        if sum(c or 0 for c in counts) != self.matches:
-            return f"won, drawn and lost of {self.matches} matches have another sum"
+        counts = (self.won, self.drawn, self.lost, self.matches)
+        if self.samples:
+            if self.outcomes or any(c is not None for c in counts):
+                return "expected outcomes of matches or samples, not both"
+            return "" if all(s - s == 0 for s in self.samples) else "samples that are not finite"
+        if not self.outcomes or any(c is None for c in counts):
+            return "expected won, drawn, lost, matches and outcomes, or samples"
+        try:
+            found = unpacked(self.outcomes, self.matches or 0)
+        except ValueError as error:
+            return str(error)
+        given = tuple(found.count(digit) for digit in DIGITS)
+        if given != counts[:3]:
+            was = "won {}, drawn {}, lost {}"
+            return f"{was.format(*counts)}: its outcomes have {was.format(*given)}"
         return ""
 
 
-def line_of(
-    result: EvalResult, label: str, *, seed: int | None = None, play: str = "", player: str = ""
+def packed(outcomes: str) -> str:
+    """Return a text of ``w``, ``d`` and ``l``, one a match in order, in about a third of its length."""
+    data = bytearray()
+    for start in range(0, len(outcomes), PER_BYTE):
+        number = 0
+        for digit in reversed(outcomes[start : start + PER_BYTE]):
+            number = 3 * number + DIGITS.index(digit)
+        data.append(number)
+    return base64.b64encode(bytes(data)).decode()
+
+
+def unpacked(text: str, matches: int) -> str:
+    """Return the outcomes of :func:`packed`. Raises ``ValueError`` for another number of them."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"outcomes: {error}") from None
+    if len(data) != -(-matches // PER_BYTE):
+        raise ValueError(f"outcomes of {len(data)} bytes are not those of {matches} matches")
+    found = []
+    for number in data:
+        for _ in range(PER_BYTE):
+            number, digit = divmod(number, 3)
+            found.append(DIGITS[digit])
+    if set(found[matches:]) - {DIGITS[0]}:
+        raise ValueError(f"outcomes of more than {matches} matches")
+    return "".join(found[:matches])
+
+
+def counted(
+    label: str, outcomes: str, *, setting: Setting | None = None, eval_seed: int | None = None
 ) -> Line:
-    """Return the line of an evaluation: counts, or the mean return of a game without an opponent."""
-    who = player or result.player
-    if result.alone:
-        ends = (result.return_low, result.return_high) if result.matches > 1 else (None, None)
-        value, (low, high) = result.mean_return, ends
-        return Line(label, seed, who, "", play, matches=result.matches, value=value, low=low, high=high)
-    counts = (result.wins, result.draws, result.losses, result.matches)
-    return Line(label, seed, who, result.against, play, *counts)
+    """Return the line of outcomes, a text of ``w``, ``d`` and ``l``."""
+    won, drawn, lost = (outcomes.count(digit) for digit in DIGITS)
+    return Line(
+        label,
+        setting=setting,
+        eval_seed=eval_seed,
+        won=won,
+        drawn=drawn,
+        lost=lost,
+        matches=len(outcomes),
+        outcomes=packed(outcomes),
+    )
+
+
+def sampled(
+    label: str, samples: Iterable[float], *, setting: Setting | None = None, eval_seed: int | None = None
+) -> Line:
+    """Return the line of numbers, kept to six significant digits."""
+    kept = tuple(float(f"{s:.6g}") for s in samples)
+    return Line(label, samples=kept, setting=setting, eval_seed=eval_seed)
 
 
 def read_lines(path: Path) -> list[Line]:
@@ -89,101 +185,18 @@ def read_lines(path: Path) -> list[Line]:
     return found
 
 
-def digits_of(unit: str) -> int:
-    """Decimal places that a figure shows."""
-    return 1 if unit in ("%", "return") else 3
-
-
-def _rates(lines: Sequence[Line], unit: str) -> list[float]:
-    """One number a seed: the rate of all its matches in percent, or the mean of its values."""
-    numbers = []
-    for seed in dict.fromkeys(line.seed for line in lines):
-        mine = [line for line in lines if line.seed == seed]
-        if unit == "%" and all(line.value is None for line in mine):
-            won, matches = (sum(getattr(line, key) or 0 for line in mine) for key in ("won", "matches"))
-            numbers.append(100.0 * won / matches)
-        elif all(line.value is not None for line in mine):
-            numbers.append(sum(line.value or 0.0 for line in mine) / len(mine))
-        else:
-            raise ValueError(f"lines of {mine[0].label!r} mix matches and values")
-    return numbers
-
-
-def figure_of(
-    lines: Iterable[Line], label: str, unit: str, interval: Interval, seed: int | None = None
-) -> Figure:
-    """Return the figure that ``lines`` give under ``label``: with ``seed``, of its lines alone.
-
-    Raises ``ValueError`` where there is no such line, or lines that do not fit ``interval``.
-    """
-    mine = [line for line in lines if line.label == label and seed in (None, line.seed)]
-    where = label if seed is None else f"seed {seed}, {label}"
-    if not mine:
-        raise ValueError(f"no raw line of {where!r}")
-    value, low, high, count = _measured(mine, where, unit, interval)
-    places = digits_of(unit)
-    low, high = (None if end is None else round(end, places) for end in (low, high))
-    return Figure(
-        value=round(value, places),
-        unit=unit,
-        label=label,
-        seed=seed,
-        low=low,
-        high=high,
-        count=count,
-        interval=interval,
-    )
-
-
-def _measured(
-    lines: Sequence[Line], where: str, unit: str, interval: Interval
-) -> tuple[float, float | None, float | None, int | None]:
-    """Value, interval and count."""
-    if interval == "wilson":
-        if any(line.won is None for line in lines):
-            raise ValueError(f"a raw line of {where!r} has no matches")
-        won, count = (sum(getattr(line, key) or 0 for line in lines) for key in ("won", "matches"))
-        rate = wilson_interval(won, count)
-        return 100.0 * rate.rate, 100.0 * rate.low, 100.0 * rate.high, count
-    if interval == "line":
-        if len(lines) != 1 or lines[0].value is None:
-            raise ValueError(f"expected one raw line of {where!r}, with a value")
-        return lines[0].value, lines[0].low, lines[0].high, lines[0].matches
-    numbers = _rates(lines, unit)
-    return *_centre(numbers, unit, interval), len(numbers)
-
-
-def _centre(
-    numbers: Sequence[float], unit: str, interval: Interval
-) -> tuple[float, float | None, float | None]:
-    """Centre and interval over seeds; one seed has no interval."""
-    if len(numbers) == 1:
-        return numbers[0], None, None
-    if interval == "range":
-        return sum(numbers) / len(numbers), min(numbers), max(numbers)
-    summary = summarise_runs(list(numbers))
-    low, high = summary.low, summary.high
-    if unit == "%" and low is not None and high is not None:
-        low, high = max(0.0, low), min(100.0, high)
-    return summary.centre, low, high
-
-
-def figures_of(lines: Sequence[Line], unit: str, interval: Interval) -> tuple[Figure, ...]:
-    """Return a figure for each label, in order; ``wilson`` and ``line``: for each label and seed."""
-    if interval in ("wilson", "line"):
-        keys = list(dict.fromkeys((line.label, line.seed) for line in lines))
-    else:
-        keys = [(label, None) for label in dict.fromkeys(line.label for line in lines)]
-    return tuple(figure_of(lines, label, unit, interval, seed) for label, seed in keys)
+def lines_of(name: str, folder: Path = RECORDS) -> list[Line]:
+    """Return the raw lines of the record ``name``. Raises ``ValueError`` and ``OSError``."""
+    return read_lines(folder / "data" / f"{name}.jsonl")
 
 
 def write_record(name: str, record: Record, lines: Sequence[Line], folder: Path = RECORDS) -> Path:
-    """Write ``data/NAME.jsonl`` and ``NAME.json``, which names it. Return the record's path."""
-    data = f"data/{name}.jsonl"
-    (folder / "data").mkdir(parents=True, exist_ok=True)
-    (folder / data).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-    made = msgspec.structs.replace(record, data=(data, *(d for d in record.data if d != data)))
+    """Write ``data/NAME.jsonl`` and ``NAME.json`` with its hash. Return the record's path."""
+    data = folder / "data" / f"{name}.jsonl"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    data.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    made = msgspec.structs.replace(record, lines=sha256_of(data))
     path = folder / f"{name}.json"
     path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
-    print(f"wrote {path} and {folder / data}", file=sys.stderr)
+    print(f"wrote {path} and {data}", file=sys.stderr)
     return path

@@ -1,4 +1,4 @@
-"""A published result as one JSON document of ``benchmarks/results``: :class:`Record`."""
+"""A published result as one JSON document of ``benchmarks/results``: :class:`Record`, of schema 3."""
 
 from __future__ import annotations
 
@@ -12,56 +12,144 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "benchmarks" / "results"
 PRESETS = ROOT / "presets"
 SECTIONS = ("learning", "strength", "throughput", "conformance")
+PLAYED = ("learning", "strength")  # sections whose figures are of players, with floors
 
 Section = Literal["learning", "strength", "throughput", "conformance"]
-#: How value and interval come from the raw lines: ``wilson`` over the matches, ``seeds`` as
-#: :func:`ludus.ratings.compare.summarise_runs` over one number a seed, ``range`` the mean with the least and
-#: the greatest of them, ``line`` copied from one line.
-Interval = Literal["", "wilson", "seeds", "range", "line"]
+#: How a figure follows from its raw lines (:mod:`tools.figures`): ``matches`` pools the matches or samples of
+#: its label, ``seeds`` takes one number a seed, ``readings`` the median with the least and the greatest,
+#: ``total`` the sum, ``exact`` the one number of its line; ``difference`` and ``ratio`` are of two labels.
+Kind = Literal["matches", "seeds", "readings", "total", "exact", "difference", "ratio"]
+DERIVED = ("difference", "ratio")
+#: Figures of players that learned nothing, beside a figure: ``bot NAME`` has any built-in bot of the game.
+INITIAL, UNIFORM, BOT = "initial weights", "uniform", "bot "
 
 
-class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One number: its value, its 95% interval if it has one, and how many samples it is of."""
+class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One number with its 95% interval, as :func:`tools.figures.figure_of` computes it from raw lines.
 
+    Attributes:
+        label: What distinguishes the figure from the others of its record.
+        unit: ``%`` of matches, ``return``, ``a match``, ``M ticks/s``, ``x``.
+        kind: How it follows from the lines.
+        value: The number; ``low`` and ``high`` are the ends of its interval, if it has one.
+        count: Matches, samples or readings, or the number of seeds where ``kind`` is ``seeds``.
+        seed: Of ``kind`` ``matches`` and ``exact``: only the lines of this seed.
+        of: The two labels of a difference (the first minus the second) or a ratio.
+        values: One number a seed in the order of the seeds, where there are fewer than ten.
+        equal: Of a difference: matches that are all equal, pair by pair.
+        lower_is_better: As in a distance from an equilibrium.
+        floor: Of a floor: its kind (``initial weights``, ``uniform``, ``bot NAME``).
+        floor_of: Of a floor: the label of its figure.
+    """
+
+    label: str
+    unit: str
+    kind: Kind
     value: float
-    unit: str  # "%", "return", "M ticks/s", "x"
-    label: str = ""  # what distinguishes it from the other figures of the record
-    seed: int | None = None
     low: float | None = None
     high: float | None = None
-    count: int | None = None  # matches, positions or readings; seeds where ``interval`` is ``seeds``
-    interval: Interval = ""
+    count: int | None = None
+    seed: int | None = None
+    of: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    equal: int = 0
+    lower_is_better: bool = False
+    floor: str = ""
+    floor_of: str = ""
 
-    def text(self) -> str:
-        """``seed 1, against SIMPLE: 93.2% [92.7, 93.7] of 10,000``."""
-        head = ", ".join(t for t in (f"seed {self.seed}" if self.seed is not None else "", self.label) if t)
+    def number(self) -> str:
+        """``74.5% [68.5, 80.5] of 3 seeds (72.1, 74, 77.4)``."""
+        if self.equal:
+            return f"equal in all {self.equal:,} matches"
         unit = self.unit if self.unit in ("%", "x") or not self.unit else f" {self.unit}"
         interval = "" if self.low is None or self.high is None else f" [{self.low:,g}, {self.high:,g}]"
-        of = " seeds" if self.interval in ("seeds", "range") and self.count != 1 else ""
-        of = " seed" if self.interval in ("seeds", "range") and self.count == 1 else of
+        of = "" if self.kind != "seeds" else " seed" if self.count == 1 else " seeds"
         count = "" if self.count is None else f" of {self.count:,}{of}"
-        return f"{head + ': ' if head else ''}{self.value:,g}{unit}{interval}{count}"
+        each = f" ({', '.join(f'{v:,g}' for v in self.values)})" if len(self.values) > 1 else ""
+        return f"{self.value:,g}{unit}{interval}{count}{each}"
+
+    def text(self) -> str:
+        """``seed 1, against simple: 93.2% [92.7, 93.7] of 10,000``."""
+        head = ", ".join(t for t in (f"seed {self.seed}" if self.seed is not None else "", self.label) if t)
+        return f"{head}: {self.number()}"
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A bound that a figure was to reach. The page shows whether it did."""
+
+    label: str
+    least: float | None = None
+    most: float | None = None
+
+    def text(self, figure: Figure) -> str:
+        """``MOBA, 3 against 3: wanted at least 1 M ticks/s, missed``."""
+        bounds = [f"at least {self.least:,g}"] if self.least is not None else []
+        bounds += [f"at most {self.most:,g}"] if self.most is not None else []
+        low = self.least is None or figure.value >= self.least
+        high = self.most is None or figure.value <= self.most
+        unit = figure.unit if figure.unit in ("%", "x") or not figure.unit else f" {figure.unit}"
+        reached = "reached" if low and high else "missed"
+        return f"{self.label}: wanted {' and '.join(bounds)}{unit}, {reached}"
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One training run of a record.
+
+    Attributes:
+        id: ``run_id`` of its ``run.json``, which no other run has.
+        seed: Of the training.
+        command: As it was run, the seed filled in.
+        cell: The part of an experiment that it belongs to; every cell has the record's seeds.
+        pair: The seed of the record that it counts for, where its own is another (an exploiter's run).
+        version: Of the weights that played.
+        weights: SHA-256 of the kept file with them (:mod:`tools.kept_weights`).
+        initial: SHA-256 of the kept file with its weights of version 0, or those it started from.
+        started_from: What ``initial`` are, where they were not drawn at random: ``moba-1v1, seed 2``.
+        unkept: Bytes of its weights file, where it is too large to be kept: then nothing can be played again.
+    """
+
+    id: str
+    seed: int
+    command: str
+    version: int
+    weights: str
+    initial: str = ""
+    cell: str = ""
+    pair: int | None = None
+    started_from: str = ""
+    unkept: int = 0
+
+    @property
+    def counts_for(self) -> int:
+        """The seed of the record that the run counts for."""
+        return self.seed if self.pair is None else self.pair
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One published result and everything that is needed to get it again.
 
     Attributes:
-        schema: 2, or 1 for a record from before raw lines and floors; no new one may have 1.
+        schema: 3.
+        section: Of the page.
         title: The measured quantity, as in the table's first column.
         figures: The numbers.
-        floors: The same measures of players that learned nothing: labels start with ``initial weights`` for
-            the untrained network, with ``uniform`` for uniform play over the legal choices.
-        commands: The commands as they were run, in order.
-        commit: The commit whose code ran, or, where ``transcribed``, the one that published the figure.
-        preset: Name of the preset, empty where none was used; ``preset_sha256`` is of its file at ``commit``.
-        transcribed: The figures were copied by hand from the output; they were not written by a program.
-        notes: What a reader must know: interruptions, other flags, other work on the machine.
+        commands: The commands as they were run, in order, those of the runs included.
+        commit: The commit whose code ran.
+        date: YYYY-MM-DD.
+        machine: Processor and cores.
+        floors: The same measures of players that learned nothing, for each figure of players.
+        seeds: Of the training runs.
+        runs: The training runs, one a cell and seed.
+        files: Presets, sweeps and rulebooks that the commands name -> SHA-256 of the file at ``commit``.
+        lines: SHA-256 of the file with the raw lines.
+        budget: Decisions and time of a run.
         reference: What the figure is compared with.
-        data: Files beside the record with the raw measurements (:mod:`tools.raw_lines`).
+        wanted: Bounds that figures were to reach.
+        notes: What a reader must know: interruptions, other work on the machine.
+        data: Other files beside the record.
     """
 
-    schema: Literal[1, 2]
+    schema: Literal[3]
     section: Section
     title: str
     figures: tuple[Figure, ...]
@@ -69,27 +157,42 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     commit: str
     date: str
     machine: str
-    preset: str = ""
-    preset_sha256: str = ""
+    floors: tuple[Figure, ...] = ()
+    seeds: tuple[int, ...] = ()
+    runs: tuple[Run, ...] = ()
+    files: dict[str, str] = {}
+    lines: str = ""
     budget: str = ""
     reference: str = ""
-    transcribed: bool = False
+    wanted: tuple[Wanted, ...] = ()
     notes: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    floors: tuple[Figure, ...] = ()
+
+    def figure(self, label: str, floor: str = "") -> Figure | None:
+        """Return a figure by its label, or the floor of this kind of that figure."""
+        if floor:
+            return next((f for f in self.floors if (f.floor_of, f.floor) == (label, floor)), None)
+        return next((f for f in self.figures if f.label == label), None)
 
 
-def preset_hash(name: str) -> str:
-    """SHA-256 of the present file of the preset ``name``."""
-    return hashlib.sha256((PRESETS / f"{name}.toml").read_bytes()).hexdigest()
+def sha256_of(path: Path) -> str:
+    """SHA-256 of the file ``path``."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def load(folder: Path = RECORDS) -> dict[str, Record]:
     """Return the records of ``folder`` by name. Raises ``ValueError`` with the file and the reason."""
-    found = {}
+    from tools.old_records import PENDING, read_old
+
+    found: dict[str, Record] = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
+            pending = path.stem in PENDING and folder == RECORDS
+            content = path.read_bytes()
+            if pending and b'"schema": 3' not in content[:20]:
+                found[path.stem] = read_old(path.stem, content)
+            else:
+                found[path.stem] = msgspec.json.decode(content, type=Record)
         except msgspec.DecodeError as error:
             raise ValueError(f"{path.name}: {error}") from error
     return found

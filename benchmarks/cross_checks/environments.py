@@ -183,8 +183,8 @@ def _cell(result: Result) -> str:
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-def main() -> int:
-    """Run the command line."""
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES) + " (default: all)")
     parser.add_argument("--only", default="", metavar="NAMES", help="environments of the families, by comma")
@@ -192,6 +192,12 @@ def main() -> int:
     parser.add_argument("--matches", type=int, default=1, help="random matches of each")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name} beside this file")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = parser_of()
     args = parser.parse_args()
     if args.worker:
         work(args.matches)

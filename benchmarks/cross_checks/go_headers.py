@@ -337,15 +337,20 @@ def run(records: int, seed: int, folder: str) -> dict[str, object]:
     return {"records": records, "seed": seed, **tally}
 
 
-def main() -> None:
-    import tempfile
-
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    import tempfile
+
+    args = parser_of().parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(run(args.records, args.seed, folder)))
 

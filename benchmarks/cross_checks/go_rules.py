@@ -252,14 +252,19 @@ def run(args: argparse.Namespace) -> Tally:
     return tally
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("against", choices=("gnugo", "open_spiel"))
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--matches", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default=shutil.which("gnugo") or "/usr/games/gnugo")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    args = parser_of().parse_args()
     started = time.process_time(), time.monotonic()
     try:
         tally = run(args)

@@ -210,7 +210,8 @@ def table(results: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -229,6 +230,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave logs and run directories")
     parser.add_argument("--json", default="", help="file for the results")
     parser.add_argument("--list", action="store_true", help="the rows, and nothing else")
+    return parser
+
+
+def main() -> int:
+    parser = parser_of()
     options = parser.parse_args()
     options.envs = options.envs.resolve()
     names = [name for name in options.rows.split(",") if name]

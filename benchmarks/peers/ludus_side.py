@@ -34,13 +34,18 @@ class Progress(Sink):
         print(text, flush=True)
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("preset")
     parser.add_argument("--frames-per-decision", type=int, default=1)
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--progress", required=True)
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    arguments = parser_of().parse_args()
     preset = load_preset(arguments.preset).preset
     preset = msgspec.structs.replace(
         preset, run=msgspec.structs.replace(preset.run, precision=arguments.precision)

@@ -16,7 +16,8 @@ import torch
 from pufferlib import pufferl
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("env")
     parser.add_argument("--agents", type=int, default=1024)
@@ -24,7 +25,11 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1, help="intra-op threads of torch")
     parser.add_argument("--progress", required=True)
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    arguments = parser_of().parse_args()
     sys.argv = sys.argv[:1]  # load_config reads it too
     settings = pufferl.load_config(arguments.env)
     train = settings["train"]

@@ -32,7 +32,8 @@ class Progress(BaseCallback):
         return True
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("env")
     parser.add_argument("--envs", type=int, default=8)
@@ -40,7 +41,11 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--progress", required=True)
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    arguments = parser_of().parse_args()
     torch.set_num_threads(1)
     atari = "NoFrameskip" in arguments.env
     if atari:

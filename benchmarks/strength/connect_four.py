@@ -145,7 +145,8 @@ def play_first(text: str, games: int, chance: int, seed: int, solver: Solver) ->
     return won, drawn, lost
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("players", nargs="+")
     parser.add_argument("--positions", type=int, default=300, help="a band")
@@ -156,7 +157,11 @@ def main() -> None:
     parser.add_argument("--chance", type=int, default=3, help="first moves of the solver that are drawn")
     parser.add_argument("--mistakes", action="store_true", help="say where the value is not kept")
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     solver = Solver(256)
     wanted = {int(b) for b in args.bands.split(",") if b}
     rows: list[dict[str, object]] = []

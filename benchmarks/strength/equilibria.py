@@ -7,43 +7,49 @@ Each run is trained in this process with one thread, from a preset that ``--show
 players: the ``uniform`` mixture, in which one is drawn before each match; the ``last``; and the ``nash``
 mixture that none of them beats. 0 is an equilibrium. Disc and Blotto start with a player of one action: one
 that starts at the middle need not find it. With ``--out FILE`` runs that it holds are not made again;
-``--record FILE`` writes the rows as a record of ``benchmarks/results``.
+``--record NAME`` writes the rows as a record of ``benchmarks/results``.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import torch
 
+from benchmarks.strength.evaluated import weights_folder
 from benchmarks.strength.exact import (
     Plans,
     SequenceForm,
     exploitability,
+    kuhn_rule,
     mixture,
     nash_mixture,
     plans_of,
     played_by,
     sequence_form,
+    uniform,
 )
 from ludus.evaluation.weights import network_of
 from ludus.games import spec as game_spec
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
-from ludus.storage import RunDirectory, utc_now
+from ludus.storage import RunDirectory
 from ludus.storage.tensors import encode_weights
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.runs import start_run
-from tools.raw_lines import Line, figures_of, write_record
-from tools.records import Record
+from tools.figures import figure_of, floor_label, floors_of
+from tools.new_record import add_record_options, own_command, published
+from tools.play_lines import run_of
+from tools.raw_lines import Line, Setting, sampled
+from tools.records import INITIAL, UNIFORM, Figure, Kind, Run
 
 ONE_ACTION = 4.0  # logit of the one action, above the others
 FIRST = "main"  # the member that is measured
@@ -125,12 +131,12 @@ TITLES = {
     "kuhn": "Kuhn poker",
     "leduc": "Leduc poker",
 }
-REFERENCES = {
-    "disc": "an equilibrium: 0; the first weights: 0.567",
-    "blotto": "an equilibrium: 0; the first weights: 0.624",
-    "kuhn": "an equilibrium: 0; random play: 0.458",
-    "leduc": "an equilibrium: 0; random play: 2.374",
-}
+#: Rules that bet and call with the king: how often the jack bluffs and the queen calls.
+KUHN_RULES = (
+    ("a rule that also calls with the queen", 0.0, 1.0),
+    ("with every other queen", 0.0, 0.5),
+    ("with every other queen, and bluffs with a third of the jacks", 1.0 / 3.0, 0.5),
+)
 
 ANEW = 'from = {rule = "seed"}'
 METHODS: dict[str, str] = {
@@ -142,6 +148,7 @@ METHODS: dict[str, str] = {
     "self_pfsp": 'meet = [{rule = "latest", weight = 0.35}, {rule = "pfsp", weight = 0.65}]',
     "roles": "",
 }
+NAMES = {"uniform": "mixture of all frozen", "last": "last frozen"}
 RATING = {"psro": 0.2}  # share of matches between frozen players: what a meta-strategy is made of
 
 
@@ -159,6 +166,8 @@ class Row(msgspec.Struct, frozen=True):
     minutes: float
     settings: dict[str, str]
     curve: list[tuple[int, float]]
+    first: float = 0.0  # exploitability of the initial weights
+    run: Run | None = None
 
 
 def preset_text(game: Game, method: str, steps: int, seed: int, start: str = "") -> str:
@@ -220,10 +229,13 @@ def measured(
     steps: int = 0,
     period: int = 0,
     folder: Path | None = None,
+    command: str = "",
+    weights: Path | None = None,
 ) -> Row:
     """Trains a run in ``folder`` (default: one that is thrown away) and measures what it froze.
 
-    ``overrides``: settings by path. ``steps``, ``period``: 0 = the game's.
+    ``overrides``: settings by path. ``steps``, ``period``: 0 = the game's. ``command``: of this program.
+    ``weights``: folder in which the last player's weights are kept; None: they are not.
     """
     game, overrides = GAMES[name], overrides or {}
     game = msgspec.structs.replace(game, period=period or game.period)
@@ -232,12 +244,25 @@ def measured(
         run = train(game, method, seed, folder or Path(thrown_away), overrides, steps)
         minutes = (time.monotonic() - started) / 60.0
         plans = frozen_plans(run, game, form)
+        kept = None if weights is None else run_of(f"{run}@{FIRST}", command, cell=method, folder=weights)
     counts = sorted({max(1, round(len(plans) * k / 10)) for k in range(1, 11)})
     curve = [(n, exploitability(form, mixture(plans[:n]))) for n in counts]
     last = exploitability(form, plans[-1])
     nash = exploitability(form, nash_mixture(form, plans))
     return Row(
-        name, method, seed, steps, len(plans), curve[-1][1], last, nash, minutes, dict(overrides), curve
+        name,
+        method,
+        seed,
+        steps,
+        len(plans),
+        curve[-1][1],
+        last,
+        nash,
+        minutes,
+        dict(overrides),
+        curve,
+        exploitability(form, plans[0]),
+        kept,
     )
 
 
@@ -262,56 +287,79 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def lines_of(rows: Sequence[Row]) -> list[Line]:
-    """Return the exploitability of each run's mixture and of its last frozen player."""
-    keys = ("uniform", "last")
-    return [
-        Line(f"{r.game}, {r.method}, {key}", r.seed, value=getattr(r, key), detail=dict(r.settings))
-        for key in keys
-        for r in rows
-    ]
+    """Return the exploitability of each run's mixture and of its last frozen player, with their floors."""
+    found = []
+    for key in ("uniform", "last"):
+        for r in rows:
+            game = GAMES[r.game]
+            params = {"table": game.table} if game.table else {}
+            setting = Setting(game.name, params, opponent="the best response", measure="exact")
+            label = f"{r.method}, {NAMES[key]}"
+            curve = ", ".join(f"{n}: {value:.3f}" for n, value in r.curve)
+            line = sampled(label, [getattr(r, key)], setting=setting)
+            detail: dict[str, str | float] = {**r.settings, "frozen": r.frozen, "curve": curve}
+            run = r.run.id if r.run is not None else ""
+            found.append(msgspec.structs.replace(line, seed=r.seed, run=run, detail=detail))
+            first = sampled(floor_label(INITIAL, label), [r.first], setting=setting)
+            found.append(msgspec.structs.replace(first, seed=r.seed, run=run))
+            floor = sampled(floor_label(UNIFORM, label), [exploitability_of_uniform(r.game)], setting=setting)
+            floor = msgspec.structs.replace(floor, player=UNIFORM)
+            found += [floor] if floor not in found else []
+    return found
 
 
-def commands_of(rows: Sequence[Row], steps: int) -> tuple[str, ...]:
-    """Return a command for the methods of equal seeds and settings."""
-    found: dict[tuple[tuple[int, ...], tuple[tuple[str, str], ...]], list[str]] = {}
-    for method in dict.fromkeys(r.method for r in rows):
-        mine = [r for r in rows if r.method == method]
-        seeds = tuple(sorted(r.seed for r in mine))
-        found.setdefault((seeds, tuple(mine[0].settings.items())), []).append(method)
-    budget = ["--steps", str(steps)] if steps != GAMES[rows[0].game].steps else []
-    return tuple(
-        shlex.join(
-            [
-                *("python", "-m", "benchmarks.strength.equilibria", rows[0].game, *budget),
-                *("--methods", *methods, "--seeds", *map(str, seeds)),
-                *(word for setting in settings for word in ("--set", *setting)),
-            ]
-        )
-        for (seeds, settings), methods in found.items()
-    )
+@cache
+def exploitability_of_uniform(name: str) -> float:
+    """Return the exploitability of uniform play over the legal actions."""
+    form = form_of(GAMES[name])
+    return exploitability(form, plans_of(form, uniform))
 
 
-def record_of(rows: Sequence[Row], steps: int, commit: str, machine: str) -> Record:
-    """Return the rows of one game as a published result."""
-    (game,) = {r.game for r in rows}
-    return Record(
-        schema=2,
+def figures_of(lines: Sequence[Line]) -> tuple[list[Figure], list[Figure]]:
+    """Return the figures over the seeds, and their floors."""
+    own = [x for x in lines if not x.label.startswith((INITIAL, UNIFORM))]
+    found = []
+    for label in dict.fromkeys(line.label for line in own):
+        seeds = {line.seed for line in own if line.label == label}
+        kind: Kind = "seeds" if len(seeds) > 1 else "exact"
+        seed = None if len(seeds) > 1 else seeds.pop()
+        found.append(figure_of(own, label, "", kind, seed, lower_is_better=True))
+    return found, floors_of(lines, found, (INITIAL, UNIFORM))
+
+
+def reference_of(name: str) -> str:
+    """Return what the figures of a game are compared with, computed here: an equilibrium and simple rules."""
+    parts = ["an equilibrium: 0", f"uniform play: {exploitability_of_uniform(name):.3f}"]
+    if name == "kuhn":
+        form = form_of(GAMES[name])
+        parts += [
+            f"{text}: {exploitability(form, plans_of(form, kuhn_rule(bluff, call))):.3f}"
+            for text, bluff, call in KUHN_RULES
+        ]
+    return "; ".join(parts)
+
+
+def publish(args: argparse.Namespace, rows: Sequence[Row], steps: int) -> None:
+    """Write the rows of one game as a record."""
+    lines = lines_of(rows)
+    figures, floors = figures_of(lines)
+    published(
+        args,
         section="learning",
-        title=f"{TITLES[game]}: exploitability of the frozen players, exact",
-        figures=figures_of(lines_of(rows), "", "seeds"),
-        commands=commands_of(rows, steps),
-        commit=commit,
-        date=utc_now()[:10],
-        machine=machine,
+        title=f"{TITLES[args.game]}: exploitability of the frozen players, exact",
+        lines=lines,
+        figures=figures,
+        floors=floors,
+        runs=[r.run for r in rows if r.run is not None],
+        commands=[own_command("benchmarks.strength.equilibria")],
         budget=f"{steps:,} decisions a run, {np.mean([r.minutes for r in rows]):.1f} minutes",
-        reference=REFERENCES[game],
-        notes=(
-            "Counts are seeds: from five on IQM and bootstrap interval, else mean and Student's interval.",
-        ),
+        reference=reference_of(args.game),
+        notes=args.note,
     )
 
 
 def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("game", choices=GAMES)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["naive", "fsp", "pfsp", "psro"])
@@ -321,17 +369,17 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, help="JSON lines, one a run; read first where it exists")
     parser.add_argument("--known", action="store_true", help="only the runs that --out has")
     parser.add_argument("--show", action="store_true", help="print the presets and train nothing")
-    parser.add_argument("--record", type=Path, help="write the rows as a record of benchmarks/results")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
+    parser.add_argument("--note", action="append", default=[], help="of the record; repeat it")
+    add_record_options(parser)
     return parser
 
 
-def rows_of(args: argparse.Namespace, steps: int) -> list[Row]:
+def rows_of(args: argparse.Namespace, steps: int, weights: Path) -> list[Row]:
     """Return the runs that the options name: from ``--out`` where they are there, else trained."""
     overrides = {str(path): str(value) for path, value in args.set}
     text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
     known = [msgspec.json.decode(line, type=Row) for line in text.splitlines() if line.strip()]
+    command = own_command("benchmarks.strength.equilibria")
     rows = []
     for method in args.methods:
         for seed in args.seeds:
@@ -340,7 +388,9 @@ def rows_of(args: argparse.Namespace, steps: int) -> list[Row]:
             if row is None and args.known:
                 continue
             if row is None:
-                row = measured(args.game, method, seed, overrides, steps=steps)
+                row = measured(
+                    args.game, method, seed, overrides, steps=steps, command=command, weights=weights
+                )
                 if args.out:
                     with args.out.open("ab") as file:
                         file.write(msgspec.json.encode(row) + b"\n")
@@ -356,11 +406,11 @@ def main() -> None:
         for method in args.methods:
             print(preset_text(GAMES[args.game], method, steps, args.seeds[0]))
         return
-    rows = rows_of(args, steps)
+    with weights_folder(args.record or str(args.out or "")) as folder:
+        rows = rows_of(args, steps, folder)
     print(table(rows))
     if args.record:
-        made = record_of(rows, steps, args.commit, args.machine)
-        write_record(args.record.stem, made, lines_of(rows), args.record.parent)
+        publish(args, rows, steps)
 
 
 if __name__ == "__main__":

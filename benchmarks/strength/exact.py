@@ -166,6 +166,24 @@ def uniform(seen: Mapping[str, npt.NDArray[Any]], legal: npt.NDArray[np.bool_]) 
     return shares
 
 
+def kuhn_rule(bluff: float, call: float) -> Strategy:
+    """Return a rule of Kuhn poker: bet and call with the king, never call with the jack.
+
+    ``bluff``: share of the jacks that bet. ``call``: share of the queens that call.
+    """
+
+    def strategy(seen: Mapping[str, npt.NDArray[Any]], legal: npt.NDArray[np.bool_]) -> Floats:
+        bits = np.unpackbits(seen["information_state"], axis=1, bitorder="little")
+        card = bits[:, 2:5].argmax(1)  # jack, queen, king
+        facing = (bits[:, 6] | bits[:, 8]) > 0  # a bet, the first or the second decision
+        jack, queen = np.where(facing, 0.0, bluff), np.where(facing, call, 0.0)
+        bet = np.choose(card, [jack, queen, np.ones(len(card))])
+        shares: Floats = np.stack([1.0 - bet, bet], 1)
+        return shares
+
+    return strategy
+
+
 def plans_of(form: SequenceForm, strategy: Strategy) -> Plans:
     """Return the realisation plans of a player that sits at either seat."""
     return _plan(form, 0, strategy), _plan(form, 1, strategy)

@@ -34,7 +34,8 @@ class _State(msgspec.Struct):
     budget: dict[str, float | None]
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("--versions", type=int, nargs="+", help="default: all that are kept")
@@ -47,7 +48,11 @@ def main() -> int:
     parser.add_argument("--referee", default=REFEREE)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    args = parser_of().parse_args()
     store = RunDirectory.open(args.run).checkpoints
     setting = Setting(size=args.size, komi=args.komi, seed=args.seed, referee=args.referee)
     rows = []

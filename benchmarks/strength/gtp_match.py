@@ -128,7 +128,8 @@ def play_all(
     }
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("player")
     parser.add_argument("--against", default=WEAKEST)
@@ -143,7 +144,11 @@ def main() -> int:
         "--jobs", type=int, default=1, help="matches at a time, each with programs of its own"
     )
     parser.add_argument("--sgf", type=Path)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    args = parser_of().parse_args()
     setting = Setting(args.size, args.komi, args.opening, args.seed, args.referee, args.timeout)
     try:
         report = play_all(args.player, args.against, setting, args.matches, args.jobs, args.sgf)

@@ -1,35 +1,43 @@
 """A population whose settings change against the same members whose settings stay: preset ``pbt``.
 
     python -m benchmarks.strength.population --seeds 1 2 3 --minutes 3
-    python -m benchmarks.strength.population --seeds 1 --steps 800000 --record benchmarks/results/pbt.json
+    python -m benchmarks.strength.population --seeds 1 --steps 800000 --record population-cartpole
 
 Both runs start with the same four learning rates, of which three are 30 times and more off, and have the same
 budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: ``RUN@best``, the
-winner of the play-off over the members' last weights, in matches of its own that no choice was made by.
+winner of the play-off over the members' last weights, in matches that no choice was made by.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 import msgspec
 
-from benchmarks.strength.run_floors import floor_figures, floor_lines
+from benchmarks.strength.evaluated import Store, all_floors, weights_folder
+from ludus.evaluation.results import ALONE
 from ludus.league.summary import status
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.storage import RunDirectory, utc_now
+from ludus.storage import RunDirectory
 from ludus.training.reporting.league_record import read_record
 from ludus.training.runs import start_run
-from tools.raw_lines import Line, figures_of, write_record
-from tools.records import Record, preset_hash
+from tools.figures import figures_of, floor_label, floors_of
+from tools.new_record import add_record_options, own_command, published
+from tools.play_lines import play, run_of, setting_of
+from tools.raw_lines import Line, Setting, sampled
+from tools.records import INITIAL, UNIFORM, Figure, Run
 
 PRESET = "pbt"
+PRESETS = (PRESET,)
+GAME = "gymnasium/CartPole-v1"
+MATCHES = 100
+CELLS = {True: "population", False: "fixed rates"}
 RATE = "algorithm.learning_rate"
 NEVER = 10**15  # decisions
 
@@ -37,7 +45,7 @@ NEVER = 10**15  # decisions
 class Result(msgspec.Struct, frozen=True):
     """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end.
 
-    ``final``: mean return of the run's best weights, those of the member ``best``.
+    ``run``: with the run's best weights, those of the member ``best``.
     """
 
     seed: int
@@ -50,7 +58,8 @@ class Result(msgspec.Struct, frozen=True):
     copies: int
     best: str
     final: float
-    floors: tuple[Line, ...] = ()
+    where: str = ""
+    run: Run | None = None
 
 
 def preset_of_run(seed: int, steps: int, minutes: float, changes: bool) -> Preset:
@@ -64,7 +73,9 @@ def preset_of_run(seed: int, steps: int, minutes: float, changes: bool) -> Prese
     return msgspec.structs.replace(preset, league=msgspec.structs.replace(preset.league, population=never))
 
 
-def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> Result:
+def train(
+    seed: int, steps: int, minutes: float, changes: bool, folder: Path, command: str, weights: Path
+) -> Result:
     """Trains one population in ``folder``."""
     preset = preset_of_run(seed, steps, minutes, changes)
     done = start_run(preset, folder / f"{'pbt' if changes else 'fixed'}-{seed}")
@@ -82,7 +93,14 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
         copies=sum(m.what == "copied" for m in record.milestones),
         best=done.best_player,
         final=done.final[0].mean_return,
-        floors=tuple(floor_lines(Path(done.run) / "metrics.jsonl", seed)) if changes else (),
+        where=done.run,
+        run=run_of(
+            f"{done.run}@best",
+            command,
+            cell=CELLS[changes],
+            initial=f"{done.run}@{preset.league.members[0].name}:0",
+            folder=weights,
+        ),
     )
 
 
@@ -105,75 +123,95 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def lines_of(results: Sequence[Result]) -> list[Line]:
-    """Members of each population, and its final matches."""
+def lines_of(results: Sequence[Result], weights: Path) -> list[Line]:
+    """Members of each population while they learn, and the matches of the best weights."""
     found = []
     for r in results:
+        assert r.run is not None
+        training = Setting(GAME, returned="mean of the last 100 episodes or so", measure="training")
         ranked = sorted(r.returns)
-        shown = {"population, worst member": ranked[0], "population, final matches": r.final}
+        shown = {f"{CELLS[r.changes]}, worst member while it learns": ranked[0]}
         if not r.changes:
-            shown = {"best fixed rate": ranked[-1], "fixed rates, final matches": r.final}
+            shown = {"best fixed rate while it learns": ranked[-1]}
             if len(ranked) > 1:
-                shown["second best fixed rate"] = ranked[-2]
-        found += [Line(label, r.seed, value=value) for label, value in shown.items()]
+                shown["second best fixed rate while it learns"] = ranked[-2]
+        for label, value in shown.items():
+            line = sampled(label, [value], setting=training)
+            found.append(msgspec.structs.replace(line, seed=r.seed, run=r.run.id))
+        final = setting_of(GAME, {}, ALONE, "drawn", MATCHES)
+        found.append(play(f"{CELLS[r.changes]}, final matches", final, r.seed, run=r.run, folder=weights))
     return found
 
 
-def record_of(
-    results: Sequence[Result], command: str, budget: str, commit: str, machine: str
-) -> tuple[Record, list[Line]]:
-    """Return the populations as a published result, with their raw lines."""
-    lines = lines_of(results)
-    floors = [line for r in results for line in r.floors]
-    made = Record(
-        schema=2,
+def floors_while_learning(
+    lines: Sequence[Line], figures: Sequence[Figure], runs: Sequence[Run], weights: Path
+) -> list[Line]:
+    """Return the floors of the measures of training: mean returns of matches."""
+    by_id = {run.id: run for run in runs}
+    found = []
+    final = setting_of(GAME, {}, ALONE, "drawn", MATCHES)
+    for figure in figures:
+        mine = [x for x in lines if x.label == figure.label]
+        training = mine[0].setting
+        if training is None or training.measure != "training":
+            continue
+        uniform = play("", final, 1, player=UNIFORM, folder=weights)
+        line = sampled(floor_label(UNIFORM, figure.label), [mean(uniform.samples)], setting=training)
+        found.append(msgspec.structs.replace(line, player=UNIFORM))
+        for own in mine:
+            first = play("", final, 1, run=by_id[own.run], initial=True, folder=weights)
+            line = sampled(floor_label(INITIAL, figure.label), [mean(first.samples)], setting=training)
+            found.append(msgspec.structs.replace(line, seed=own.seed, run=own.run))
+    return found
+
+
+def publish(args: argparse.Namespace, results: Sequence[Result], weights: Path) -> None:
+    """Write the populations as a record."""
+    lines = lines_of(results, weights)
+    runs = [r.run for r in results if r.run is not None]
+    figures = figures_of(lines, "return", "seeds")
+    floor_lines, kinds = all_floors(lines, runs, figures, Store(None), weights)
+    floor_lines += floors_while_learning(lines, figures, runs, weights)
+    budget = f"{args.steps:,} decisions of all members together"
+    published(
+        args,
         section="learning",
         title="A population on CartPole: four members, three of the learning rates 30 times and more off",
-        figures=figures_of(lines, "return", "seeds"),
-        floors=floor_figures(floors),
-        commands=(command,),
-        commit=commit,
-        date=utc_now()[:10],
-        machine=machine,
-        preset=PRESET,
-        preset_sha256=preset_hash(PRESET),
-        budget=budget,
+        lines=[*lines, *floor_lines],
+        figures=figures,
+        floors=floors_of(floor_lines, figures, kinds or [INITIAL, UNIFORM]),
+        runs=runs,
+        commands=[own_command("benchmarks.strength.population")],
+        budget=budget + (f", at most {args.minutes:g} minutes a population" if args.minutes else ""),
         reference="500 is the maximum; wanted: within 10% of the best fixed rate in 3 minutes",
-        notes=("Of members: mean of the last 100 episodes or so, while it learns.",),
+        notes=("While it learns: mean of a member's last 100 episodes or so.",),
     )
-    return made, [*lines, *floors]
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--steps", type=int, default=2_000_000, help="decisions of all members together")
     parser.add_argument("--minutes", type=float, default=3.0)
-    parser.add_argument("--record", type=Path, help="write the figures as a record of benchmarks/results")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
-    args = parser.parse_args()
+    add_record_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    args = parser_of().parse_args()
+    command = own_command("benchmarks.strength.population")
     results = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, weights_folder(args.record) as weights:
         for seed in args.seeds:
             for changes in (True, False):
-                results.append(play(seed, args.steps, args.minutes, changes, Path(folder)))
+                made = train(seed, args.steps, args.minutes, changes, Path(folder), command, weights)
+                results.append(made)
                 print(table(results).splitlines()[-1], file=sys.stderr, flush=True)
-    print(table(results))
-    if args.record:
-        kept = [
-            "--seeds",
-            *map(str, args.seeds),
-            "--steps",
-            str(args.steps),
-            "--minutes",
-            f"{args.minutes:g}",
-        ]
-        command = shlex.join(["python", "-m", "benchmarks.strength.population", *kept])
-        budget = f"{args.steps:,} decisions of all members together"
-        budget += f", at most {args.minutes:g} minutes a population" if args.minutes else ""
-        made, lines = record_of(results, command, budget, args.commit, args.machine)
-        write_record(args.record.stem, made, lines, args.record.parent)
+        print(table(results))
+        if args.record:
+            publish(args, results, weights)
 
 
 if __name__ == "__main__":

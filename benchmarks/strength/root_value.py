@@ -54,12 +54,17 @@ def rows_of(run: Path, visits: int) -> list[dict[str, object]]:
     return rows
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("--visits", type=int, default=400)
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     rows = rows_of(args.run, args.visits)
     if args.json:
         print(json.dumps(rows, indent=1))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import shlex
 import shutil
 import sys
@@ -20,18 +19,22 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.strength.run_floors import floor_lines
+from benchmarks.strength.evaluated import Store
 from ludus.cli.__main__ import main
-from ludus.evaluation.evaluate import evaluate
-from ludus.evaluation.settings import MatchSettings
+from ludus.policies.weights import load_meta
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
-from ludus.storage import RunDirectory, read_jsonl, read_weights
-from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, line_of, read_lines
-from tools.records import Figure
+from ludus.presets.game_checks import params_text
+from ludus.storage import RunDirectory, read_jsonl, read_weights, resolve_weights
+from tools.kept_weights import kept_path
+from tools.new_record import add_record_options
+from tools.play_lines import TOGETHER, play, run_of, setting_of
+from tools.raw_lines import Line
+from tools.records import Run
 
 PRESET = "extended"
 BOTS = ("rush", "swords", "riders")
+SEED = 1  # of the matches
 UPDATE = 2048  # decisions of an update: 64 slots of 32
 #: Of every run: a network that may take any width, and rates that no budget changes.
 SETTINGS = {
@@ -56,13 +59,21 @@ WIDER = {"policy.hidden": "128", "policy.memory_size": "128"}
 
 
 class Work:
-    """A folder of runs, and the lines of the evaluations that were played."""
+    """A folder of runs, the weights that are kept of them, and the lines of finished evaluations."""
 
-    def __init__(self, folder: Path, matches: int) -> None:
-        """Read the lines of ``folder``. ``matches``: against each bot, in one evaluation."""
-        self.folder, self.matches = folder, matches
-        self.store = folder / "lines.jsonl"
-        self.known = read_lines(self.store) if self.store.is_file() else []
+    def __init__(self, folder: Path, matches: int, weights: Path, command: str = "") -> None:
+        """Read the lines of ``folder``. ``matches``: against each bot, in one evaluation.
+
+        ``weights``: folder of kept weights. ``command``: of the program, which trained the runs.
+        """
+        self.folder, self.matches, self.weights, self.command = folder, matches, weights, command
+        self.store = Store(folder / "lines.jsonl")
+        self.runs: dict[tuple[str, str], Run] = {}  # by cell and run
+        self.kept_runs = folder / "kept.json"  # of an earlier call: a run may have learned since
+        if self.kept_runs.is_file():
+            known = msgspec.json.decode(self.kept_runs.read_bytes(), type=list[tuple[str, str, Run]])
+            there = (k for k in known if kept_path(k[2].weights, weights).is_file())
+            self.runs = {(cell, name): run for cell, name, run in there}
 
     def run(self, name: str) -> Path:
         """Return the directory of a run."""
@@ -88,64 +99,52 @@ class Work:
             (self.folder / f"{name}.surgery.json").write_text(text)
         return run
 
-    def weights(self, old: str, name: str, *options: str) -> Path:
-        """Return the newest weights of ``old``, carried over to the settings of the run ``name``."""
-        file = self.folder / f"{name}.safetensors"
-        if not file.exists():
-            target = str(self.folder / f"{name}.toml")
-            _ludus("surgery", f"{self.run(old)}@last", "--to", target, "--out", str(file), *options)
-        return file
-
     def outline(self, name: str) -> dict[str, object]:
         """Return the document that ``ludus surgery`` printed about a run."""
         found: dict[str, object] = json.loads((self.folder / f"{name}.surgery.json").read_text())
         return found
 
+    def kept(self, run: Path, cell: str, pair: int | None = None) -> Run:
+        """Keep the newest weights of a run, once, as a run of ``cell``."""
+        key = cell, run.name
+        if key not in self.runs:
+            reference = f"{run}@last"
+            self.runs[key] = run_of(reference, self.command, cell=cell, pair=pair, folder=self.weights)
+            rows = [(*names, made) for names, made in self.runs.items()]
+            self.kept_runs.write_bytes(msgspec.json.encode(rows))
+        return self.runs[key]
+
     def judge(
-        self, run: Path, label: str, seed: int | None, *, player: str = "", rules: str = "", times: int = 1
+        self,
+        run: Path,
+        label: str,
+        *,
+        cell: str = "",
+        pair: int | None = None,
+        rules: str = "",
+        times: int = 1,
     ) -> list[Line]:
-        """Play against every bot, with equal seeds in each call. Return a line for each bot.
+        """Play against the three bots together, with equal seeds in each call. Return one line.
 
         Args:
             run: The run of the player.
-            label: Of the lines.
-            seed: Of the run; None for a player that was not trained.
-            player: Another player than the newest weights of the run.
+            label: Of the line.
+            cell: Of the experiment (default: the label).
+            pair: The seed that the run counts for, where its own is another.
             rules: Text of another rulebook than that of the run, with the same spec.
             times: Factor on the number of matches.
         """
-        key = label, seed, times * self.matches
-        found = [line for line in self.known if (line.label, line.seed, line.matches) == key]
-        if found:
-            return found
+        made = self.kept(run, cell or label, pair)
         game = load_preset(str(run / "config.toml")).preset.game
-        params = {**game.params, **({"rulebook": rules} if rules else {})}
-        for bot in BOTS:
-            settings = MatchSettings(matches=times * self.matches, seed=1)
-            result = evaluate(player or f"{run}@last", bot, settings, game=game.name, params=params)
-            name = Path(player).name  # no folder of this machine
-            found.append(line_of(result, label, seed=seed, play="drawn", player=name))
-        self.known += found
-        with self.store.open("ab") as file:
-            file.writelines(msgspec.json.encode(line) + b"\n" for line in found)
-        print(f"seed {seed}, {label}: {percent(found):.1f}%", file=sys.stderr, flush=True)
-        return found
-
-    def floors(self, run: Path, kind: str, seed: int) -> list[Line]:
-        """Return the matches of a run's initial weights, and those of uniform play in its game.
-
-        ``kind``: of the game and network, in the labels. The run was trained with :meth:`with_floor`.
-        """
-        initial = [
-            msgspec.structs.replace(line, label=f"{INITIAL}{kind}")
-            for line in floor_lines(run / "metrics.jsonl", seed)
-            if line.label.startswith(INITIAL)
-        ]
-        return [*initial, *self.judge(run, f"{UNIFORM} legal play{kind}", None, player=UNIFORM)]
-
-    def with_floor(self) -> dict[str, str]:
-        """Return the settings by which a run evaluates its initial weights."""
-        return {"evaluation.initial": "true", "evaluation.floor_matches": str(self.matches)}
+        params = params_text({**game.params, **({"rulebook": rules} if rules else {})})
+        matches = times * self.matches * len(BOTS)
+        meta = load_meta(resolve_weights(f"{run}@last"))
+        setting = setting_of(
+            game.name, params, TOGETHER.join(BOTS), "drawn", matches, frame_skip=meta.frame_skip
+        )
+        found = self.store.find(label, made.counts_for, setting, made.weights)
+        line = found or self.store.add(play(label, setting, SEED, run=made, folder=self.weights))
+        return [line]
 
     def _preset(self, name: str, settings: Mapping[str, str]) -> Path:
         path = self.folder / f"{name}.toml"
@@ -186,9 +185,7 @@ def add_options(parser: argparse.ArgumentParser, matches: int) -> None:
         "--matches", type=int, default=matches, help="against each of the three bots, in one evaluation"
     )
     parser.add_argument("--folder", type=Path, help="of the runs; a second call does what is left")
-    parser.add_argument("--record", default="", help="name of a record of benchmarks/results to write")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
+    add_record_options(parser)
 
 
 def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
@@ -206,38 +203,6 @@ def steps_of(run: Path) -> int:
     """Decisions of the newest weights of a run, with those before surgery."""
     path = RunDirectory.open(run).checkpoints.weights_path("last")
     return read_weights(path).meta.steps
-
-
-def percent(lines: Sequence[Line]) -> float:
-    """Share of the matches of ``lines`` that were won, in percent."""
-    won, matches = (sum(getattr(line, key) or 0 for line in lines) for key in ("won", "matches"))
-    return 100.0 * won / matches
-
-
-def print_lines(lines: Sequence[Line]) -> None:
-    """Print a line of text for each label."""
-    for label in dict.fromkeys(line.label for line in lines):
-        mine = [line for line in lines if line.label == label]
-        values = [line.value for line in mine if line.value is not None]
-        text = ", ".join(f"{v:g}" for v in values) if values else f"{percent(mine):.1f}%"
-        print(f"{label}: {text}")
-
-
-def figures(lines: Sequence[Line], unit: str, seeds: int) -> tuple[Figure, ...]:
-    """Return a figure for each label, over the seeds; of fewer than three seeds one for each of them."""
-    if seeds >= 3:
-        return figures_of(lines, unit, "seeds")
-    return figures_of(lines, unit, "wilson" if all(line.won is not None for line in lines) else "line")
-
-
-def difference(label: str, before: Sequence[Line], after: Sequence[Line], seed: int | None = None) -> Line:
-    """Return the line of ``after`` minus ``before`` in points, with its interval over independent matches."""
-    spread = 0.0
-    for lines in (before, after):
-        rate = percent(lines) / 100.0
-        spread += rate * (1.0 - rate) / sum(line.matches or 0 for line in lines)
-    value, half = percent(after) - percent(before), 196.0 * math.sqrt(spread)
-    return Line(label, seed, value=round(value, 3), low=round(value - half, 3), high=round(value + half, 3))
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
     python -m benchmarks.strength.surgery_stages --steps 100000 --folder runs/stages
     python -m benchmarks.strength.surgery_stages --folder runs/stages \
-        --record surgery-stages --commit 1a2b3c4 --machine Xeon
+        --record surgery-stages
 
 Extended MiniRTS against its bots rush, swords and riders. Stage 1 has 14 types and 64 units a layer. Cut 1
 adds a type, the pikeman (pikes.toml), which starts as a copy of the spearman; cut 2 doubles the hidden layer
@@ -14,34 +14,37 @@ A threshold is reached when five windows of training matches in a row have its s
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from benchmarks.strength.evaluated import all_floors, weights_folder
 from benchmarks.strength.surgery_runs import (
     PRESET,
     WIDER,
     Work,
     add_options,
-    difference,
-    figures,
     folder_of,
     parsed,
-    print_lines,
     reached,
+    steps_of,
     windows,
 )
 from ludus.games.rulebook import read
-from ludus.storage import utc_now
-from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, write_record
-from tools.records import Record, preset_hash
+from ludus.presets.file import load_preset
+from tools.figures import figure_of, figures_of, floors_of
+from tools.new_record import own_command, published
+from tools.raw_lines import Line, Setting, sampled
+from tools.records import Figure
 
 RULES = {"game.params.rulebook": str(Path(__file__).with_name("pikes.toml"))}
+PRESETS = (PRESET,)
 LIKE = "pikeman=spearman"
 STAGES: tuple[dict[str, str], ...] = ({}, RULES, {**RULES, **WIDER})
 CUTS = "cut 1, a unit type more", "cut 2, hidden layer and memory doubled"
+END, SCRATCH = "stage 3: end", "rerun from scratch: end"
+SLACK = 50_000  # decisions that updates at learning rate 0 may have
 PRICED_OUT = "after, at a price that no one can pay"
 
 
@@ -55,14 +58,15 @@ def stages(work: Work, seed: int, steps: int, settle: int) -> list[Line]:
         if old:
             hints = ("--like", LIKE) if number == 2 else ()
             run = work.cut(old, name, settings, "--verify", "--settle", str(settle), *hints)
-            after = work.judge(run, f"{CUTS[number - 2]}: after", seed)
+            known = (f"after {CUTS[number - 2]}", run.name) in work.runs
+            if not known and steps_of(run) > (number - 1) * steps + SLACK:
+                raise ValueError(f"{run}: trained already; --folder: expected another one, or its kept.json")
+            lines += work.judge(run, f"{CUTS[number - 2]}: after", cell=f"after {CUTS[number - 2]}")
             if number == 2:
-                after += priced_out(work, old, name, seed)
-            before = [line for line in lines if line.label == f"{CUTS[number - 2]}: before"]
-            lines += [*after, *seed_by_seed(before, after, seed)]
+                lines += priced_out(work, run)
         run = work.train(name, settings)
         last = number == len(STAGES)
-        lines += work.judge(run, "stage 3: end" if last else f"{CUTS[number - 1]}: before", seed)
+        lines += work.judge(run, END if last else f"{CUTS[number - 1]}: before")
     return lines
 
 
@@ -73,75 +77,84 @@ def priced_out_rules(folder: Path) -> str:
     return read(file)
 
 
-def priced_out(work: Work, old: str, name: str, seed: int) -> list[Line]:
+def priced_out(work: Work, run: Path) -> list[Line]:
     """Return the matches after cut 1 under rules by which no one can pay for the new type.
 
     They differ from those before the cut only by what surgery did to the network.
     """
-    weights = work.weights(old, name, "--like", LIKE)
-    label, run = f"{CUTS[0]}: {PRICED_OUT}", work.run(name)
-    return work.judge(run, label, seed, player=str(weights), rules=priced_out_rules(work.folder))
-
-
-def seed_by_seed(before: Sequence[Line], after: Sequence[Line], seed: int) -> list[Line]:
-    """Return the differences of a cut for one seed."""
-    labels = dict.fromkeys(line.label for line in after)
-    return [
-        difference(
-            f"{label} minus before, seed by seed", before, [x for x in after if x.label == label], seed
-        )
-        for label in labels
-    ]
+    label = f"{CUTS[0]}: {PRICED_OUT}"
+    return work.judge(run, label, cell=f"after {CUTS[0]}", rules=priced_out_rules(work.folder))
 
 
 def rerun(work: Work, seed: int, steps: int) -> list[Line]:
-    """Train the run from scratch. Return its evaluation and its floors."""
+    """Train the run from scratch. Return its evaluation."""
     budget = {"run.seed": str(seed), "run.max_steps": str(len(STAGES) * steps)}
-    run = work.train(f"rerun-{seed}", {**STAGES[-1], **budget, **work.with_floor()})
-    floors = work.floors(run, ", last rules", seed)
-    return [*work.judge(run, "rerun from scratch: end", seed), *floors]
+    run = work.train(f"rerun-{seed}", {**STAGES[-1], **budget})
+    return work.judge(run, SCRATCH)
 
 
-def until(work: Work, seed: int, thresholds: Sequence[float], window: int) -> list[Line]:
-    """Return how many decisions each stage took to its threshold, and the rerun to the same one."""
+def until(work: Work, seed: int, thresholds: Sequence[float], window: int, steps: int) -> list[Line]:
+    """Return how many decisions training took to each threshold, those of earlier stages included.
+
+    The run from scratch has the same thresholds.
+    """
     lines = []
     for number, threshold in enumerate(thresholds, start=1):
-        for name, run in ((f"stage {number}", f"stage{number}-{seed}"), ("scratch", f"rerun-{seed}")):
+        before = (number - 1) * steps
+        for name, run, cell, earlier in (
+            (f"stage {number}", f"stage{number}-{seed}", "", before),
+            ("scratch", f"rerun-{seed}", SCRATCH, 0),
+        ):
             found = windows(work.run(run), window)
-            steps = reached(found, threshold)
-            value = (found[-1].steps if steps is None else steps) / 1000.0
-            label = f"{name}, until {threshold:g}%"
-            detail: dict[str, str | float] = {"reached": float(steps is not None)}
-            lines.append(Line(label, seed, value=round(value, 1), detail=detail))
+            taken = reached(found, threshold)
+            value = earlier + (found[-1].steps if taken is None else taken)
+            game = load_preset(str(work.run(run) / "config.toml")).preset.game
+            setting = Setting(game.name, returned="decisions until a share of wins", measure="training")
+            line = sampled(f"{name}, until {threshold:g}%", [round(value / 1000.0, 1)], setting=setting)
+            detail: dict[str, str | float] = {"reached": float(taken is not None)}
+            where = cell or (END if number == len(STAGES) else f"{CUTS[number - 1]}: before")
+            kept = work.kept(work.run(run), where)
+            lines.append(msgspec.structs.replace(line, seed=seed, run=kept.id, detail=detail))
     return lines
 
 
 def measured(work: Work, args: argparse.Namespace) -> list[Line]:
-    """Train and evaluate every seed. Return all lines, those over the seeds last."""
+    """Train and evaluate every seed. Return all lines."""
     lines: list[Line] = []
     for seed in args.seeds:
         lines += stages(work, seed, args.steps, args.settle)
-        lines += [line for line in rerun(work, seed, args.steps) if line not in lines]
-        lines += until(work, seed, args.thresholds, args.window)
-    for cut, when in ((CUTS[0], PRICED_OUT), *((cut, "after") for cut in CUTS)):
-        before, after = ([x for x in lines if x.label == f"{cut}: {w}"] for w in ("before", when))
-        lines.append(difference(f"{cut}: {when} minus before", before, after))
+        lines += rerun(work, seed, args.steps)
+        lines += until(work, seed, args.thresholds, args.window, args.steps)
     return lines
+
+
+def figures_of_stages(lines: Sequence[Line], args: argparse.Namespace) -> list[Figure]:
+    """Return win rates, differences at the cuts over the seeds and seed by seed, and decisions."""
+    costs = [line for line in lines if "reached" in line.detail]
+    found = figures_of([line for line in lines if line not in costs], "%", "seeds")
+    for cut, when in ((CUTS[0], PRICED_OUT), *((cut, "after") for cut in CUTS)):
+        label, of = f"{cut}: {when} minus before", (f"{cut}: {when}", f"{cut}: before")
+        for seed in (None, *(args.seeds if len(args.seeds) > 1 else ())):
+            found.append(figure_of(lines, label, "points", "difference", seed, of))
+    label = "stage 3 minus scratch, equal decisions"
+    found.append(figure_of(lines, label, "points", "difference", of=(END, SCRATCH)))
+    for label in dict.fromkeys(line.label for line in costs):
+        seeds = len(args.seeds) > 1
+        seed = None if seeds else args.seeds[0]
+        found.append(figure_of(costs, label, "k decisions", "seeds" if seeds else "exact", seed))
+    return found
 
 
 def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tuple[str, ...]:
     """Return sentences that a reader must know."""
-    count = len(args.seeds)
     found = [
-        f"{count} seed{'s' if count > 1 else ''}; evaluations: {args.matches} matches against each of the "
-        "three bots with equal seeds before and after, drawn actions.",
-        f"Thresholds are over training matches, five windows of at least {args.window:,} decisions, counted "
-        f"from the first of the stage, the {args.settle} updates at learning rate 0 with them.",
-        "Decisions of earlier stages are not counted: a stage starts with what they learned.",
-        "After minus before: interval over the matches of the two evaluations, as if these were independent.",
+        f"Evaluations: {args.matches} matches against each of the three bots with equal seeds before and "
+        "after, drawn actions.",
+        f"Thresholds are over training matches, five windows of at least {args.window:,} decisions of the "
+        f"stage, the {args.settle} updates at learning rate 0 with them: {5 * args.window:,} is the least.",
     ]
     found += [
-        f"Seed {line.seed}, {line.label}: not reached in {line.value:g} k decisions."
+        f"Seed {line.seed}, {line.label}: not reached in {line.samples[0]:g} k decisions."
         for line in lines
         if line.detail.get("reached") == 0.0
     ]
@@ -152,36 +165,25 @@ def notes_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> tup
     return tuple(found)
 
 
-def record_of(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> Record:
-    """Return the stages as a published result."""
-    count = len(args.seeds)
-    initial, uniform = ([x for x in lines if x.label.startswith(kind)] for kind in (INITIAL, UNIFORM))
-    rates = [x for x in lines if x.won is not None and x not in initial and x not in uniform]
-    steps = [line for line in lines if "reached" in line.detail]
-    points = [line for line in lines if line.value is not None and line not in steps]
-    options = [
-        *("--seeds", *map(str, args.seeds), "--steps", str(args.steps), "--matches", str(args.matches)),
-        *("--settle", str(args.settle), "--window", str(args.window)),
-        *("--thresholds", *(f"{t:g}" for t in args.thresholds)),
-    ]
-    return Record(
-        schema=2,
+def publish(work: Work, lines: Sequence[Line], args: argparse.Namespace) -> None:
+    """Print the stages, and write them as a record."""
+    figures = figures_of_stages(lines, args)
+    runs = list(work.runs.values())
+    floor_lines, kinds = all_floors(lines, runs, figures, work.store, work.weights)
+    floors = floors_of(floor_lines, figures, kinds)
+    for figure in (*figures, *floors):
+        print(figure.text())
+    published(
+        args,
         section="learning",
         title="Surgery: Extended MiniRTS through two cuts, and from scratch",
-        figures=(
-            *figures(rates, "%", count),
-            *figures_of(points, "points", "line"),
-            *figures(steps, "k decisions", count),
-        ),
-        floors=(*figures(initial, "%", count), *figures_of(uniform, "%", "wilson")),
-        commands=(shlex.join(["python", "-m", "benchmarks.strength.surgery_stages", *options]),),
-        commit=args.commit,
-        date=utc_now()[:10],
-        machine=args.machine,
-        preset=PRESET,
-        preset_sha256=preset_hash(PRESET),
+        lines=[*lines, *floor_lines],
+        figures=figures,
+        floors=floors,
+        runs=runs,
+        commands=[own_command("benchmarks.strength.surgery_stages")],
         budget=f"{args.steps:,} decisions a stage, {len(STAGES) * args.steps:,} from scratch",
-        reference="wanted: within 3 points at each cut; half of the decisions from scratch",
+        reference="wanted: within 3 points at each cut",
         notes=notes_of(work, lines, args),
     )
 
@@ -201,13 +203,11 @@ def main() -> None:
     """Run the command line."""
     parser = parser_of()
     args = parsed(parser)
+    command = own_command("benchmarks.strength.surgery_stages")
     try:
-        with folder_of(args) as folder:
-            work = Work(folder, args.matches)
-            lines = measured(work, args)
-            print_lines(lines)
-            if args.record:
-                write_record(args.record, record_of(work, lines, args), lines)
+        with folder_of(args) as folder, weights_folder(args.record) as weights:
+            work = Work(folder, args.matches, weights, command)
+            publish(work, measured(work, args), args)
     except ValueError as error:
         parser.error(str(error))
 

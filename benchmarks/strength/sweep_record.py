@@ -1,31 +1,42 @@
-"""Finished sweeps as one record of ``benchmarks/results``: the centre of each cell's seeds with its interval.
+"""Finished sweeps as one record of ``benchmarks/results``: each cell's seeds, drawn and greedy, with floors.
 
-    python -m benchmarks.strength.sweep_record NAME RUNS... --title TITLE --reference TEXT --commit SHA \
-        --machine TEXT
+    python -m benchmarks.strength.sweep_record SWEEP... --matches 1000 [--record NAME --title TITLE]
 
-``RUNS`` are directories of sweeps, whose ``results.json`` is read. ``ludus report SWEEP`` writes it again.
-Greedy play is ELF's protocol and comes first, where the sweep has it. The raw lines are the evaluations of
-each seed; floors are the initial weights of each seed and uniform play.
+``SWEEP`` are directories of sweeps. The weights ``RUN@best`` of each finished run are kept and play the
+sweep's opponents again, from the kept file. A cell is named as the sweep names it. ``--lines FILE`` keeps
+finished evaluations: a second call plays only the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Collection, Iterator, Sequence
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from ludus.evaluation.results import EvalResult
+from benchmarks.strength.evaluated import (
+    Played,
+    Store,
+    all_floors,
+    evaluations,
+    kept_runs,
+    preset_of,
+    weights_folder,
+)
+from ludus.evaluation.results import ALONE
+from ludus.games import spec
+from ludus.policies.weights import WeightsError
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import params_text
+from ludus.storage.errors import StorageError
 from ludus.training.sweep.comparison import CellBudget
 from ludus.training.sweep.results import RunSummary
-from tools.raw_lines import INITIAL, UNIFORM, Line, figure_of, line_of, write_record
-from tools.records import RECORDS, Figure, Record, preset_hash
-
-COUNT = "Counts are seeds: from five on IQM and bootstrap interval, else mean and Student's interval."
-PLAYS = ("greedy", "drawn")
-GREEDY_SETTING = "evaluation.greedy"
+from tools.figures import figures_of, floors_of
+from tools.new_record import add_record_options, own_command, published
+from tools.play_lines import PLAYS
+from tools.raw_lines import Line
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -41,81 +52,12 @@ class _Config(msgspec.Struct):
 
 
 class _Sweep(msgspec.Struct):
-    started: str
     config: _Config
-    presets: dict[str, str]
-
-
-def lines_of(
-    runs: Sequence[RunSummary],
-    cells: Collection[str],
-    against: Collection[str],
-    plays: Collection[str],
-    own: bool = False,
-) -> list[Line]:
-    """Return the evaluations of finished runs, a line each seed and opponent. An empty collection means all.
-
-    ``own``: each cell against the opponent that it is named by alone.
-    """
-    wanted = plays or PLAYS
-    chosen = [r for r in runs if r.finished and (not cells or r.cell in cells)]
-    found = []
-    for play in (p for p in PLAYS if p in wanted):
-        for run in chosen:
-            for result in _results(run, play):
-                if own and result.against != own_opponent(run.cell):
-                    continue
-                if not against or result.against in against:
-                    label = _label(run.cell, result.alone, result.against, play)
-                    found.append(line_of(result, label, seed=run.seed, play=play))
-    return found
 
 
 def own_opponent(cell: str) -> str:
     """Return the opponent that a cell is named by: ``simple`` of ``simple, frame_skip=50``."""
     return cell.partition(",")[0]
-
-
-def _results(run: RunSummary, play: str) -> tuple[EvalResult, ...]:
-    if run.settings.get(GREEDY_SETTING):  # then the final matches are greedy, too
-        return run.final if play == "greedy" else ()
-    return run.greedy if play == "greedy" else run.final
-
-
-def floor_lines(
-    runs: Sequence[RunSummary], lines: Sequence[Line], cells: Collection[str], own: bool = False
-) -> list[Line]:
-    """Return the floors against the opponents of ``lines``; uniform play has no seed of training."""
-    opponents = {line.against for line in lines}
-    found = []
-    for run in runs:
-        if not run.finished or (cells and run.cell not in cells):
-            continue
-        play = "greedy" if run.settings.get(GREEDY_SETTING) else "drawn"
-        for kind, how, results in (
-            (INITIAL, play, run.floors.initial),
-            (UNIFORM, "", run.floors.uniform),
-        ):
-            for result in results:
-                if own and result.against != own_opponent(run.cell):
-                    continue
-                if result.alone or result.against in opponents:
-                    label = f"{kind}, {_label(run.cell, result.alone, result.against, how)}"
-                    seed = run.seed if kind == INITIAL or result.alone else None
-                    found.append(line_of(result, label, seed=seed, play=how))
-    return found
-
-
-def _label(cell: str, alone: bool, against: str, play: str) -> str:
-    return ", ".join(t for t in (cell, "" if alone else f"against {against}", play) if t)
-
-
-def figures(lines: Sequence[Line]) -> Iterator[Figure]:
-    """One for each label, over its seeds; of uniform play against an opponent, over all its matches."""
-    for label in dict.fromkeys(line.label for line in lines):
-        alone = next(line.value is not None for line in lines if line.label == label)
-        together = label.startswith(UNIFORM) and not alone
-        yield figure_of(lines, label, "return" if alone else "%", "wilson" if together else "seeds")
 
 
 def budget(budgets: Sequence[CellBudget]) -> str:
@@ -131,78 +73,120 @@ def budget(budgets: Sequence[CellBudget]) -> str:
     return f"a run: {steps} M decisions, {updates} gradient steps, {minutes} processor minutes"
 
 
-def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
-    """Return the record of the directories in ``args.runs`` and its raw lines.
+def command_of(source: str, options: Sequence[str]) -> str:
+    """Return the command of a sweep, with the options that it was run with beside its file."""
+    return shlex.join(["ludus", "sweep", source, *options])
 
-    Raises ``OSError``, ``ValueError`` and ``msgspec.DecodeError``.
-    """
-    lines: list[Line] = []
-    floors: list[Line] = []
-    notes, commands, dates = [COUNT, *args.note], [], []
-    presets = set[str]()
+
+def cells_of(args: argparse.Namespace, folder: Path) -> tuple[dict[str, list[Played]], list[CellBudget]]:
+    """Return the kept runs of each cell, and the budgets. Raises ``ValueError`` for an unfinished run."""
+    cells: dict[str, list[Played]] = {}
     budgets: list[CellBudget] = []
-    for folder in args.runs:
-        report = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
-        sweep = msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep)
-        own = lines_of(report.runs, args.cells, args.against, args.plays, args.own)
-        lines += own
-        floors += floor_lines(report.runs, own, args.cells, args.own)
+    for sweep in args.sweeps:
+        report = msgspec.json.decode((sweep / "results.json").read_bytes(), type=Results)
+        source = msgspec.json.decode((sweep / "sweep.json").read_bytes(), type=_Sweep).config.source
+        chosen = [r for r in report.runs if not args.cells or r.cell in args.cells]
+        unfinished = [*report.missing, *(r.cell for r in chosen if not r.finished)]
+        if unfinished:
+            raise ValueError(f"{sweep}: {len(unfinished)} runs are not finished: {unfinished[0]}")
         budgets += [b for b in report.budgets if not args.cells or b.cell in args.cells]
-        commands.append(f"ludus sweep {sweep.config.source}")
-        dates.append(sweep.started[:10])
-        presets |= set(sweep.presets)
-        if report.missing:
-            notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
-        initial = sorted(
-            {Path(r.floors.initial_weights).name for r in report.runs if r.floors.initial_weights}
+        for cell in dict.fromkeys(r.cell for r in chosen):
+            paths = [f"{sweep / 'runs' / r.name}@{args.weights}" for r in chosen if r.cell == cell]
+            cells[cell] = kept_runs(
+                paths,
+                command_of(source, args.options.split()),
+                folder,
+                cell=cell,
+                initial=args.initial,
+                started_from=args.started_from,
+            )
+    if not cells:
+        raise ValueError("no finished run of these cells")
+    return cells, budgets
+
+
+def opponents_of(one: Played, args: argparse.Namespace) -> list[str]:
+    """Return the opponents of a cell: ``--against``, with ``--own`` the one of its name, or its sweep's."""
+    preset = preset_of(one.where)
+    if spec(preset.game.name, params_text(preset.game.params)).seats == 1:
+        return [ALONE]
+    if args.own:
+        return [own_opponent(one.run.cell)]
+    return list(args.against or preset.evaluation.against or ["random"])
+
+
+def measure(args: argparse.Namespace, folder: Path) -> None:
+    """Play everything, print the figures, write the record. Raises ``ValueError`` and ``StorageError``."""
+    cells, budgets = cells_of(args, folder)
+    store = Store(args.lines)
+    lines: list[Line] = []
+    for play_ in args.plays:
+        for runs in cells.values():
+            opponents = opponents_of(runs[0], args)
+            lines += evaluations(runs, opponents, [play_], args.matches, args.seed, store, folder)
+    figures = [
+        figure
+        for line in {line.label: line for line in lines}.values()
+        for figure in figures_of(
+            [x for x in lines if x.label == line.label], "return" if line.samples else "%", "seeds"
         )
-        if initial:
-            notes.append(f"The initial weights are those of {', '.join(initial)}.")
-    if not lines:
-        raise ValueError("no finished run of these cells, opponents and plays")
-    lines.sort(key=lambda line: PLAYS.index(line.play))  # of several sweeps; stable
-    preset = presets.pop() if len(presets) == 1 else ""
-    made = Record(
-        schema=2,
+    ]
+    every = [one.run for runs in cells.values() for one in runs]
+    floor_lines, kinds = all_floors(lines, every, figures, store, folder)
+    floors = floors_of(floor_lines, figures, kinds)
+    for figure in (*figures, *floors):
+        print(figure.text())
+    published(
+        args,
         section="learning",
         title=args.title,
-        figures=tuple(figures(lines)),
-        floors=tuple(figures(floors)),
-        commands=tuple(commands),
-        commit=args.commit,
-        date=max(dates),
-        machine=args.machine,
-        preset=preset,
-        preset_sha256=preset_hash(preset) if preset else "",
-        budget=budget(budgets),
+        lines=[*lines, *floor_lines],
+        figures=figures,
+        floors=floors,
+        runs=every,
+        commands=[own_command("benchmarks.strength.sweep_record")],
+        budget=budget(budgets) if budgets else "",
         reference=args.reference,
-        notes=tuple(notes),
+        notes=args.note,
     )
-    return made, [*lines, *floors]
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("name", help="of the record")
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--title", required=True)
-    parser.add_argument("--reference", default="")
+    parser.add_argument("sweeps", nargs="+", type=Path, help="directories of finished sweeps")
+    parser.add_argument("--options", default="", help="that ludus sweep was run with, in one word")
+    parser.add_argument("--weights", choices=("best", "last"), default="best", help="that play")
     parser.add_argument("--cells", nargs="*", default=[], help="these cells (default: all)")
-    parser.add_argument("--against", nargs="*", default=[], help="these opponents (default: all)")
-    parser.add_argument("--own", action="store_true", help="each cell against the opponent of its name alone")
-    parser.add_argument("--plays", nargs="*", choices=PLAYS, default=[], help="default: all that there are")
-    parser.add_argument("--note", action="append", default=[])
-    parser.add_argument("--commit", required=True)
-    parser.add_argument("--machine", required=True)
+    parser.add_argument("--against", nargs="*", default=[], help="opponents (default: those of the sweep)")
+    parser.add_argument("--own", action="store_true", help="each cell against the opponent of its name only")
+    parser.add_argument("--plays", nargs="*", choices=PLAYS, default=["greedy", "drawn"])
+    parser.add_argument("--matches", type=int, default=1000, help="of an evaluation")
+    parser.add_argument("--seed", type=int, default=1, help="of the matches")
+    parser.add_argument(
+        "--initial", default="", help="weights that the runs started from, if not random ones"
+    )
+    parser.add_argument("--started-from", default="", help="what these are, for the page")
+    parser.add_argument("--lines", type=Path, help="JSON lines, one an evaluation; read first if there")
+    parser.add_argument("--title", default="", help="of the record")
+    parser.add_argument("--reference", default="", help="of the record")
+    parser.add_argument("--note", action="append", default=[], help="of the record; repeat it")
+    add_record_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = parser_of()
     args = parser.parse_args()
+    if args.record and not args.title:
+        parser.error("--record: expected --title too")
     try:
-        made, lines = record(args)
-    except (OSError, ValueError) as error:  # msgspec's DecodeError is a ValueError
-        print(f"sweep_record: {error}", file=sys.stderr)
-        return 2
-    write_record(args.name, made, lines, RECORDS)
-    return 0
+        with weights_folder(args.record) as folder:
+            measure(args, folder)
+    except (OSError, ValueError, ConfigError, StorageError, WeightsError) as error:
+        parser.error(str(error))  # msgspec's DecodeError is a ValueError
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -105,14 +105,19 @@ def peer(python: str, setup: str) -> Callable[[float], Measured]:
     return run
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=3.0, help="of each row in each turn")
     parser.add_argument("--peers", default="", help="a Python that has ale-py and envpool")
     parser.add_argument("--json", default="", help="file for the results")
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    arguments = parser_of().parse_args()
     rows: dict[str, Callable[[float], Measured]] = {"emulator": emulator, "ludus atari/Breakout": adapter}
     if arguments.peers:
         rows |= {name: peer(arguments.peers, setup) for name, setup in PEERS.items()}

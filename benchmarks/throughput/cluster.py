@@ -1,7 +1,7 @@
 """Starts of rollouts, copies of acting weights, and rounds, on one machine that plays a cluster.
 
     python -m benchmarks.throughput.cluster starts --turns 7
-    python -m benchmarks.throughput.cluster copies --record cluster-copies --commit 1a2b3c4 --machine Xeon
+    python -m benchmarks.throughput.cluster copies --record cluster-copies
 
 ``starts``: seconds until a rollout of MiniRTS that was asked for has started its process, built its matches
 and filled a slab; then it is killed, and seconds until its successor has filled the next slab are counted.
@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from statistics import median
 
 import ray
 from ray._private.internal_api import node_stats
@@ -33,12 +31,14 @@ from ludus.cluster.session import HEALTH, connect, disconnect
 from ludus.cluster.weights import arrays_of
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.file import load_preset
-from ludus.storage import utc_now
 from ludus.training.actor_learner.build import build_learner
-from tools.raw_lines import Line, figures_of, write_record
-from tools.records import Record, preset_hash
+from tools.figures import figure_of
+from tools.new_record import add_record_options, own_command, published
+from tools.raw_lines import Line, sampled
+from tools.records import Figure, Wanted
 
 PRESET = "minirts"
+PRESETS = (PRESET,)
 LARGE = {"policy.hidden": "[2200, 2200, 2200]", "pool.slots": "8", "pool.rollout_length": "8"}
 MACHINES, ROLLOUTS = 4, 8
 STORE = 400 << 20  # bytes of each machine's object store
@@ -47,16 +47,11 @@ COPIES = "copies on each of four machines with two rollouts"
 OVERHEAD = "longer by one rollout"
 SPREAD = "Median, least and greatest."
 COUNTED = "Counted in the object store of each of four raylets of one machine."
-#: Title, unit of the figures, what was wanted and a note, by what is measured.
-TEXTS = {
-    "starts": (
-        "Until a new rollout of MiniRTS has filled its first slab, a thread each",
-        "s",
-        "wanted: 4 s",
-        "",
-    ),
-    "copies": ("40 MB of acting weights, sent to eight rollouts", "", "wanted: one copy a machine", COUNTED),
-    "rounds": ("A round of MiniRTS in sync by a rollout, against one process", "%", "", ""),
+#: Title, unit of the figures, the greatest number that was wanted and a note, by what is measured.
+TEXTS: dict[str, tuple[str, str, float | None, str]] = {
+    "starts": ("Until a new rollout of MiniRTS has filled its first slab, a thread each", "s", 4.0, ""),
+    "copies": ("40 MB of acting weights, sent to eight rollouts", "copies", 1.01, COUNTED),
+    "rounds": ("A round of MiniRTS in sync by a rollout, against one process", "%", None, ""),
 }
 
 
@@ -169,52 +164,44 @@ def measure(what: str, turns: int) -> Iterator[tuple[str, float]]:
     return copies() if what == "copies" else rounds(20.0)
 
 
-def line_of(label: str, values: Sequence[float]) -> Line:
-    """Return the raw line of a quantity: median, least and greatest."""
-    ends = (min(values), max(values)) if len(values) > 1 else (None, None)
-    readings: dict[str, str | float] = {"readings": " ".join(f"{value:.4f}" for value in values)}
-    return Line(label, value=median(values), low=ends[0], high=ends[1], matches=len(values), detail=readings)
+def lines_of(measured: list[tuple[str, float]]) -> list[Line]:
+    """Return a line for each quantity, with all its readings."""
+    labels = dict.fromkeys(label for label, _ in measured)
+    return [sampled(label, [value for other, value in measured if other == label]) for label in labels]
 
 
-def record_of(args: argparse.Namespace, lines: Sequence[Line]) -> Record:
-    """Return the measurement as a published result."""
-    title, unit, wanted, notes = TEXTS[args.what]
-    return Record(
-        schema=2,
-        section="throughput",
-        title=title,
-        figures=figures_of(lines, unit, "line"),
-        commands=(shlex.join(["python", "-m", "benchmarks.throughput.cluster", *given(args)]),),
-        commit=args.commit,
-        date=utc_now()[:10],
-        machine=args.machine,
-        preset=PRESET,
-        preset_sha256=preset_hash(PRESET),
-        reference=wanted,
-        notes=tuple(note for note in (SPREAD if lines[0].low is not None else "", notes) if note),
-    )
+def figures_of(lines: list[Line], unit: str) -> list[Figure]:
+    """Return median, least and greatest of each quantity."""
+    return [figure_of(lines, line.label, unit, "readings") for line in lines]
 
 
-def given(args: argparse.Namespace) -> list[str]:
-    """Return the arguments by which the measurement is made again."""
-    return [args.what, *(("--turns", str(args.turns)) if args.what == "starts" else ())]
-
-
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=tuple(TEXTS))
     parser.add_argument("--turns", type=int, default=7, help="starts and deaths that are timed")
-    parser.add_argument("--record", default="", help="name of a record of benchmarks/results to write")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
-    args = parser.parse_args()
-    measured = list(measure(args.what, args.turns))
-    labels = dict.fromkeys(label for label, _ in measured)
-    lines = [line_of(label, [value for other, value in measured if other == label]) for label in labels]
-    for line in lines:
-        print(f"{line.label}: {line.detail['readings']}, median {line.value:.3f}")
-    if args.record:
-        write_record(args.record, record_of(args, lines), lines)
+    add_record_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    args = parser_of().parse_args()
+    title, unit, most, note = TEXTS[args.what]
+    lines = lines_of(list(measure(args.what, args.turns)))
+    figures = figures_of(lines, unit)
+    for figure in figures:
+        print(figure.text())
+    published(
+        args,
+        section="throughput",
+        title=title,
+        lines=lines,
+        figures=figures,
+        commands=[own_command("benchmarks.throughput.cluster")],
+        wanted=[] if most is None else [Wanted(figure.label, most=most) for figure in figures],
+        notes=[SPREAD, *([note] if note else [])],
+    )
 
 
 if __name__ == "__main__":

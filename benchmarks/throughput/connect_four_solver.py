@@ -16,12 +16,17 @@ import time
 from ludus.games.connect_four import BANDS, FULL, Solver, random_positions
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--positions", type=int, default=100)
     parser.add_argument("--mib", type=int, default=256)
     parser.add_argument("--band", type=int, nargs=2, action="append")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     for band in [tuple(b) for b in args.band] if args.band else BANDS:
         seconds, kept = [], []
         for columns in random_positions((band[0], band[1]), args.positions, seed=7):

@@ -126,14 +126,19 @@ def bare_ns_per_tick(bots: list[str]) -> float:
     return 1e9 * (time.process_time() - started) / int(report["ticks"])
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("player", help="RUN@best, a weights file, or uniform")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0, help="workers of the pool; 0 = the caller plays")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     torch.set_num_threads(1)
     moves = None if args.player == "uniform" else recorded(args.player, STEPS * (args.rounds + WARM))
     bots = ["uniform"] if moves is None else ["simple"]

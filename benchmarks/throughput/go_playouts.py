@@ -74,11 +74,16 @@ def measure(size: int, rounds: int) -> dict[str, float]:
     }
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     results = [measure(size, args.rounds) for size in ROLLOUTS]
     if args.json:
         print(json.dumps(results))

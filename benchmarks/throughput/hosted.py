@@ -131,14 +131,19 @@ def envpool(python: str, matches: int) -> Callable[[float], Measured]:
     return run
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=2.0, help="of each row in each turn")
     parser.add_argument("--envpool", default="", help="a Python that has envpool")
     parser.add_argument("--json", default="", help="file for the results")
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    arguments = parser_of().parse_args()
     rows: dict[str, Callable[[float], Measured]] = {
         "gymnasium, one environment": loop,
         "gymnasium SyncVectorEnv, 256 (single)": vector(256, "sync"),

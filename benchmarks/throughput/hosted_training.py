@@ -63,14 +63,19 @@ def train(folder: Path, minutes: float) -> tuple[int, float, float]:
     return report["steps"], cpu, 60 * report["minutes"]
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
         "--minutes", type=float, nargs=2, default=(0.2, 0.8), help="of the short and the long run"
     )
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    arguments = parser_of().parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "cartpole.toml").write_text(PRESET)

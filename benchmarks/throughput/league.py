@@ -283,7 +283,8 @@ def run(name: str, preset: Preset, rounds: int, turns: int) -> dict[str, object]
     }
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=["acting", "draw", "run"])
     parser.add_argument("--preset", action="append", help="a preset's file instead of the usual ones")
@@ -292,7 +293,11 @@ def main() -> None:
     parser.add_argument("--players", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=0, help="100, of run 12")
     parser.add_argument("--turns", type=int, default=5)
-    given = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    given = parser_of().parse_args()
     torch.set_num_threads(1)
     if given.what == "draw":
         print(json.dumps(draw(given.players, given.rounds or 100)))

@@ -140,7 +140,8 @@ def raw_costs(learner: SlabLearner[AppoConfig], slab: Slab, seconds: float) -> t
     return best_of(forward, seconds).cpu / n, best_of(both, seconds).cpu / n
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -152,7 +153,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = parser_of().parse_args()
 
     torch.set_num_threads(1)
     fields = msgspec.json.decode(options.policy, type=dict[str, object])

@@ -1,7 +1,7 @@
 """Learners of a group on one machine: an update by two of them against one, and the death of a rank.
 
     python -m benchmarks.throughput.learners updates --turns 9
-    python -m benchmarks.throughput.learners deaths --record rank-deaths --commit 1a2b3c4 --machine Xeon
+    python -m benchmarks.throughput.learners deaths --record rank-deaths
 
 ``updates``: a network of 1.2 million parameters learns from slabs of MiniRTS that two rollouts played. One
 learner with one thread and two learners with one thread each make updates in turns; the ratio of their times
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import sys
 import tempfile
@@ -23,20 +22,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from benchmarks.throughput.cluster import line_of
+from benchmarks.throughput.cluster import SPREAD, figures_of, lines_of
 from ludus.cluster.machines import RayMachines
 from ludus.flow import Orders
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.storage import utc_now
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
-from tools.raw_lines import Line, figures_of, write_record
-from tools.records import Record, preset_hash
+from tools.new_record import add_record_options, own_command, published
+from tools.records import Wanted
 
 PRESET = "minirts"
+PRESETS = (PRESET,)
 LARGE = {"policy.hidden": "[1024, 1024]", "pool.slots": "256", "pool.rollout_length": "64"}
 FASTER, AGAIN = (
     "one learner's time of an update / two learners'",
@@ -44,8 +43,8 @@ FASTER, AGAIN = (
 )
 #: Title, unit of the figures and what was wanted, by what is measured.
 TEXTS = {
-    "updates": ("An update by two learners on two processors, against one", "", "wanted: 1.6"),
-    "deaths": ("Training again after a rank of two was killed", "s", "wanted: 15 s"),
+    "updates": ("An update by two learners on two processors, against one", "x", Wanted(FASTER, least=1.6)),
+    "deaths": ("Training again after a rank of two was killed", "s", Wanted(AGAIN, most=15.0)),
 }
 EVERY = 8  # updates between two deaths
 WARM = 2  # updates before the first that is timed
@@ -150,39 +149,33 @@ def deaths(turns: int) -> Iterator[tuple[str, float]]:
             yield AGAIN, seconds
 
 
-def record_of(args: argparse.Namespace, line: Line) -> Record:
-    """Return the measurement as a published result."""
-    title, unit, wanted = TEXTS[args.what]
-    words = ["python", "-m", "benchmarks.throughput.learners", args.what, "--turns", str(args.turns)]
-    return Record(
-        schema=2,
-        section="throughput",
-        title=title,
-        figures=figures_of([line], unit, "line"),
-        commands=(shlex.join(words),),
-        commit=args.commit,
-        date=utc_now()[:10],
-        machine=args.machine,
-        preset=PRESET,
-        preset_sha256=preset_hash(PRESET),
-        reference=wanted,
-        notes=("Median, least and greatest.",),
-    )
-
-
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=tuple(TEXTS))
     parser.add_argument("--turns", type=int, default=9, help="updates, or deaths, that are timed")
-    parser.add_argument("--record", default="", help="name of a record of benchmarks/results to write")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
-    args = parser.parse_args()
-    measured = list(updates(args.turns) if args.what == "updates" else deaths(args.turns))
-    line = line_of(measured[0][0], [value for _, value in measured])
-    print(f"{line.label}: {line.detail['readings']}, median {line.value:.3f}")
-    if args.record:
-        write_record(args.record, record_of(args, line), [line])
+    add_record_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    args = parser_of().parse_args()
+    title, unit, wanted = TEXTS[args.what]
+    lines = lines_of(list(updates(args.turns) if args.what == "updates" else deaths(args.turns)))
+    figures = figures_of(lines, unit)
+    for figure in figures:
+        print(figure.text())
+    published(
+        args,
+        section="throughput",
+        title=title,
+        lines=lines,
+        figures=figures,
+        commands=[own_command("benchmarks.throughput.learners")],
+        wanted=[wanted],
+        notes=[SPREAD],
+    )
 
 
 if __name__ == "__main__":

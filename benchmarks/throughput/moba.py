@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
-from statistics import median
 
 from ludus.games.simulate import bench_sim
-from ludus.storage import utc_now
-from tools.raw_lines import Line, figures_of, write_record
-from tools.records import Record
+from tools.figures import figure_of
+from tools.new_record import add_record_options, own_command, published
+from tools.raw_lines import Line, sampled
+from tools.records import Figure, Wanted
 
 FLAG, THREE, ONE = "Capture the Flag", "MOBA, 3 against 3", "MOBA, 1 against 1"
 GAMES: dict[str, tuple[str, dict[str, object]]] = {
@@ -37,51 +36,48 @@ def reading(label: str, ticks: int) -> float:
     return made / (time.process_time() - start) / 1e6
 
 
-def line_of(label: str, values: Sequence[float]) -> Line:
-    """Return the raw line of a label's readings: their median, least and greatest."""
-    texts: dict[str, str | float] = {"readings": " ".join(f"{value:.4f}" for value in values)}
-    return Line(
-        label, value=median(values), low=min(values), high=max(values), matches=len(values), detail=texts
-    )
-
-
-def measured(rounds: int, ticks: int) -> tuple[list[Line], list[Line]]:
-    """Return the lines of speeds, and of MOBA's ratios to Capture the Flag."""
+def measured(rounds: int, ticks: int) -> list[Line]:
+    """Return the lines of speeds: a reading a round, the games by turns."""
     taken = [{label: reading(label, ticks) for label in GAMES} for _ in range(rounds)]
-    speeds = [line_of(label, [of[label] for of in taken]) for label in GAMES]
+    return [sampled(label, [of[label] for of in taken]) for label in GAMES]
+
+
+def figures_of(lines: list[Line]) -> list[Figure]:
+    """Return speeds, and those of MOBA in parts of Capture the Flag's, round by round."""
+    speeds = [figure_of(lines, label, SPEED, "readings") for label in GAMES]
     ratios = [
-        line_of(f"{label}, in parts of {FLAG}", [of[label] / of[FLAG] for of in taken])
+        figure_of(lines, f"{label}, in parts of {FLAG}", RATIO, "ratio", of=(label, FLAG))
         for label in (THREE, ONE)
     ]
-    return speeds, ratios
+    return [*speeds, *ratios]
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--ticks", type=int, default=1_000_000, help="of each game in a round")
-    parser.add_argument("--record", default="", help="name of a record of benchmarks/results to write")
-    parser.add_argument("--commit", default="", help="of the record")
-    parser.add_argument("--machine", default="", help="of the record")
-    args = parser.parse_args()
-    speeds, ratios = measured(args.rounds, args.ticks)
-    for line in (*speeds, *ratios):
-        print(f"{line.label}: {line.value:.3f} [{line.low:.3f}, {line.high:.3f}]")
-    if args.record:
-        figures = (*figures_of(speeds, SPEED, "line"), *figures_of(ratios, RATIO, "line"))
-        record = Record(
-            schema=2,
-            section="throughput",
-            title="Simulation of MOBA beside Capture the Flag, bots against bots, one thread",
-            figures=figures,
-            commands=(f"python -m benchmarks.throughput.moba --rounds {args.rounds} --ticks {args.ticks}",),
-            commit=args.commit,
-            date=utc_now()[:10],
-            machine=args.machine,
-            reference="1 M ticks/s at 3 against 3",
-            notes=("Median, least and greatest; processor time, games by turns.",),
-        )
-        write_record(args.record, record, [*speeds, *ratios])
+    add_record_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run the command line."""
+    args = parser_of().parse_args()
+    lines = measured(args.rounds, args.ticks)
+    figures = figures_of(lines)
+    for figure in figures:
+        print(figure.text())
+    published(
+        args,
+        section="throughput",
+        title="Simulation of MOBA beside Capture the Flag, bots against bots, one thread",
+        lines=lines,
+        figures=figures,
+        commands=[own_command("benchmarks.throughput.moba")],
+        wanted=[Wanted(THREE, least=1.0)],
+        notes=("Median, least and greatest; processor time, games by turns.",),
+    )
 
 
 if __name__ == "__main__":

@@ -92,14 +92,19 @@ def median(rounds: int, measure: Callable[[], float]) -> float:
     return statistics.median(measure() for _ in range(rounds))
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=200_000, help="of one measurement of random play")
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     report: dict[str, dict[str, dict[str, float]]] = {"simulation": {}, "observed": {}}
     for name, (params, bot, original, asked) in CASES.items():
         steps = args.steps // (1 if bot == "random" else 5)

@@ -147,14 +147,19 @@ def median(rounds: int, measure: Callable[[], float]) -> float:
     return statistics.median(measure() for _ in range(rounds))
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--bot-matches", type=int, default=256)
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     bare = median(args.rounds, lambda: bare_ns_per_tick("tic_tac_toe", "uniform", 1, 400_000))
     pool = median(args.rounds, lambda: ns_per_decision(512, 1024))
     loop = median(args.rounds, lambda: bare_ns_per_tick("minirts", "simple", 50, 200_000))

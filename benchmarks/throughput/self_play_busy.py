@@ -68,14 +68,19 @@ def measure(workers: Workers, seconds: float) -> tuple[int, float]:
     return workers.times().evaluations, float(ruler.communicate()[0])
 
 
-def main() -> int:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--preset", default="go5")
     parser.add_argument("--busy", type=int, default=8)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--floor", type=float, default=0.5)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    args = parser_of().parse_args()
     torch.set_num_threads(1)
     preset = load_preset(args.preset).preset
     config = preset.algorithm

@@ -104,15 +104,20 @@ def measure(hidden: int, wider: int, memory: int, repeats: int) -> dict[str, flo
     return {"parameters": outline[0], "after": outline[1], **least, "whole_to_files": ratio}
 
 
-def main() -> None:
-    """Print the measurement."""
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--hidden", type=int, default=1200, help="width of the join before")
     parser.add_argument("--wider", type=int, default=1300, help="width of the join after")
     parser.add_argument("--memory", type=int, default=1024, help="size of the memory")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Print the measurement."""
+    options = parser_of().parse_args()
     found = measure(options.hidden, options.wider, options.memory, options.repeats)
     if options.json:
         print(json.dumps(found))

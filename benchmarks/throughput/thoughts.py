@@ -82,14 +82,19 @@ def measured(player: str, replay: bytes, rounds: int) -> dict[str, object]:
     }
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("player", nargs="?", default="")
     parser.add_argument("--replay", default="")
     parser.add_argument("--ticks", type=int, default=5000)
     parser.add_argument("--frame-skip", type=int, default=50, help="of untrained networks")
     parser.add_argument("--rounds", type=int, default=5)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     torch.set_num_threads(1)
     replay = Path(args.replay).read_bytes() if args.replay else recorded(args.ticks)
     with tempfile.TemporaryDirectory() as folder:

@@ -181,7 +181,8 @@ def soak(players: int, skip: int, matches: int) -> dict[str, object]:
     }
 
 
-def main() -> None:
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--players", type=int, default=8)
     parser.add_argument("--skip", type=int, default=2)
@@ -189,7 +190,11 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=400, help="of a seat in a turn")
     parser.add_argument("--soak", type=int, default=0, help="matches to start and stop")
     parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = parser_of().parse_args()
     # Engines print what they do onto the program's own descriptor.
     sys.stdout = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -20,14 +20,14 @@ Scores = npt.NDArray[np.float64]
 #: A statistic of ``[..., S, K]``, a number for each of the leading axes.
 Statistic = Callable[[Scores], Scores]
 
-BOOTSTRAP_SEEDS = 5  # from as many runs on the bootstrap is used: of fewer its intervals are too narrow
+BOOTSTRAP_SEEDS = 10  # from as many runs on the bootstrap is used: of five it covers 82 to 91%, not 95%
 DRAWS = 20_000
 CHUNK = 2_000  # draws at a time, for memory
 CUT = 0.25  # share of the scores that the interquartile mean leaves out at either end
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Scores of S runs. ``centre``: their mean, or from five runs on their interquartile mean.
+    """Scores of S runs. ``centre``: their mean, or from ten runs on their interquartile mean.
 
     One run has no interval and no deviation: they are None, ``null`` in JSON.
     """
@@ -98,11 +98,24 @@ def improvement_interval(
     return _percentiles(np.concatenate(found), confidence)
 
 
-def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int = 0) -> Summary:
+def summarise_runs(
+    values: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+    noise: tuple[float, float] = (0.0, 0.0),
+) -> Summary:
     """Return the centre and interval of the scores of S runs of one task.
 
-    That is the interquartile mean with the bootstrap's interval for five runs and more, else the mean with
+    That is the interquartile mean with the bootstrap's interval for ten runs and more, else the mean with
     Student's.
+
+    Args:
+        values: Scores of the runs.
+        confidence: Confidence level of the interval, in 0..1.
+        seed: Of the bootstrap.
+        noise: Least distances of the interval's ends from the centre: the counting noise of the matches
+            behind the scores, which a few runs that agree by chance do not show.
 
     Raises:
         ValueError: There are no values, or some that are not finite.
@@ -120,6 +133,8 @@ def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int
         column = array[:, None]
         centre, kind = float(iqm(column)), "iqm"
         low, high = bootstrap_interval(column, confidence=confidence, seed=seed)
+    if low is not None and high is not None:
+        low, high = min(low, centre - noise[0]), max(high, centre + noise[1])
     return Summary(
         values=tuple(array.tolist()),
         centre=centre,

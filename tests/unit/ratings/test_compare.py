@@ -51,18 +51,22 @@ def test_every_task_draws_its_runs_by_itself() -> None:
     assert (low, high) == (0.0, 1.0)
 
 
-def test_fewer_than_five_seeds_use_student_and_more_the_bootstrap() -> None:
-    four, five = [0.2, 0.4, 0.5, 0.9], [0.2, 0.4, 0.5, 0.6, 0.9]
-    few = summarise_runs(four)
-    t = mean_interval(four)
+def test_fewer_than_ten_seeds_use_student_and_more_the_bootstrap() -> None:
+    nine = [0.2, 0.4, 0.5, 0.9, 0.1, 0.2, 0.3, 0.4, 0.5]
+    ten = [0.2, 0.2, 0.4, 0.4, 0.5, 0.5, 0.6, 0.6, 0.9, 0.9]
+    few = summarise_runs(nine)
+    t = mean_interval(nine)
     assert (few.kind, few.centre, few.low, few.high) == ("mean", t.mean, t.low, t.high)
-    many = summarise_runs(five)
+    many = summarise_runs(ten)
     assert many.kind == "iqm"
     assert many.centre == pytest.approx(0.5)
-    assert (many.low, many.high) == bootstrap_interval(np.array(five)[:, None])
+    assert (many.low, many.high) == bootstrap_interval(np.array(ten)[:, None])
     assert many.median == 0.5
-    assert many.deviation == pytest.approx(np.std(five, ddof=1))
-    assert many.values == tuple(five)
+    assert many.deviation == pytest.approx(np.std(ten, ddof=1))
+    assert many.values == tuple(ten)
+    noisy = summarise_runs(nine, noise=(0.4, 0.01))
+    assert (noisy.centre, noisy.low, noisy.high) == (t.mean, t.mean - 0.4, t.high)
+    assert (summarise_runs([0.3], noise=(0.1, 0.1)).low, few.values) == (None, tuple(nine))
     one = summarise_runs([0.3])
     assert (one.centre, one.low, one.high, one.deviation) == (0.3, None, None, None)
     assert json.loads(msgspec.json.encode(one))["low"] is None

@@ -1,107 +1,65 @@
-"""The record of a league on MiniRTS beside naive self-play."""
+"""The record of a league beside naive self-play: exploiters play their victims' kept weights."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 pytest.importorskip("torch")
 
 from benchmarks.strength import league_minirts
-from ludus.presets.file import load_preset
-from ludus.training.runs import start_run
-from tools.raw_lines import Line, read_lines, write_record
-from tools.records import Record
+from benchmarks.strength.evaluated import Played, Store
+from tests.unit.tools.synthetic import run_of
+from tools.figures import figures_of
+from tools.kept_weights import keep_weights
+from tools.raw_lines import Setting
 
-TINY = {
-    "evaluation.every_steps": "0",
-    "evaluation.final_matches": "0",
-    "pool.slots": "8",
-    "pool.groups": "1",
-    "pool.rollout_length": "8",
-    "policy.dense": "[8]",
-    "policy.hidden": "[8]",
-    "algorithm.minibatches": "1",
-    "run.max_steps": "400",
-    "run.threads": "1",
-}
+REQUIRED = ["--league", "a@main", "--naive", "b@main", "--commands", "ludus train alphastar"]
 
 
-FIXED = ("--commit", "717411e", "--machine", "M", "--train", "ludus train alphastar")
-RUNS = ["run-1", "run-2"]
-
-
-@pytest.fixture
-def facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the facts that the program reads from the directories of runs."""
-    monkeypatch.setattr(league_minirts, "seed_of", lambda name: int(name.partition("@")[0][-1]))
-    monkeypatch.setattr(league_minirts, "decisions", lambda name: 13_000_000)
-
-
-def command(name: str, league: list[str], naive: list[str], *more: str) -> list[str]:
-    return ["x", "--name", name, "--league", *league, "--naive", *naive, *FIXED, *more]
-
-
-def test_the_record_has_every_seed_both_plays_and_floors(
-    facts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_exploiters_play_the_kept_weights_of_their_victims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-
-    def play(job: league_minirts.Job, seed: int, threads: int) -> Line:
-        asked.append(job)
-        won = job.matches // 2 if "exploiter" in job.player else job.matches // 4
-        return Line(
-            job.label, job.seed, job.player, job.against, job.play, won, 0, job.matches - won, job.matches
-        )
-
-    monkeypatch.setattr(
-        league_minirts, "write_record", lambda *three: write_record(three[0], three[1], three[2], tmp_path)
+    setting = Setting("tic_tac_toe", opponent=league_minirts.LEAGUE, play="drawn", matches=8)
+    monkeypatch.setattr(league_minirts, "setting_of_run", lambda *_: setting)
+    victims, exploiters = (
+        [Played(run_of(cell, seed, tmp_path), tmp_path, "") for seed in (1, 2)]
+        for cell in ("league", "naive")
     )
-    monkeypatch.setattr(league_minirts, "measure", play)
-    league = [f"{run}@main" for run in RUNS]
-    exploiters = [f"{run}@main-exploiter" for run in RUNS]
-    lines = tmp_path / "lines.jsonl"
-    again = command("made", league, league, "--against-naive", *exploiters, "--lines", str(lines))
-    monkeypatch.setattr(sys, "argv", again)
-    league_minirts.main()
-    assert len(asked) == 8 + 8 + 2 + 8 + 2
-    assert [(j.player, j.against) for j in asked if "exploiter" in j.player] == list(
-        zip(exploiters, league, strict=True)
-    )
-    made = msgspec.json.decode((tmp_path / "made.json").read_bytes(), type=Record)
-    assert [f.text() for f in made.figures[-1:]] == [
-        "a new exploiter against naive self-play, drawn: 50% [50, 50] of 2 seeds"
+    args = league_minirts.parser_of().parse_args([*REQUIRED, "--matches", "4"])
+    store = Store(tmp_path / "lines.jsonl")
+    words = (league_minirts.LEAGUE, victims, exploiters, args)
+    lines = list(league_minirts.exploited(*words, store, tmp_path))
+    assert [(x.seed, x.weights, x.against_weights) for x in lines] == [
+        (e.run.seed, e.run.weights, v.run.weights) for v, e in zip(victims, exploiters, strict=True)
     ]
-    assert {f.label.split(",")[0] for f in made.floors} == {"initial weights", "uniform"}
-    assert {f.label.split(", ")[2] for f in made.figures[:4]} == {"drawn", "greedy"}
-    assert len(read_lines(tmp_path / "data" / "made.jsonl")) == len(asked)
-    asked.clear()
-    league_minirts.main()
-    assert not asked  # all of them are in --lines
+    assert figures_of(lines, "%", "seeds")[0].label == "a new exploiter against the league's main, drawn"
+    monkeypatch.setattr(league_minirts, "play", lambda *_, **__: pytest.fail("played again"))
+    again = league_minirts.exploited(*words, Store(tmp_path / "lines.jsonl"), tmp_path)
+    assert list(again) == lines
 
 
-@pytest.mark.slow
-def test_weights_that_never_learned_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_weights_that_never_learned_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ludus.presets.file import load_preset
+    from ludus.storage.tensors import encode_weights
+    from ludus.training.actor_learner.build import build_learner
+    from tools import play_lines
+
+    weights = build_learner(load_preset("tic_tac_toe", {"policy.hidden": "[4]"}).preset).weights()
+    digest = keep_weights(weights, "x", tmp_path)
+    (tmp_path / "w.safetensors").write_bytes(encode_weights(weights))
+    monkeypatch.setattr(play_lines, "keep", lambda *_, **__: digest)
+    monkeypatch.setattr(play_lines, "run_facts", lambda *_: ("id", 1, 0))
+    with pytest.raises(ValueError, match="untrained weights"):
+        play_lines.run_of("run@main:0", "ludus train alphastar", folder=tmp_path)
+
+
+def test_an_exploiter_for_each_victim(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start_run(load_preset("alphastar", TINY).preset, tmp_path / "run")
-    first = [f"{tmp_path / 'run'}@main:0"]
-    monkeypatch.setattr(sys, "argv", command("no", first, first, "--matches", "2"))
+    monkeypatch.setattr("sys.argv", ["x", *REQUIRED, "--against-league", "c@x", "d@x"])
     with pytest.raises(SystemExit) as ended:
         league_minirts.main()
     assert ended.value.code == 2
-    assert "untrained weights" in capsys.readouterr().err
-
-
-def test_two_runs_of_one_seed_are_refused(
-    facts: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    twice = ["run-2@main"] * 2
-    monkeypatch.setattr(sys, "argv", command("no", twice, twice))
-    with pytest.raises(SystemExit) as ended:
-        league_minirts.main()
-    assert ended.value.code == 2
-    assert "seeds [2, 2]" in capsys.readouterr().err
+    assert "expected one exploiter for each of --league" in capsys.readouterr().err

@@ -1,8 +1,7 @@
-"""Programs of benchmarks/strength write records whose figures their raw lines give."""
+"""Programs of benchmarks/strength make figures that their raw lines give, with floors."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import msgspec
@@ -10,46 +9,44 @@ import pytest
 
 pytest.importorskip("torch")
 
-from benchmarks.strength import equilibria, minirts_planner, population
-from tools.raw_lines import Line, write_record
-from tools.record_faults import faults
-from tools.records import Record, load
-
-
-def kept(made: Record, lines: list[Line], folder: Path) -> tuple[Record, list[str]]:
-    """Return the record after it was written and read again, and its faults."""
-    write_record("made", made, lines, folder)
-    records = load(folder)
-    return records["made"], faults(records, folder)
+from benchmarks.strength import equilibria, minirts_planner, moba_bots, population
+from tools.figures import figures_of
+from tools.play_lines import again
+from tools.raw_lines import Line, sampled
+from tools.records import Run
 
 
 def row(method: str, seed: int, uniform: float, last: float) -> equilibria.Row:
-    return equilibria.Row("disc", method, seed, 500_000, 9, uniform, last, 0.0, 1.0, {}, [])
-
-
-def test_methods_of_other_seeds_have_commands_of_their_own(tmp_path: Path) -> None:
-    rows = [row("fsp", s, 0.1 * s, 0.2) for s in (1, 2, 3)] + [row("roles", 1, 0.3, 0.4)]
-    made = equilibria.record_of(rows, 500_000, "4a911c7", "M")
-    made, wrong = kept(made, equilibria.lines_of(rows), tmp_path)
-    assert wrong == []
-    assert made.commands == (
-        "python -m benchmarks.strength.equilibria disc --methods fsp --seeds 1 2 3",
-        "python -m benchmarks.strength.equilibria disc --methods roles --seeds 1",
+    run = Run(f"{method}{seed}", seed, "x", 9, "", cell=method)
+    return equilibria.Row(
+        "kuhn", method, seed, 500_000, 9, uniform, last, 0.0, 1.0, {}, [(9, uniform)], 0.7, run
     )
-    texts = [f.text() for f in made.figures]
-    assert texts[0] == "disc, fsp, uniform: 0.2 [-0.048, 0.448] of 3 seeds"
-    assert "disc, roles, uniform: 0.3 of 1 seed" in texts  # one seed has no interval
 
 
-def test_a_population_has_floors_and_its_seeds(tmp_path: Path) -> None:
+def test_exploitability_has_floors_and_is_better_when_lower() -> None:
+    rows = [row("fsp", s, 0.1 * s, 0.2) for s in (1, 2, 3)] + [row("roles", 1, 0.3, 0.4)]
+    lines = equilibria.lines_of(rows)
+    figures, floors = equilibria.figures_of(lines)
+    texts = [f.text() for f in figures]
+    assert "fsp, mixture of all frozen: 0.2 [-0.048, 0.448] of 3 seeds (0.1, 0.2, 0.3)" in texts
+    assert "seed 1, roles, mixture of all frozen: 0.3" in texts  # one seed has no interval
+    assert all(f.lower_is_better for f in (*figures, *floors))
+    kuhn = {f.value for f in floors if f.floor == "uniform"}
+    assert kuhn == {0.458}
+    assert {f.value for f in floors if f.floor == "initial weights"} == {0.7}
+    assert len([x for x in lines if x.player == "uniform"]) == len(figures)
+
+
+def test_a_population_shows_members_and_the_matches_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    def played(label: str, setting: object, seed: int, run: Run, folder: Path) -> Line:
+        line = sampled(label, [499.0, 500.0])
+        return msgspec.structs.replace(line, seed=run.seed, run=run.id)
+
+    monkeypatch.setattr(population, "play", played)
+
     def result(seed: int, changes: bool, returns: tuple[float, ...]) -> population.Result:
-        floors = [
-            {"label": f"{k}, drawn", "seed": seed, "value": 20.0 + seed}
-            for k in ("initial weights", "uniform")
-        ]
-        fields = {"seed": seed, "changes": changes, "steps": 9, "minutes": 1.0, "first": [], "last": []}
-        ends = {"returns": returns, "copies": 0, "best": "a", "final": 499.0}
-        return msgspec.convert(fields | ends | {"floors": floors if changes else []}, population.Result)
+        run = Run(f"{changes}{seed}", seed, "x", 9, "", cell=population.CELLS[changes])
+        return population.Result(seed, changes, 9, 1.0, (), (), returns, 0, "a", 499.0, "", run)
 
     results = [
         result(1, True, (500.0, 490.0)),
@@ -57,40 +54,37 @@ def test_a_population_has_floors_and_its_seeds(tmp_path: Path) -> None:
         result(2, True, (500.0, 500.0)),
         result(2, False, (20.0, 491.0, 290.0)),
     ]
-    command = "python -m benchmarks.strength.population --seeds 1 2"
-    made, wrong = kept(*population.record_of(results, command, "9 decisions", "4a911c7", "M"), tmp_path)
-    assert wrong == []
-    values = {f.label: f.value for f in made.figures}
-    assert values["population, worst member"] == 495.0
-    assert values["best fixed rate"] == 493.0
-    assert values["second best fixed rate"] == 285.0
-    assert [f.value for f in made.floors] == [21.5, 21.5]
+    lines = population.lines_of(results, Path())
+    values = {f.label: f.value for f in figures_of(lines, "return", "seeds")}
+    assert values["population, worst member while it learns"] == 495.0
+    assert values["best fixed rate while it learns"] == 493.0
+    assert values["second best fixed rate while it learns"] == 285.0
+    assert values["population, final matches"] == 499.5
 
 
 @pytest.mark.parametrize("opponent", ["random", "simple"])
-def test_a_planners_record_names_the_knowledge_of_its_search(opponent: str, tmp_path: Path) -> None:
-    player = f"plan:8x100,opponent={opponent}"
-    chunks = [
-        minirts_planner.Chunk(player, bot, n, 10, 6 + n, 1, 3 - n, 70, 35.0, 1.5)
-        for bot in ("simple", "hit_and_run")
-        for n in (0, 1)
-    ]
-    args = argparse.Namespace(
-        player=player,
-        against=["simple", "hit_and_run"],
-        matches=20,
-        seed=1,
-        commit="4a911c7",
-        machine="M",
-        note=["N"],
-    )
-    floors = [Line(f"uniform, against {b}", None, "uniform", b, "drawn", 3, 0, 17, 20) for b in args.against]
-    made, wrong = kept(*minirts_planner.record_of(chunks, floors, args), tmp_path)
-    assert wrong == []
-    assert [f.text() for f in made.figures] == [
-        f"against {bot}: 65% [43.3, 81.9] of 20" for bot in args.against
-    ]
-    assert ("the opponent's program" in made.notes[0]) == (opponent == "simple")
-    assert ("Rollouts are random self-play, as in ELF." in made.notes) == (opponent == "random")
-    assert "future draws" in made.notes[0]
-    assert made.budget.startswith("0.50 processor seconds a move")
+def test_a_planners_record_names_the_knowledge_of_its_search(opponent: str) -> None:
+    notes = minirts_planner.notes_of(f"plan:8x100,opponent={opponent}")
+    assert ("the opponent's program" in notes[0]) == (opponent == "simple")
+    assert ("Rollouts are random self-play, as in ELF." in notes) == (opponent == "random")
+    assert "future draws" in notes[0]
+
+
+@pytest.mark.slow
+def test_a_chunk_of_a_planner_is_played_again() -> None:
+    player = "plan:1x2,opponent=random,draw=0"
+    chunk = minirts_planner.play_chunk(player, "simple", 0, 2, 1)
+    (line,) = minirts_planner.lines_of([chunk])
+    assert not line.fault()
+    assert again(line).outcomes == line.outcomes
+
+
+def test_bots_of_moba_have_floors_but_the_evenness_of_teams_has_none() -> None:
+    lines = moba_bots.measured(1, 8)
+    assert [x.matches for x in lines] == [8, 4]
+    from tools.play_lines import floor_kinds
+
+    kinds = [floor_kinds(x.setting, trained=False) for x in lines if x.setting]
+    assert kinds[0] == []
+    assert {"uniform", "bot noop", "bot simple"} <= set(kinds[1])
+    assert again(lines[0]).outcomes == lines[0].outcomes

@@ -6,19 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("torch")
 
 from benchmarks.strength import surgery_horizon, surgery_runs, surgery_stages
-from benchmarks.strength.surgery_runs import UPDATE, Window, Work, difference, reached, windows
+from benchmarks.strength.surgery_runs import UPDATE, Window, Work, reached, windows
+from ludus.flow import WeightsMeta
 from ludus.games import spec
 from ludus.games.rulebook import keys, read
 from ludus.presets.file import load_preset
-from tools.raw_lines import Line
-
-
-def line(label: str, won: int, seed: int | None = 1) -> Line:
-    return Line(label, seed, "run@1", "rush", "drawn", won, 0, 100 - won, 100)
+from tools.raw_lines import Line, Setting, counted
+from tools.records import Run
 
 
 def rows(path: Path, results: list[tuple[int, int]], before: int = 0) -> Path:
@@ -44,24 +43,58 @@ def test_a_threshold_needs_its_share_over_all_windows_in_a_row(threshold: float,
     assert reached(found, threshold, count=2) == steps
 
 
-def test_a_difference_has_the_interval_of_independent_matches() -> None:
-    found = difference("cut", [line("before", 50)] * 4, [line("after", 60)] * 4, 1)
-    assert found.value == pytest.approx(10.0)
-    assert found.low == pytest.approx(10.0 - 196 * (0.25 / 400 + 0.24 / 400) ** 0.5, abs=1e-3)
-    assert (found.low or 0) + (found.high or 0) == pytest.approx(20.0, abs=1e-3)
-
-
 def test_evaluations_are_kept_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Run("id", 1, "x", 3, "")
+    monkeypatch.setattr(surgery_runs, "run_of", lambda *_, **__: made)
+    monkeypatch.setattr(surgery_runs, "load_meta", lambda _: WeightsMeta(3, "", "", "", "rts", 5))
+    monkeypatch.setattr(surgery_runs, "resolve_weights", Path)
+    played = []
+
+    def play(label: str, setting: Setting, seed: int, run: object, folder: Path) -> Line:
+        played.append(setting)
+        return replace(counted(label, "wwdlll", setting=setting, eval_seed=seed), seed=1)
+
+    monkeypatch.setattr(surgery_runs, "play", play)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.toml").write_text(
         '[game]\nname = "rts"\nparams = { rulebook = "extended" }\n'
     )
-    work = Work(tmp_path, 2)
-    first = work.judge(tmp_path / "run", "uniform play", None, player="uniform")
-    assert [x.against for x in first] == list(surgery_runs.BOTS)
-    assert {x.matches for x in first} == {2}
-    monkeypatch.setattr(surgery_runs, "evaluate", None)
-    assert Work(tmp_path, 2).judge(tmp_path / "run", "uniform play", None) == first
+    first = Work(tmp_path, 2, tmp_path).judge(tmp_path / "run", "end")
+    assert played[0].opponent == "rush + swords + riders"
+    assert played[0].matches == 6
+    assert Work(tmp_path, 2, tmp_path).judge(tmp_path / "run", "end") == first
+    assert len(played) == 1
+
+
+def test_differences_are_to_the_unchanged_continuation() -> None:
+    args = surgery_horizon.parser_of().parse_args(["--settle", "3", "--updates", "4", "--seeds", "1", "2"])
+    labels = [surgery_horizon.BEFORE, *(label for _, _, label in surgery_horizon.arms(args))]
+    lines = [
+        replace(counted(label, "w" * (n + 5) + "l" * 9, eval_seed=1), seed=s)
+        for n, label in enumerate(labels)
+        for s in (1, 2)
+    ]
+    figures = surgery_horizon.figures_of_arms(lines, args)
+    differences = [f for f in figures if f.kind == "difference"]
+    assert len(differences) == 6
+    assert all(
+        "discount 0.997" in f.of[1] and f.of[0].split(", after")[0].endswith(f.of[1].split(", ")[1])
+        for f in differences
+    )
+
+
+def test_a_stage_shows_all_decisions_and_differences_of_its_parts() -> None:
+    args = surgery_stages.parser_of().parse_args(["--seeds", "1", "2"])
+    names = [f"{cut}: {when}" for cut in surgery_stages.CUTS for when in ("before", "after")]
+    names += [
+        f"{surgery_stages.CUTS[0]}: {surgery_stages.PRICED_OUT}",
+        surgery_stages.END,
+        surgery_stages.SCRATCH,
+    ]
+    lines = [replace(counted(name, "wwdl" * 9, eval_seed=s), seed=s) for name in names for s in (1, 2)]
+    figures = surgery_stages.figures_of_stages(lines, args)
+    assert sum(f.kind == "difference" for f in figures) == 3 * 3 + 1
+    assert {f.number() for f in figures if f.kind == "difference"} >= {"equal in all 72 matches"}
 
 
 def test_the_settings_of_every_run_are_valid() -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.strength.team_counts import MEMBERS, REWARDS, UNIFORM, counted
-from ludus.evaluation.settings import MatchSettings
-from ludus.presets.config import ParamValue
+from benchmarks.strength.team_counts import MEMBERS, REWARDS, settings_of
+from tools.play_lines import again, play
 
 RULEBOOK = Path(__file__).parents[3] / "src/ludus/games/rulebooks/moba.toml"
-PARAMS: dict[str, dict[str, ParamValue]] = {"pommerman": {"mode": "team"}, "moba": {"heroes": 3}}
+PARAMS = {"pommerman": {"mode": "team"}, "moba": {"heroes": "3"}}
 
 
 def test_every_reward_of_the_rulebook_is_switched_off_but_one() -> None:
@@ -22,12 +21,12 @@ def test_every_reward_of_the_rulebook_is_switched_off_but_one() -> None:
 
 @pytest.mark.parametrize("game", ["pommerman", "moba"])
 def test_deeds_are_whole_numbers_for_each_member(game: str) -> None:
-    settings = MatchSettings(matches=4)
-    lines = list(counted("x", UNIFORM, None, game, PARAMS[game], settings))
-    deeds = {line.label.split(", ")[1] for line in lines}
-    assert len(lines) == len(deeds) * len(MEMBERS[game])
+    settings = list(settings_of(game, PARAMS[game], 4))
+    deeds = {setting.returned.split(", ")[0] for setting in settings}
+    assert len(settings) == len(deeds) * len(MEMBERS[game])
+    lines = [play(setting.returned, setting, 1, player="uniform") for setting in settings]
     for line in lines:
-        assert line.value is not None
-        assert line.value * settings.matches == pytest.approx(round(line.value * settings.matches), abs=1e-3)
-        assert line.value >= 0
-    assert any(line.value for line in lines)
+        assert len(line.samples) == 4
+        assert all(s == pytest.approx(round(s), abs=1e-3) and s >= -1e-6 for s in line.samples)
+    assert any(sum(line.samples) for line in lines)
+    assert again(lines[0]).samples == lines[0].samples

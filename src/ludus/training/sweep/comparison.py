@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
+from statistics import NormalDist
 from typing import Literal
 
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.ratings import wilson_interval
 from ludus.ratings.compare import (
     BOOTSTRAP_SEEDS,
     Summary,
@@ -31,7 +34,7 @@ _TELLING = ("algorithm.name", "game.name")
 
 
 class Improvement(msgspec.Struct, frozen=True):
-    """A cell against the baseline. ``low``, ``high``: of ``probability``, None under five seeds of either.
+    """A cell against the baseline. ``low``, ``high``: of ``probability``, None under ten seeds of either.
 
     ``difference``: over the seeds that both have; None for fewer than two.
     """
@@ -99,6 +102,8 @@ def _compare_in(game: str, every: Sequence[RunSummary], baseline: str) -> list[C
             results = [r for run in runs for r in _results(run, play) if _is_against(r, against)]
             for cell, by_seed in scores.items():
                 if by_seed:
+                    own = [r for run in runs if run.cell == cell for r in _results(run, play)]
+                    mine = [r for r in own if _is_against(r, against) and r.matches]
                     better = _improvement(by_seed, scores.get(baseline, {}), baseline)
                     found.append(
                         CellResult(
@@ -108,7 +113,7 @@ def _compare_in(game: str, every: Sequence[RunSummary], baseline: str) -> list[C
                             alone=results[0].alone,
                             matches=min(r.matches for r in results),
                             seeds=tuple(by_seed),
-                            summary=summarise_runs(list(by_seed.values())),
+                            summary=summarise_runs(list(by_seed.values()), noise=noise_of(mine)),
                             improvement=None if cell == baseline else better,
                             game=game,
                         )
@@ -132,6 +137,22 @@ def _scores(runs: Sequence[RunSummary], play: Play, against: str) -> dict[int, f
         if of:
             scores[run.seed] = sum(of) / len(of)
     return scores
+
+
+def noise_of(results: Sequence[EvalResult]) -> tuple[float, float]:
+    """Return how far the ends of an interval of all these matches are from their mean.
+
+    That is Wilson's interval of all matches together, or 95% of the normal distribution for returns.
+    """
+    if not results:
+        return 0.0, 0.0
+    if results[0].alone:
+        spread = sum(r.return_deviation**2 / r.matches for r in results)
+        half = NormalDist().inv_cdf(0.975) * math.sqrt(spread) / len(results)
+        return half, half
+    matches = sum(r.matches for r in results)
+    rate = wilson_interval(min(matches, sum(round(r.measure * r.matches) for r in results)), matches)
+    return rate.rate - rate.low, rate.high - rate.rate
 
 
 def _improvement(scores: dict[int, float], baseline: dict[int, float], name: str) -> Improvement | None:

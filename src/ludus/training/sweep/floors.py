@@ -14,6 +14,7 @@ from ludus.ratings import wilson_interval
 from ludus.ratings.compare import Summary, summarise_runs
 from ludus.ratings.interval import MeanInterval
 from ludus.training.reporting.floors import INITIAL_WEIGHTS
+from ludus.training.sweep.comparison import noise_of
 from ludus.training.sweep.results import RunSummary
 
 
@@ -63,11 +64,15 @@ def cell_floors(runs: Sequence[RunSummary]) -> list[CellFloor]:
                         cell=cell,
                         against=against,
                         alone=(initial or uniform)[0].alone,
-                        initial=summarise_runs([r.measure for r in initial]) if initial else None,
+                        initial=_over_seeds(initial) if initial else None,
                         uniform=_together(uniform) if uniform else None,
                     )
                 )
     return found
+
+
+def _over_seeds(results: Sequence[EvalResult]) -> Summary:
+    return summarise_runs([r.measure for r in results], noise=noise_of(results))
 
 
 def _together(results: Sequence[EvalResult]) -> UniformPlay:

@@ -47,7 +47,8 @@ REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
 CURVES, RETURNS, VALUES, POINTS = "curves.svg", "returns.svg", "values.svg", "curves.csv"
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
-    "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
+    "ten seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. No "
+    "interval is narrower than the counting noise of the matches. "
     "*± one run* is the standard deviation of single runs."
 )
 FLOOR_NOTE = (

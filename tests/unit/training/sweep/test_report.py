@@ -82,7 +82,11 @@ def test_cells_are_compared_against_each_opponent_and_all_of_them() -> None:
     found = {(r.cell, r.against, r.play): r for r in compare(runs, "a")}
     b = found["b", "simple", "drawn"]
     assert b.seeds == (2, 3, 4)
-    assert b.summary == summarise_runs([0.6 + s / 50 for s in (2, 3, 4)])
+    rate = wilson_interval(64 + 66 + 68, 300)
+    noise = rate.rate - rate.low, rate.high - rate.rate
+    assert b.summary == summarise_runs([0.6 + s / 50 for s in (2, 3, 4)], noise=noise)
+    assert b.summary.low == pytest.approx(rate.low)
+    assert b.summary.high == pytest.approx(rate.high)
     assert b.improvement is not None
     assert (b.improvement.probability, b.improvement.low) == (1.0, None)
     assert b.improvement.difference is not None
@@ -94,9 +98,19 @@ def test_cells_are_compared_against_each_opponent_and_all_of_them() -> None:
     assert ("a", TOGETHER, "greedy") not in found
 
 
-def test_improvement_has_an_interval_for_five_seeds_and_more() -> None:
+def test_returns_of_seeds_that_agree_have_the_noise_of_their_matches() -> None:
+    runs = [msgspec.structs.replace(record("a", s, 0.5)) for s in (1, 2, 3)]
+    alone = msgspec.structs.replace(result("alone", 0.5, alone=True), return_deviation=30.0)
+    runs = [msgspec.structs.replace(run, final=(alone,)) for run in runs]
+    (found,) = compare(runs)
+    half = 1.96 * 30.0 / 300**0.5
+    assert found.summary.low == pytest.approx(5.0 - half, rel=1e-3)
+    assert found.summary.high == pytest.approx(5.0 + half, rel=1e-3)
+
+
+def test_improvement_has_an_interval_for_ten_seeds_and_more() -> None:
     rng = np.random.default_rng(1)
-    x, y = rng.uniform(0.3, 0.6, 5), rng.uniform(0.4, 0.7, 6)
+    x, y = rng.uniform(0.3, 0.6, 10), rng.uniform(0.4, 0.7, 11)
     runs = [record("x", s, v) for s, v in enumerate(x)] + [record("y", s, v) for s, v in enumerate(y)]
     better = compare(runs, "x")[1].improvement
     assert better is not None
@@ -239,7 +253,7 @@ def test_the_report_has_tables_of_results_and_settings() -> None:
     )
     text = report_text(report)
     assert "3 of 4 runs are finished." in text
-    assert "| a&#124;1 | 2 | 51.0% 52.0% | 51.5% | mean 51.5% | 45.1% to 57.9% | 0.7% | baseline |  |" in text
+    assert "| a&#124;1 | 2 | 51.0% 52.0% | 51.5% | mean 51.5% | 44.6% to 58.3% | 0.7% | baseline |  |" in text
     assert "| b | 1 | 90.0% | 90.0% | mean 90.0% | - | - | 1.00 | - |" in text
     assert "| b | 1 | 1,000 | 10 | 80 | 1.00 | 0.50 |" in text
     assert "| b | 2 |" in text
@@ -254,7 +268,7 @@ def test_floors_are_of_all_seeds_of_a_cell() -> None:
         return msgspec.structs.replace(record("a", seed, 0.9), floors=floors)
 
     (floor,) = cell_floors([floored(1, 0.2, 30), floored(2, 0.4, 50), record("b", 1, 0.5)])
-    assert floor.initial == summarise_runs([0.2, 0.4])
+    assert floor.initial == summarise_runs([0.2, 0.4])  # wider than the counting noise
     assert floor.uniform is not None
     rate = wilson_interval(80, 200)
     assert (floor.uniform.value, floor.uniform.low, floor.uniform.matches) == (0.4, rate.low, 200)
