@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludus.games import go_record, sgf
+from ludus.games import go_record, go_record_text, sgf
 from ludus.gtp.driver import MatchRules, Program, ProgramError, ProgramMatch, play_match
 from ludus.ratings.interval import wilson_interval
 
@@ -52,7 +52,7 @@ def record(played: ProgramMatch, size: int, komi: float, black: str, white: str)
     moves = [("BW"[s], None if p == size * size else (p % size, p // size)) for s, p in played.moves]
     info = {"PB": black, "PW": white, "RU": "Chinese"}
     return sgf.write(
-        go_record.tree(go_record.GoRecord(size, komi, moves=moves, result=played.result, info=info))
+        go_record_text.tree(go_record.GoRecord(size, komi, moves=moves, result=played.result, info=info))
     )
 
 

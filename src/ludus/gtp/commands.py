@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
 from ludus.flow.whole import whole_text
-from ludus.games import go, go_record, sgf
+from ludus.games import go, go_record, go_record_text, sgf
 from ludus.games.go import BLACK
 from ludus.gtp import record_files, rules
 from ludus.gtp.analysis import raw_lines
@@ -202,7 +202,7 @@ def _loadsgf(engine: PlayedMatch, arguments: Sequence[str]) -> str:
 
 
 def _printsgf(engine: PlayedMatch, arguments: Sequence[str]) -> str:
-    text = sgf.write(go_record.tree(engine.session.record(), engine.facts())).rstrip()
+    text = sgf.write(go_record_text.tree(engine.session.record(), engine.facts())).rstrip()
     if not arguments or arguments[0] == "-":
         return text
     record_files.save(arguments[0], f"{text}\n")

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.games import sgf
-from ludus.games.go_record import GoRecord, Setup, load, record, tree
+from ludus.games.go_record import GoRecord, Setup, load, record
+from ludus.games.go_record_text import tree
 from ludus.games.go_rules import rule_set
 from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, plain, write
 
