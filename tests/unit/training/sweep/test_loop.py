@@ -120,7 +120,7 @@ def test_runs_and_sweeps_have_reports(
     assert str(tmp_path / "r" / "report.md") in messages
     assert (tmp_path / "r" / "curves.svg").read_text().startswith("<svg")
     assert cli.main(["report", str(tmp_path)]) == 2
-    assert "not a run directory" in capsys.readouterr().err
+    assert "not a run, a sweep or a folder of them" in capsys.readouterr().err
     assert cli.main(["report"]) == 2
     both = read_report([Path(out), Path(out)])
     assert {r.cell for r in both.results} == {"tiny: good"}
