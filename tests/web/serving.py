@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -28,6 +28,7 @@ from ludus.web.serve.library import Library
 from ludus.web.serve.server import ADDRESS, PageServer
 
 PATIENCE_S = 20.0
+QUIET_S = 60.0  # between signs of life, where a test is not about them: a busy machine loses no page
 Message = dict[str, Any]
 
 
@@ -102,14 +103,21 @@ class Client:
 class Socket:
     """One WebSocket. Messages of the server in their order, each read once."""
 
-    def __init__(self, client: Client, target: str, headers: dict[str, str | None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        target: str,
+        headers: dict[str, str | None],
+        address: tuple[str, int] | None = None,
+    ) -> None:
         self.client = client
         self.closed: tuple[int, str] | None = None
         self.hello: Message = {}
         self.last: Message = {}  # the newest moment
+        self.answers = True  # signs of life
         self._read: list[Message] = []
         self._text = ""
-        self._socket = socket.create_connection((ADDRESS, client.port), PATIENCE_S)
+        self._socket = socket.create_connection(address or (ADDRESS, client.port), PATIENCE_S)
         self._ws = WSConnection(ConnectionType.CLIENT)
         sent = {**client.headers, **headers}
         host = sent.pop("Host", None) or client.host
@@ -197,6 +205,11 @@ class Socket:
                     self._text = ""
 
     def _keep(self, message: Message) -> None:
+        if message["type"] == "alive":  # a page answers it
+            with suppress(OSError):  # closed by the server: the next reading shows it
+                if self.answers:
+                    self.send(message)
+            return
         if message["type"] == "hello":
             self.hello, self.last = message, message["first"]
         elif message["type"] == "moment":
@@ -205,9 +218,9 @@ class Socket:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Client]:
+def served(folder: Path, beat_s: float = QUIET_S) -> Iterator[Client]:
     """Serve a folder in a thread."""
-    server = PageServer(Library(folder), free_port())
+    server = PageServer(Library(folder), free_port(), beat_s=beat_s)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -396,6 +396,8 @@ def test_a_clock_stands_while_the_match_does() -> None:
     clock.stand(104.0)
     assert clock.late(1000.0) is None
     assert clock.left(1000.0) == {"1": 6.0}
+    clock.stand(1000.0)  # it stands for two reasons
+    assert clock.left(1000.0) == {"1": 6.0}
     clock.run(1000.0)
     assert clock.late(1005.9) is None
     assert clock.late(1006.1) == 1

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ludus.flow.decode import from_json, to_json
-from ludus.flow.shown import visible
+from ludus.flow.shown import markup, visible
+from ludus.games import replays
 from ludus.games.registry import text_params
 from ludus.storage.errors import StorageError
 from ludus.web.replay_page import to_html
@@ -42,6 +43,25 @@ _KINDS = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+GONE = 499  # the status of an answer that no one waits for
+#: Page of an error, for an address that a person opens.
+_SENTENCE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Ludus</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/static/replay/style.css">
+<link rel="stylesheet" href="/static/app/app.css">
+</head>
+<body class="live">
+<header><a class="home" href="/">Ludus</a></header>
+<p class="failure" role="alert">{why}</p>
+</body>
+</html>
+"""
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -62,9 +82,17 @@ class Api:
         self._library, self._matches = library, matches
         self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves that are made at a time
 
+    async def alive(self, _: Request) -> Response:
+        """``/api/alive``: by which a page without a match knows that its server can be reached."""
+        return _json({"beat_s": self._matches.beat_s})
+
     async def games(self, _: Request) -> Response:
-        """``/api/games``."""
-        return _json({"games": await run_in_threadpool(games.games)})
+        """``/api/games``: the games that pages play, and the one that a set-up starts with."""
+
+        def listed() -> dict[str, object]:
+            return {"games": games.games(), "first": games.game_of_newest_run(self._library)}
+
+        return _json(await run_in_threadpool(listed))
 
     async def players(self, request: Request) -> Response:
         """``/api/players?game=&params=``: who can play, and who cannot for what reason."""
@@ -125,9 +153,10 @@ class Api:
         name, asked = request.path_params["id"], request.query_params.getlist("with")
 
         def made() -> str:
-            replay = self._library.replay(name)
-            think = [players.thinker_of(name, self._library) for name in asked]
-            return to_html(self._library.read(replay), think=think)
+            data = self._library.read(self._library.replay(name))
+            if why := _without_pictures(data):
+                raise _BadRequest(why)
+            return to_html(data, think=[players.thinker_of(name, self._library) for name in asked])
 
         async with self._heavy:
             page = await run_in_threadpool(made)
@@ -175,10 +204,13 @@ def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIA
     async def socket(connection: WebSocket) -> None:
         try:
             await sockets.serve(connection)
+        except WebSocketDisconnect:
+            pass  # the page has left
         except Exception as error:  # the other sockets continue
             _log(error)
 
     gets: dict[str, Endpoint] = {
+        "/api/alive": api.alive,
         "/api/games": api.games,
         "/api/players": api.players,
         "/api/runs": api.runs,
@@ -215,31 +247,50 @@ def _answering(endpoint: Endpoint) -> Endpoint:
             return await endpoint(request)
         except HTTPException:
             raise
+        except ClientDisconnect:  # the page has left before it had sent all
+            return Response(status_code=GONE)
         except UnknownId as error:
-            return _why(error, 404)
+            return _why(request, sentence(error), 404)
         except NoRoom as error:
-            return _why(error, 429)
+            return _why(request, sentence(error), 429)
         except (MatchError, _BadRequest, ValueError, StorageError) as error:
-            return _why(error, 400)
+            return _why(request, sentence(error), 400)
         except ImportError as error:
-            return _json({"why": needs(error, "this")}, 400)
+            return _why(request, needs(error, "this"), 400)
         except OSError as error:
-            return _json({"why": error.strerror or type(error).__name__}, 500)
+            return _why(request, error.strerror or type(error).__name__, 500)
         except Exception as error:  # the server continues
             _log(error)
-            return _json({"why": f"the server failed at this: {type(error).__name__}"}, 500)
+            return _why(request, f"the server failed at this: {type(error).__name__}", 500)
 
     return answering
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = str(getattr(error, "detail", "")) or "refused"
-    return _json({"why": "there is no such page" if status == 404 else detail}, status)
+    return _why(request, "there is no such page" if status == 404 else detail, status)
 
 
-def _why(error: Exception, status: int) -> Response:
-    return _json({"why": sentence(error)}, status)
+def _why(request: Request, why: str, status: int) -> Response:
+    """Return an error as one sentence: a page for a person who opens the address, JSON for a program."""
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
+        return Response(_SENTENCE.format(why=markup(why)), status, media_type="text/html")
+    return _json({"why": why}, status)
+
+
+def _without_pictures(replay: bytes) -> str:
+    """Return why no page can show a replay: a game written in Python draws nothing. Empty for others."""
+    about = replays.info(replay)
+    if about.format == 1:
+        return ""
+    won = ", ".join(
+        f"{name}: return {value:g}" for name, value in zip(about.players, about.returns, strict=False)
+    )
+    return (
+        f"a match of {visible(about.game)}, which is written in Python: there are no pictures of it. "
+        f"{about.ticks:,} ticks; {visible(won)}. ludus replay info prints the rest"
+    )
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -65,9 +65,9 @@ class MoveClock:
         self._ends.clear()
         self._left.clear()
 
-    def stand(self, now: float) -> None:
-        """Let the clock stand."""
-        self._left = {seat: end - now for seat, end in self._ends.items()}
+    def stand(self, since: float) -> None:
+        """Let the clock stand, from a time that may be past."""
+        self._left.update({seat: min(self.seconds, end - since) for seat, end in self._ends.items()})
         self._ends.clear()
 
     def run(self, now: float) -> None:

@@ -10,6 +10,8 @@ from ludus.flow.spec import ParamSpec
 from ludus.games import registry
 from ludus.games.registry import list_games
 from ludus.games.views import View, view_of
+from ludus.storage.errors import StorageError
+from ludus.web.serve.library import Library
 
 
 class GameLine(msgspec.Struct, frozen=True):
@@ -53,3 +55,20 @@ def games() -> tuple[GameLine, ...]:
             )
         )
     return tuple(found)
+
+
+def is_playable(name: str) -> bool:
+    """Whether pages play a game: it is compiled, and installed here."""
+    return any(line.name == name for line in games())
+
+
+def game_of_newest_run(library: Library) -> str:
+    """Return the game of the newest run of a folder that pages can play, or an empty text."""
+    found: list[tuple[str, str]] = []
+    for run in library.runs().values():
+        try:
+            info = run.directory.info()
+        except (ValueError, OSError, StorageError):
+            continue
+        found.append((info.started, info.game))
+    return next((game for _, game in sorted(found, reverse=True) if is_playable(game)), "")

@@ -71,7 +71,10 @@ class Replay(msgspec.Struct, frozen=True):
 
 
 class ReplayLine(msgspec.Struct, frozen=True):
-    """A replay in a list. ``problem``: why it cannot be read, or empty."""
+    """A replay in a list.
+
+    ``problem``: why it cannot be read, or empty; ``returns``: of each seat, in games written in Python.
+    """
 
     id: str
     name: str
@@ -84,6 +87,7 @@ class ReplayLine(msgspec.Struct, frozen=True):
     over: bool = False
     ticks: int = 0
     problem: str = ""
+    returns: tuple[float, ...] = ()
 
 
 class Library:
@@ -238,6 +242,7 @@ class Library:
             outcome=info.outcome if info.over else (),
             over=info.over,
             ticks=info.ticks,
+            returns=info.returns,
         )
 
     def _info(self, replay: Replay) -> ReplayInfo | str:

@@ -21,6 +21,7 @@ from ludus.games.registry import list_games, text_params
 from ludus.mcts.text import SUFFIX
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Library
+from ludus.web.serve.messages import BEAT_S
 from ludus.web.serve.players import PERSON, PlayerError, Rules, seat_of, sentence
 from ludus.web.serve.session import Saved, Session
 from ludus.web.serve.table import Table
@@ -94,9 +95,12 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
 class Matches:
     """Sessions by id. Threads may share it."""
 
-    def __init__(self, library: Library, device: str = "auto") -> None:
-        """Play matches whose players and files are those of ``library``; networks are on ``device``."""
-        self.library, self.device = library, device
+    def __init__(self, library: Library, device: str = "auto", beat_s: float = BEAT_S) -> None:
+        """Play matches whose players and files are those of ``library``; networks are on ``device``.
+
+        ``beat_s``: seconds between two signs of life of a page.
+        """
+        self.library, self.device, self.beat_s = library, device, beat_s
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -179,11 +183,21 @@ class Matches:
             return self._save(table, owner, newest)
 
         try:
-            session = Session(match, key, deal, save, rate=rate, clock_s=clock_s, repeats=newest is not None)
+            session = Session(
+                match,
+                key,
+                deal,
+                save,
+                rate=rate,
+                clock_s=clock_s,
+                repeats=newest is not None,
+                beat_s=self.beat_s,
+            )
         except (ValueError, StorageError) as error:
             raise MatchError(sentence(error)) from None
         with self._lock:
-            self._check_room()
+            if (unvisited := self._check_room()) is not None:
+                self._sessions.pop(unvisited.match).stop("another match takes its place")
             self._sessions[match] = session
             over = [name for name, s in self._sessions.items() if s.closed]
             for name in over[:-MAX_KEPT]:
@@ -195,12 +209,20 @@ class Matches:
         with self._lock:
             self._check_room()
 
-    def _check_room(self) -> None:
-        playing = sum(not s.closed for s in self._sessions.values())
-        if playing >= MAX_MATCHES:
-            raise NoRoom(
-                f"{playing} matches are played already, at most {MAX_MATCHES} at a time; end one first"
-            )
+    def _check_room(self) -> Session | None:
+        """Return the match that has to end before the next one starts, or None.
+
+        It is the oldest that no page has ever joined. Raises :class:`NoRoom` where there is none.
+        """
+        playing = [s for s in self._sessions.values() if not s.closed and not s.stopping]
+        if len(playing) < MAX_MATCHES:
+            return None
+        for session in playing:
+            if not session.visited and not session.repeats:
+                return session
+        raise NoRoom(
+            f"{len(playing)} matches are played already, at most {MAX_MATCHES} at a time; end one first"
+        )
 
     def _save(self, table: Table, owner: str, newest: int | None) -> Saved:
         if table.match.tick == 0:

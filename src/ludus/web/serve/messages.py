@@ -4,6 +4,11 @@ The server sends ``hello`` first, then a ``moment`` after every change. Another 
 on the same socket, when one is watched. A message of the page that has unknown fields, wrong types or comes
 too late is answered by ``refused``; one over :data:`MAX_BYTES`, or more than :data:`PER_SECOND` in a second,
 closes the socket.
+
+Both sides give signs of life: the server sends ``alive`` every ``Hello.beat_s`` seconds, and the page answers
+it. After the time of :data:`MISSING` of them without any message, each side counts the other as lost. A page
+that connects again with its name (``?page=``) takes the place of its former socket, whose messages have no
+effect from then on.
 """
 
 from __future__ import annotations
@@ -19,9 +24,13 @@ MAX_BYTES = 64 << 10  #: of a message from the page
 PER_SECOND = 50  #: messages from one page
 CLOSE_LARGE, CLOSE_FLOOD = 1009, 4429  #: codes of the socket's end for a page that sends too much
 CLOSE_FORBIDDEN, CLOSE_UNKNOWN, CLOSE_FULL = 4403, 4404, 4430  #: wrong token or key, no such match, no room
+CLOSE_SILENT = 4408  #: no sign of life of the page
+BEAT_S = 2.0  #: between two signs of life
+MISSING = 3  #: of them after which the other side is lost
 
 MAX_LINK = 2000  #: characters of parameters in the address of a page
 MAX_ACTION = 4096  # heads of a decision
+MOST_MOVES = 400  #: decisions that a page lists
 Natural = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 Choice = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 Seat = Annotated[int, msgspec.Meta(ge=0, le=255)]
@@ -30,6 +39,10 @@ SeatKind = Literal["person", "bot", "network", "search", "plan"]
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     """Base of all messages."""
+
+
+class Alive(_Message, frozen=True, tag="alive"):
+    """Sign of life, of either side. Nothing else happens."""
 
 
 # From the page.
@@ -76,7 +89,7 @@ class Hints(_Message, frozen=True, tag="hints"):
     on: bool
 
 
-FromPage = Act | Pause | Resume | Rate | TakeBack | Resign | Hints
+FromPage = Alive | Act | Pause | Resume | Rate | TakeBack | Resign | Hints
 
 
 # From the server.
@@ -164,6 +177,9 @@ class Hello(_Message, frozen=True, tag="hello"):
         key: Key with which a page that lost its socket connects again.
         first: Present state.
         params: Parameters of the game, for a link to the next match; empty where they are too long for one.
+        moves: Decisions so far that no moment will name, the newest :data:`MOST_MOVES`: the tick after which
+            each was played, its seat and its text.
+        beat_s: Seconds between two signs of life of the server.
     """
 
     game: str
@@ -183,6 +199,8 @@ class Hello(_Message, frozen=True, tag="hello"):
     key: str
     first: Moment
     params: dict[str, str] = {}
+    moves: tuple[tuple[int, int, str], ...] = ()
+    beat_s: float = BEAT_S
 
 
 class Thought(_Message, frozen=True, tag="thought"):
@@ -244,7 +262,7 @@ class Failed(_Message, frozen=True, tag="failed"):
     why: str
 
 
-FromServer = Hello | Moment | Thought | Refused | Paused | Resumed | Over | Failed
+FromServer = Alive | Hello | Moment | Thought | Refused | Paused | Resumed | Over | Failed
 
 
 class Unreadable(ValueError):

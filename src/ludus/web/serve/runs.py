@@ -21,6 +21,7 @@ from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular, read_bounded
 from ludus.storage.jsonl import MAX_LINE_BYTES, Row, read_jsonl
 from ludus.storage.rundir import RunDirectory
+from ludus.web.serve.games import is_playable
 from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
 from ludus.web.serve.messages import linked
 
@@ -48,7 +49,7 @@ class RunLine(msgspec.Struct, frozen=True):
     """A run in a list.
 
     ``age_s``: seconds since its files changed; ``problem``: why it cannot be read; ``params``: parameters of
-    its game.
+    its game; ``playable``: whether pages play the game.
     """
 
     id: str
@@ -65,6 +66,7 @@ class RunLine(msgspec.Struct, frozen=True):
     age_s: float = 0.0
     problem: str = ""
     params: dict[str, str] = {}
+    playable: bool = False
 
 
 class RunPage(msgspec.Struct, frozen=True):
@@ -119,6 +121,7 @@ def line_of(run: Run) -> RunLine:
             bytes=size,
             age_s=max(0.0, time.time() - changed),
             params=_params(directory),
+            playable=is_playable(info.game),
         )
     except (ValueError, OSError, StorageError) as error:
         return msgspec.structs.replace(line, problem=_reason(run, error))

@@ -1,7 +1,8 @@
 """A live match: one thread owns it, keeps its clock and checks every decision before it is played.
 
 Pages join and leave, and send messages; the thread alone handles them. A person who decides nothing plays
-nothing in a game that does not wait. Where no page is left, the match stands for :data:`GRACE_S` seconds.
+nothing in a game that does not wait. Where no page is left, the match stands for :data:`GRACE_S` seconds, and
+clocks stand from the last sign of life of a page.
 """
 
 from __future__ import annotations
@@ -28,9 +29,15 @@ LOST = "no page is connected"
 
 
 class Viewer(Protocol):
-    """A page. ``plays``: it decides for the persons of the match; else it looks on. Called by the thread."""
+    """A page, called by the thread.
+
+    ``plays``: it decides for the persons of the match; else it looks on. ``name``: its own, under which it
+    connects again, or empty. ``heard_at``: time of its last sign of life.
+    """
 
     plays: bool
+    name: str
+    heard_at: float
 
     def send(self, text: str, moment: bool) -> None:
         """Send a message; a ``moment`` may be left out if a later one waits already."""
@@ -78,6 +85,9 @@ class Session(threading.Thread):
     Attributes:
         schedule: The ticks, with their timing.
         closed: Whether the match is over for good.
+        stopping: Whether the match was asked to end.
+        repeats: Whether another match follows each.
+        visited: Whether a page has ever been connected.
     """
 
     def __init__(
@@ -90,6 +100,7 @@ class Session(threading.Thread):
         rate: float = 1.0,
         clock_s: float = 0.0,
         repeats: bool = False,
+        beat_s: float = messages.BEAT_S,
     ) -> None:
         """Prepare the match; :meth:`start` plays it.
 
@@ -101,12 +112,14 @@ class Session(threading.Thread):
             rate: Speed, in times of the game's own.
             clock_s: Seconds a decision of a person; 0 = any time.
             repeats: Whether another match follows, until :meth:`stop`.
+            beat_s: Seconds between two signs of life of a page.
         """
         super().__init__(name=f"match {match}", daemon=True)
-        self.match, self.key, self.closed = match, key, False
+        self.match, self.key, self.repeats = match, key, repeats
+        self.closed = self.stopping = self.visited = False
         self.table = deal()
         self.schedule = Schedule(0.0)
-        self._deal, self._save, self._rate, self._repeats = deal, save, rate, repeats
+        self._deal, self._save, self._rate, self._beat_s = deal, save, rate, beat_s
         self._clock = MoveClock(0.0 if self.table.real_time else clock_s)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._viewers: list[Viewer] = []
@@ -120,7 +133,8 @@ class Session(threading.Thread):
     # Called by other threads.
 
     def join_viewer(self, viewer: Viewer) -> None:
-        """Connect a page."""
+        """Connect a page; it takes the place of the one that had its name."""
+        self.visited = True
         self._inbox.put(_Join(viewer))
 
     def leave_viewer(self, viewer: Viewer) -> None:
@@ -133,6 +147,7 @@ class Session(threading.Thread):
 
     def stop(self, why: str = "the server stops") -> None:
         """End the match; it is saved."""
+        self.stopping = True
         self._inbox.put(_Stop(why))
         self.table.hurry()
 
@@ -144,7 +159,7 @@ class Session(threading.Thread):
             while True:
                 self._play()
                 self._finish()
-                if not self._repeats or self._stopping:
+                if not self.repeats or self._stopping:
                     break
                 self._rest(BETWEEN_S)
                 if self._stopping:
@@ -170,6 +185,9 @@ class Session(threading.Thread):
             if self._forgotten(now):
                 self._ended = Ended((), f"no page was connected for {GRACE_S / 60:.0f} minutes: cut off")
             elif not self._paused and self._lost_at is None and (seat := self._clock.late(now)) is not None:
+                if self._in_doubt(now):  # time that a dead link took is given back
+                    self._handle_one(self._beat_s / 4)
+                    continue
                 late = self.table.seats[seat].name
                 self._ended = Ended((), f"the time of {late} (seat {seat}) was over: cut off")
             elif (until := self._next(now)) > now:
@@ -180,7 +198,7 @@ class Session(threading.Thread):
     def _next(self, now: float) -> float:
         """Return when the thread has something to do by itself."""
         if self._lost_at is not None:
-            return math.inf if self._repeats else self._lost_at + GRACE_S
+            return math.inf if self.repeats else self._lost_at + GRACE_S
         if self._paused:
             return math.inf
         if self.table.waits_for():
@@ -229,7 +247,7 @@ class Session(threading.Thread):
 
     def _forgotten(self, now: float) -> bool:
         """Whether no page has come back for too long; a match that repeats waits for the next page."""
-        return self._lost_at is not None and not self._repeats and now - self._lost_at >= GRACE_S
+        return self._lost_at is not None and not self.repeats and now - self._lost_at >= GRACE_S
 
     def _set_pace(self) -> None:
         table = self.table
@@ -258,7 +276,14 @@ class Session(threading.Thread):
             case _Post(viewer, message):
                 self._obey(viewer, message)
 
+    def _in_doubt(self, now: float) -> bool:
+        """Whether the pages that may decide owe a sign of life, so that they may be lost."""
+        silent = now - max((v.heard_at for v in self._viewers if self._controls(v)), default=now)
+        return 1.5 * self._beat_s < silent < (messages.MISSING + 1) * self._beat_s
+
     def _joined(self, viewer: Viewer) -> None:
+        if viewer.name:
+            self._viewers = [v for v in self._viewers if v.name != viewer.name]
         if self._lost_at is not None and self._controls(viewer):
             self._lost_at = None
             self._runs_again()
@@ -271,13 +296,15 @@ class Session(threading.Thread):
         if not any(map(self._controls, self._viewers)) and self._lost_at is None:
             self._lost_at = time.monotonic()
             if self._end is None:
-                self._stands(LOST)
+                self._stands(LOST, viewer.heard_at)
 
     def _controls(self, viewer: Viewer) -> bool:
         """Whether a page may stop the clock: one that plays, or any where no person does."""
         return viewer.plays or not self.table.persons
 
     def _obey(self, viewer: Viewer, message: FromPage) -> None:
+        if viewer not in self._viewers:  # sent before it was lost: the page may have sent it again
+            return
         echo = message.echo if isinstance(message, messages.Act) else 0
         if why := self._refusal(viewer, message):
             self._send(viewer, messages.Refused(echo, why))
@@ -351,8 +378,8 @@ class Session(threading.Thread):
         else:
             self._ended = Ended(outcome, text)
 
-    def _stands(self, why: str) -> None:
-        self._clock.stand(time.monotonic())
+    def _stands(self, why: str, since: float | None = None) -> None:
+        self._clock.stand(time.monotonic() if since is None else since)
         self._tell(messages.Paused(why))
 
     def _runs_again(self) -> None:
@@ -370,6 +397,7 @@ class Session(threading.Thread):
             table, key = self.table, self.key if viewer.plays else ""
             hello = table.hello(viewer.plays, self._moment(viewer.plays))
             own = {"match": self.match, "key": key, "rate": self._rate, "clock_s": self._clock.seconds}
+            own["beat_s"] = self._beat_s
             self._send(viewer, msgspec.structs.replace(hello, **own))
             if self._end is not None:
                 self._send(viewer, self._end)

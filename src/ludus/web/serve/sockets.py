@@ -17,8 +17,10 @@ from ludus.web.serve.messages import (
     CLOSE_FORBIDDEN,
     CLOSE_FULL,
     CLOSE_LARGE,
+    CLOSE_SILENT,
     CLOSE_UNKNOWN,
     MAX_BYTES,
+    MISSING,
     PER_SECOND,
 )
 from ludus.web.serve.session import Session
@@ -26,14 +28,19 @@ from ludus.web.serve.session import Session
 MAX_SOCKETS = 32
 MOST_WAITING = 64  # messages that wait for a slow page before older moments are left out
 MOST_UNREAD = 256  # messages after which a page that does not read loses its socket
+MOST_NAME = 64  # characters of a page's name
+GOODBYE_S = 1.0  # for the last message to a page that does not answer
+_GONE = (WebSocketDisconnect, RuntimeError, OSError)  # what a socket raises whose page has left
+_ALIVE = messages.write(messages.Alive())
 
 
 class Page:
     """A page at the other end of a socket, as a match sees it."""
 
-    def __init__(self, plays: bool) -> None:
-        """Wait for messages; ``plays``: the page has the match's key."""
-        self.plays = plays
+    def __init__(self, plays: bool, name: str = "") -> None:
+        """Wait for messages; ``plays``: the page has the match's key; ``name``: of the page, or empty."""
+        self.plays, self.name = plays, name
+        self.heard_at = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[str, bool]] = deque()
         self._news = asyncio.Event()
@@ -96,22 +103,50 @@ class Sockets:
         else:
             self._open += 1
             try:
-                await self._talk(socket, session, Page(plays=bool(key)))
+                name = socket.query_params.get("page", "")[:MOST_NAME]
+                await self._talk(socket, session, Page(bool(key), name))
             finally:
                 self._open -= 1
 
     async def _talk(self, socket: WebSocket, session: Session, page: Page) -> None:
         session.join_viewer(page)
-        writing = asyncio.create_task(_write(socket, page))
+        silence = asyncio.create_task(_silence(page, self._matches.beat_s))
+        tasks = [
+            asyncio.create_task(_read(socket, session, page)),
+            asyncio.create_task(_write(socket, page)),
+            silence,
+        ]
         try:
-            await _read(socket, session, page)
-        except (WebSocketDisconnect, RuntimeError, OSError):
-            pass
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             session.leave_viewer(page)
-            writing.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await writing
+            lost = silence.done()
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        if lost:
+            # Unread messages in the buffers of a dead link would keep this one waiting.
+            with contextlib.suppress(TimeoutError, asyncio.TimeoutError, *_GONE):
+                await asyncio.wait_for(socket.close(CLOSE_SILENT, "no sign of life of the page"), GOODBYE_S)
+        for error in ended:
+            if isinstance(error, Exception) and not isinstance(error, _GONE):
+                raise error
+
+
+async def _silence(page: Page, beat_s: float) -> None:
+    """Send signs of life; return once the page has been silent for the time of :data:`MISSING` of them."""
+    next_beat = asleep = time.monotonic()
+    while True:
+        now = time.monotonic()
+        if now - asleep > 2 * beat_s:  # this process stood: what the page has sent may not be read yet
+            page.heard_at = max(page.heard_at, now - (MISSING - 1) * beat_s)
+        if now >= page.heard_at + MISSING * beat_s:
+            return
+        if now >= next_beat:
+            page.send(_ALIVE, False)
+            next_beat = now + beat_s
+        asleep = now
+        await asyncio.sleep(max(0.0, min(next_beat, page.heard_at + MISSING * beat_s) - now))
 
 
 async def _write(socket: WebSocket, page: Page) -> None:
@@ -126,6 +161,7 @@ async def _read(socket: WebSocket, session: Session, page: Page) -> None:
         received = await socket.receive()
         if received["type"] == "websocket.disconnect":
             return
+        page.heard_at = time.monotonic()
         if flood.over(time.monotonic()):
             await socket.close(CLOSE_FLOOD, f"more than {PER_SECOND} messages in a second")
             return
@@ -139,4 +175,5 @@ async def _read(socket: WebSocket, session: Session, page: Page) -> None:
         except messages.Unreadable as error:
             page.send(messages.write(messages.Refused(0, str(error)[:300])), False)
             continue
-        session.post(page, message)
+        if not isinstance(message, messages.Alive):
+            session.post(page, message)

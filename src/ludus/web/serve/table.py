@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ludus.flow.masks import head_spans, illegal_choice
 from ludus.flow.shown import visible
 from ludus.flow.spec import GameSpec, HeadSpec
@@ -68,6 +70,7 @@ class Table:
         self._latest: dict[int, Thought] = {}  # of each seat
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
+        self._moves: list[tuple[int, int, str]] = []  # tick after the decision, seat, text: the newest ones
         self._thoughts: list[Thought] = []
         self._changes = 0
         self._seen: tuple[int, dict[str, Any] | None] = (-1, None)
@@ -159,7 +162,9 @@ class Table:
         after = self.match.view() if named and made else {}
         for seat, choice in made.items():
             self._last.append((seat, self._text(seat, choice, before, after)))
+            self._moves.append((self.match.tick, *self._last[-1]))
         del self._last[:-MOST_LAST]
+        del self._moves[: -messages.MOST_MOVES]
         return True
 
     def take_back(self) -> None:
@@ -169,6 +174,7 @@ class Table:
         for seat, memory in zip(self.seats, before.memories, strict=True):
             seat.restore(memory)
         self._last = []
+        self._moves = [move for move in self._moves if move[0] <= self.match.tick]
         self._latest.clear()
         self._thinking.take_back()
         self._changes += 1
@@ -208,8 +214,9 @@ class Table:
     # For the pages.
 
     def hello(self, plays: bool, first: messages.Moment) -> messages.Hello:
-        """Return the match for a page; id, key, rate and clock are the caller's."""
+        """Return the match for a page; id, key, rate, clock and signs of life are the caller's."""
         spec, view = self.match.spec, self.view
+        named = self._moves[: len(self._moves) - len(self._last)]  # the next moment names the others
         heads = (messages.Head(h.name, h.size, h.labels[:MOST_LABELS], _cells(h, spec)) for h in spec.heads)
         return messages.Hello(
             game=spec.name,
@@ -229,14 +236,14 @@ class Table:
             hidden=self.sight.hides,
             match="",
             key="",
-            first=first,
+            first=msgspec.structs.replace(first, last=()),
             params=messages.linked(self.match.params),
+            moves=tuple(move for move in named if move[1] in self._named_seats),
         )
 
     def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.Moment:
         """Return the present state for a page that plays, or looks on."""
         people = [person for _, person in self._people()]
-        shown = self.persons if self.sight.hides else range(len(self.seats))
         return messages.Moment(
             tick=self.match.tick,
             view=self._document(),
@@ -244,7 +251,7 @@ class Table:
             legal=self._legal() if plays else {},
             left_s=dict(left_s),
             echo=max((p.echo for p in people), default=0) if plays else 0,
-            last=tuple(entry for entry in self._last if entry[0] in shown),
+            last=tuple(entry for entry in self._last if entry[0] in self._named_seats),
             paused=paused,
             can_take_back=plays and self.can_take_back,
         )
@@ -258,6 +265,11 @@ class Table:
     def _secret(self) -> bool:
         """Whether a page may not know which other seats decide."""
         return self.sight.hides and self.real_time
+
+    @property
+    def _named_seats(self) -> Sequence[int]:
+        """Seats whose decisions a page may know."""
+        return self.persons if self.sight.hides else range(len(self.seats))
 
     def last_thoughts(self) -> list[Thought]:
         """Return what each player thought of its last decision. Not for a page while a person plays."""
@@ -319,8 +331,6 @@ def _waits(match: Match) -> bool:
 
 
 def _renderer(match: Match, view: View) -> str:
-    import msgspec
-
     document = msgspec.json.encode(match.view())
     try:
         return renderer_of(match.game, view, document)

@@ -1,6 +1,7 @@
 // A match as the page knows it: the newest messages of the server, and the decisions that it sends.
 import { Connection } from "./connection.js";
 import { LiveMatch } from "./live_match.js";
+import { DoubleClicks } from "./pointer.js";
 import { ordersUnits, UnitOrders } from "./units.js";
 import { cellCount, choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
 
@@ -17,7 +18,7 @@ export class LiveGame {
     this.view = null; // the drawing, set by the board
     this.over = null;
     this.failed = "";
-    this.link = { state: "opening", why: "" };
+    this.link = { state: "opening", why: "", heardAt: 0 };
     this.notice = ""; // why the last decision had no effect
     this.noticeAt = 0;
     this.said = ""; // the newest line of the live region
@@ -27,12 +28,17 @@ export class LiveGame {
     this.hints = true;
     this.place = -1; // of the map that was clicked, where a decision has further parts
     this.units = null; // orders to units, where the game has them
+    this.clicks = new DoubleClicks();
     this.echo = 0; // of the last decision that was sent
     this.refusedEcho = 0;
+    this.answeredEcho = 0; // of the last decision that the server has played or refused
+    this.commandAt = -Infinity; // when something else was sent
+    this.turnTick = 0; // when the seat could last decide
+    this.stoodAt = 0; // when the link was lost
     this.drawnEcho = 0;
     this.sentAt = new Map();
     this.latencies = [];
-    this.connection = new Connection(id, key, (message) => this.receive(message), (link) => this.change({ link }));
+    this.connection = new Connection(id, key, (message) => this.receive(message), (link) => this.linked(link));
   }
 
   subscribe(listener) {
@@ -43,6 +49,29 @@ export class LiveGame {
   change(values) {
     Object.assign(this, values);
     for (const listener of this.listeners) listener(this);
+  }
+
+  get online() {
+    return this.link.state === "open";
+  }
+
+  // Whether the last decision has been sent and neither played nor refused.
+  get unanswered() {
+    return this.echo > this.answeredEcho;
+  }
+
+  // Whether the seat has had no turn for a second of a game that does not wait: it is out of the match.
+  get isOut() {
+    const { hello, moment } = this;
+    return this.playing && !hello.turn_based && moment.tick - this.turnTick > hello.ticks_per_s;
+  }
+
+  linked(link) {
+    const lost = link.state !== "open" && this.online;
+    if (lost) this.stoodAt = link.heardAt; // the last sign of life
+    this.change({ link });
+    if (lost && this.playing && this.unanswered) this.refuse("The last move has not been confirmed");
+    else if (lost && this.commandAt > link.heardAt) this.refuse("The last command has not been confirmed");
   }
 
   get playing() {
@@ -67,6 +96,7 @@ export class LiveGame {
       },
       refused: () => {
         this.refusedEcho = Math.max(this.refusedEcho, message.echo);
+        this.answeredEcho = Math.max(this.answeredEcho, message.echo);
         this.refuse(message.why);
       },
       paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
@@ -81,12 +111,26 @@ export class LiveGame {
   meet(hello) {
     const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
     if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null, place: -1 });
-    // An echo is higher than every one that this page, or the one before it, has sent.
-    this.echo = Math.max(this.echo, hello.first.echo);
+    this.log = hello.moves.map(([tick, seat, text]) => ({ tick, seat, text }));
+    if (again) this.resume(hello.first.echo);
+    else this.turnTick = hello.first.tick;
     this.hello = hello;
     if (!again) this.units = ordersUnits(hello) && hello.you.length ? new UnitOrders(this) : null;
     this.see(hello.first);
     if (this.maySeeThoughts && this.hints) this.send("hints", { on: true });
+  }
+
+  // Whether the last decision arrived is known from the first message after a lost connection: what its socket had not
+  // delivered by then has no effect any more, so that sending it again counts once.
+  resume(echo) {
+    const missing = this.unanswered && echo < this.echo;
+    this.answeredEcho = this.echo;
+    if (missing) {
+      this.refusedEcho = this.echo;
+      this.refuse("The last move was not received: send it again");
+    } else {
+      this.notice = "";
+    }
   }
 
   get maySeeThoughts() {
@@ -117,7 +161,10 @@ export class LiveGame {
     const before = this.moment;
     this.moment = moment;
     this.drawable = this.match.see(moment.view);
-    if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick < moment.tick);
+    this.answeredEcho = Math.max(this.answeredEcho, moment.echo);
+    this.echo = Math.max(this.echo, moment.echo); // higher than every one of this page, another or the one before it
+    if (moment.to_act.includes(this.seat) || moment.tick < this.turnTick) this.turnTick = moment.tick;
+    if (before && moment.tick < before.tick) this.log = this.log.filter((entry) => entry.tick <= moment.tick);
     for (const [seat, text] of moment.last) this.log.push({ tick: moment.tick, seat, text });
     if (this.log.length > LOG_LENGTH) this.log.splice(0, this.log.length - LOG_LENGTH);
     const old = this.hello.turn_based ? before?.tick !== moment.tick : performance.now() - this.noticeAt > NOTICE_MS;
@@ -145,15 +192,17 @@ export class LiveGame {
   }
 
   end(over) {
-    this.change({ over, notice: "", said: `${this.result(over)}. ${over.reason}` });
+    this.change({ over, notice: "", said: `${this.result(over)}. ${sentenceOf(over.reason)}` });
   }
 
   // Who won, in words.
   result({ outcome }) {
     if (!outcome.length) return "Cut off";
     const winners = outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
+    const [you] = this.hello.you;
+    if (outcome.length === 1) return soloResult(outcome[0], you === undefined ? this.hello.seats[0].name : "You");
     if (!winners.length) return outcome.every((o) => o < 0) ? "No one won" : "A draw";
-    if (this.hello.you.length === 1) return winners.includes(this.hello.you[0]) ? "You won" : "You lost";
+    if (this.hello.you.length === 1) return winners.includes(you) ? "You won" : "You lost";
     return `${winners.map((seat) => this.hello.seats[seat]?.name ?? `seat ${seat}`).join(", ")} won`;
   }
 
@@ -166,15 +215,18 @@ export class LiveGame {
   act(action) {
     const { hello, moment, seat } = this;
     if (!this.playing) return this.refuse("The match is over");
-    if (this.link.state !== "open") return this.refuse("Connection lost: the move was not sent");
+    if (!this.online) return this.refuse("Connection lost: the move was not sent");
+    if (this.isOut) return this.refuse("Your seat is out of the match");
     if (hello.turn_based || moment.to_act.includes(seat)) {
       const why = whyNot(hello, moment, seat, action, this.view);
       if (why) return this.refuse(why);
     }
-    this.echo += 1;
-    this.sentAt.set(this.echo, performance.now());
+    const echo = this.echo + 1;
+    if (!this.connection.send({ type: "act", echo, tick: moment.tick, seat, action })) return this.refuse("Connection lost: the move was not sent");
+    this.echo = echo;
+    this.sentAt.set(echo, performance.now());
     if (this.notice) this.change({ notice: "" });
-    return this.connection.send({ type: "act", echo: this.echo, tick: moment.tick, seat, action });
+    return true;
   }
 
   // Play the move that a text names. Whether it was sent.
@@ -194,8 +246,11 @@ export class LiveGame {
     return nameOf(this.hello, this.view, choice);
   }
 
+  // Send anything but a decision. Whether it was sent.
   send(type, fields = {}) {
-    return this.connection.send({ type, ...fields });
+    if (!this.online || !this.connection.send({ type, ...fields })) return this.refuse("Connection lost: nothing was sent");
+    if (type !== "hints") this.commandAt = performance.now();
+    return true;
   }
 
   // The board has drawn the newest moment.
@@ -213,4 +268,15 @@ export class LiveGame {
     this.connection.close();
     this.listeners.clear();
   }
+}
+
+// Result of a game with one seat.
+function soloResult(outcome, name) {
+  if (outcome === 0) return "The match is over";
+  return `${name} ${outcome > 0 ? "won" : "lost"}`;
+}
+
+// A reason of the server's as a sentence.
+export function sentenceOf(text) {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

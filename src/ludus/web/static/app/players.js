@@ -13,22 +13,27 @@ function clockText(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-// A clock that runs between two messages of the server, which alone decides.
-function Clock({ left, runs }) {
+// A clock that runs between two messages of the server, which alone decides. stoodAt: when the link was lost, or 0: the
+// server gives back the time since then.
+function Clock({ left, runs, stoodAt }) {
   const [, tick] = useState(0);
   const [since, setSince] = useState(performance.now());
-  useEffect(() => setSince(performance.now()), [left, runs]);
+  useEffect(() => {
+    if (!stoodAt) setSince(performance.now());
+  }, [left, runs, stoodAt]);
   useEffect(() => {
     if (!runs) return undefined;
     const timer = setInterval(() => tick((n) => n + 1), 100);
     return () => clearInterval(timer);
   }, [runs]);
-  const shown = Math.max(0, left - (runs ? (performance.now() - since) / 1000 : 0));
+  const passed = Math.max(0, (stoodAt || performance.now()) - since);
+  const shown = Math.max(0, left - (runs || stoodAt ? passed / 1000 : 0));
   return html`<b class=${`seat-clock ${shown < 5 ? "short" : ""}`} role="timer">${clockText(shown)}</b>`;
 }
 
 export function Players({ game }) {
   const { hello, moment, over } = game;
+  const running = !moment.paused && !over;
   const numbers = game.view?.seatNumbers?.(moment.tick) ?? [];
   return html`<div id="seats" aria-label="Players">
     ${hello.seats.map((seat, i) => {
@@ -43,7 +48,8 @@ export function Players({ game }) {
           ${hello.turn_based && html`<div><dt>turn</dt><dd>${turn ? "to move" : "–"}</dd></div>`}
           ${Number.isFinite(money) && html`<div><dt>${moment.view.money ? "money" : "score"}</dt><dd>${money}</dd></div>`}
           ${Object.entries(numbers[i] ?? {}).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
-          ${left !== undefined && html`<div><dt>clock</dt><dd><${Clock} left=${left} runs=${!moment.paused && !over} /></dd></div>`}
+          ${left !== undefined && html`<div><dt>clock</dt><dd><${Clock} left=${left} runs=${running && game.online}
+            stoodAt=${running && !game.online ? game.stoodAt : 0} /></dd></div>`}
         </dl>
       </section>`;
     })}
