@@ -198,22 +198,48 @@ class Browser:
                 return False
             raise
 
-    def press(self, key: str, shift: bool = False) -> None:
-        code = "Space" if key == " " else key
+    def press(self, key: str, shift: bool = False, code: str = "") -> None:
+        """Press and release a key. ``code``: its place on the keyboard, else as its name."""
+        code = code or ("Space" if key == " " else key)
         number = VIRTUAL_KEYS.get(key, ord(key[0].upper()))
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number, "modifiers": 8 if shift else 0}
         text = {"text": "\r" if key == "Enter" else key} if len(key) == 1 or key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def mouse(self, kind: str, x: float, y: float, button: str = "left") -> None:
-        """``kind``: mousePressed, mouseMoved or mouseReleased. ``button``: left or right."""
-        held = 0 if kind == "mouseReleased" else 2 if button == "right" else 1
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
+    def mouse(self, kind: str, x: float, y: float, button: str = "left", count: int = 1) -> None:
+        """``kind``: mousePressed, mouseMoved or mouseReleased. ``button``: left or right.
 
-    def click(self, x: float, y: float, button: str = "left") -> None:
-        self.mouse("mousePressed", x, y, button)
-        self.mouse("mouseReleased", x, y, button)
+        ``count``: 2 for the second click of a double click.
+        """
+        held = 0 if kind == "mouseReleased" else 2 if button == "right" else 1
+        self.call(
+            "Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count
+        )
+
+    def click(self, x: float, y: float, button: str = "left", count: int = 1) -> None:
+        self.mouse("mousePressed", x, y, button, count)
+        self.mouse("mouseReleased", x, y, button, count)
+
+    def phone(self, width: int, height: int) -> None:
+        """Show the page on a phone with a finger, from now on."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2,
+            mobile=True,
+        )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+
+    def touch(self, kind: str, *points: tuple[float, float]) -> None:
+        """``kind``: touchStart, touchMove, touchEnd or touchCancel; ``points``: of all fingers that touch."""
+        touched = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=touched)
+
+    def tap(self, x: float, y: float) -> None:
+        self.touch("touchStart", (x, y))
+        self.touch("touchEnd")
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -46,6 +46,7 @@ MODULES = (
     "plots.js",
     "panels.js",
     "thoughts.js",
+    "keyboard.js",
     "controls.js",
     "main.js",
 )

@@ -4,6 +4,7 @@ import { readPalette } from "../replay/palette.js";
 import { fitCanvas } from "../replay/plots.js";
 import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
 import { cellCount, cellOfPlace, isOneChoice, mayPlay, placeHead, placeOf } from "./moves.js";
+import { holding } from "./pointer.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const NO_CELL = -1;
@@ -42,6 +43,11 @@ class Painter {
     this.cursor = NO_CELL;
     this.hover = NO_CELL;
     this.chosen = NO_CELL;
+    this.boxing = holding({
+      start: (event) => this.startBox(event),
+      move: (event) => this.stretchBox(event),
+      end: (event, up) => (up ? this.endBox(event) : this.dropBox()),
+    });
   }
 
   // The window or the controls have another size.
@@ -123,15 +129,21 @@ class Painter {
     return { x, y, mapX: (x - left) / cell, mapY: (y - top) / cell, unit: units.units.find((unit) => unit.id === id) ?? null };
   }
 
+  // Whether a pointer starts a box.
   startBox(event) {
-    if (!this.game.units || event.button !== 0) return;
+    if (!this.game.units || !this.game.view || event.button !== 0) return false;
     const { x, y } = this.placeOf(event);
     this.box = { x, y, toX: x, toY: y };
-    this.canvas.setPointerCapture(event.pointerId);
+    return true;
+  }
+
+  // The browser has taken the pointer: nothing is selected.
+  dropBox() {
+    this.box = null;
+    this.ask();
   }
 
   stretchBox(event) {
-    if (!this.box) return;
     const { x, y } = this.placeOf(event);
     Object.assign(this.box, { toX: x, toY: y });
     this.ask();
@@ -140,9 +152,7 @@ class Painter {
   // A box selects what is in it; a click selects a unit; a tap beside own units orders what is selected.
   endBox(event) {
     const { box, game } = this;
-    if (!box) return;
-    this.box = null;
-    this.ask();
+    this.dropBox();
     const { unit, mapX, mapY } = this.placeOf(event);
     if (Math.hypot(box.toX - box.x, box.toY - box.y) >= SMALLEST_BOX) {
       const inside = (x, y) => x >= Math.min(box.x, box.toX) && x <= Math.max(box.x, box.toX) && y >= Math.min(box.y, box.toY) && y <= Math.max(box.y, box.toY);
@@ -248,7 +258,7 @@ class Painter {
   }
 }
 
-// onChoose(choice): a cell was clicked, or Enter pressed on it. chosen: the choice that waits to be confirmed, or -1.
+// onChoose(choice, event): a cell was clicked, or Enter pressed on it. chosen: the choice that waits to be confirmed, or -1.
 export function Board({ game, chosen, onChoose, onKey }) {
   const canvas = useRef(null);
   const stage = useRef(null);
@@ -289,8 +299,9 @@ export function Board({ game, chosen, onChoose, onKey }) {
   const press = (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const { cursor } = mine();
-    if ((event.key === "Enter" || event.key === " ") && cursor >= 0) onChoose(mine().choiceAt(cursor));
-    else if (!mine().step(event.key)) {
+    if ((event.key === "Enter" || event.key === " ") && cursor >= 0) {
+      if (!event.repeat) onChoose(mine().choiceAt(cursor), event);
+    } else if (!mine().step(event.key)) {
       onKey?.(event);
       return;
     }
@@ -299,18 +310,20 @@ export function Board({ game, chosen, onChoose, onKey }) {
   const places = game.hello && game.view && placeHead(game.hello, game.view) >= 0;
   const input = game.units ? "orders" : places ? "places" : game.hello?.view.input;
   return html`<div class="board" ref=${stage}>
-    <canvas id="map" ref=${canvas} tabindex="0" role="application" aria-roledescription="board"
+    <canvas id="map" ref=${canvas} class=${game.units ? "drags" : ""} tabindex="0" role="application" aria-roledescription="board"
       aria-label=${LABELS[input] ?? "The match"}
-      onPointerDown=${(event) => mine().startBox(event)} onPointerUp=${(event) => mine().endBox(event)}
+      onPointerDown=${(event) => mine().boxing.onPointerDown(event)} onPointerUp=${(event) => mine().boxing.onPointerUp(event)}
+      onPointerCancel=${(event) => mine().boxing.onPointerCancel(event)}
+      onLostPointerCapture=${(event) => mine().boxing.onLostPointerCapture(event)}
       onContextMenu=${(event) => mine().order(event)}
       onPointerMove=${(event) => {
-        mine().stretchBox(event);
+        mine().boxing.onPointerMove(event);
         if (event.pointerType === "mouse") hover(mine().cellAt(event));
       }}
       onPointerLeave=${() => hover(NO_CELL)}
       onClick=${(event) => {
         const cell = mine().cellAt(event);
-        if (cell >= 0) onChoose(mine().choiceAt(cell));
+        if (cell >= 0) onChoose(mine().choiceAt(cell), event);
       }}
       onFocus=${() => focus(true)} onBlur=${() => focus(false)} onKeyDown=${press}></canvas>
   </div>`;

@@ -1,6 +1,7 @@
 // Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
-import { html, useLayoutEffect, useRef, useState } from "./html.js";
+import { html, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
 import { buttonsOf, labelOf, mayPlay, placeHead, spoken } from "./moves.js";
+import { holding } from "./pointer.js";
 
 const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
 
@@ -12,10 +13,10 @@ export function ChoiceButtons({ game, digits, onChoose }) {
   const waits = hello.turn_based && !game.myTurn;
   return html`<div class=${`choices ${choices.length > 4 ? "many" : ""}`} role="group" aria-label="Choices">
     ${choices.map((choice, i) => {
-      const closed = !game.playing || waits || (moment.legal[seat]?.[0] && !mayPlay({ ...moment, to_act: [seat] }, seat, choice));
+      const closed = !game.playing || game.isOut || waits || (moment.legal[seat]?.[0] && !mayPlay({ ...moment, to_act: [seat] }, seat, choice));
       const label = spoken(labelOf(hello, choice));
       return html`<button type="button" data-choice=${choice} aria-disabled=${closed ? "true" : "false"}
-        onClick=${() => onChoose(choice)}>${digits && i < 9 && html`<kbd>${i + 1}</kbd> `}${label}</button>`;
+        onClick=${(event) => onChoose(choice, event)}>${digits && i < 9 && html`<kbd>${i + 1}</kbd> `}${label}</button>`;
     })}
   </div>`;
 }
@@ -23,16 +24,20 @@ export function ChoiceButtons({ game, digits, onChoose }) {
 // The keys of a real-time game as buttons that can be held, for fingers.
 export function ButtonPad({ game, held }) {
   const { hello } = game;
+  const handlers = useMemo(() => {
+    const make = (choice) => holding({
+      start: () => {
+        held.press(choice);
+        return true;
+      },
+      end: () => held.release(choice),
+    });
+    return new Map(hello.view.keys.map(([, choice]) => [choice, make(choice)]));
+  }, [held, hello]);
   if (!hello.view.keys.length) return null;
   return html`<div class="pad" role="group" aria-label="Keys">
     ${hello.view.keys.map(([key, choice]) => html`<button type="button" data-choice=${choice} class=${`pad-${ARROWS[key] && key !== " " ? key : "other"}`}
-      disabled=${!game.playing}
-      onPointerDown=${(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        held.press(choice);
-      }}
-      onPointerUp=${() => held.release(choice)} onPointerCancel=${() => held.release(choice)}
-      onLostPointerCapture=${() => held.release(choice)}
+      disabled=${!game.playing || game.isOut} ...${handlers.get(choice)}
       onContextMenu=${(event) => event.preventDefault()}>
         <kbd>${ARROWS[key] ?? key}</kbd> ${spoken(labelOf(hello, choice))}</button>`)}
   </div>`;
@@ -58,7 +63,7 @@ function nearestResource(game) {
 export function UnitButtons({ game }) {
   return html`<div class="choices many" role="group" aria-label="Orders">
     ${unitButtons(game).map(({ label, name, give }, i) => html`<button type="button" data-order=${name}
-      aria-disabled=${game.playing && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
+      aria-disabled=${game.playing && !game.isOut && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
   </div>
   <p class="hint">${matchMedia("(pointer: coarse)").matches
     ? "Tap a unit or draw a box to select; then tap an enemy, a resource or the ground."
@@ -66,7 +71,7 @@ export function UnitButtons({ game }) {
 }
 
 // A list for each head of a decision, for games whose decisions have several parts.
-export function ChoiceLists({ game }) {
+export function ChoiceLists({ game, onChoose }) {
   const { hello, moment, seat } = game;
   const [chosen, setChosen] = useState(hello.heads.map(() => null));
   const legal = useRef([]); // of the last moment at which the seat could decide
@@ -88,14 +93,14 @@ export function ChoiceLists({ game }) {
   const action = chosen.map((choice, head) => choice ?? firstOpen(head));
   return html`<form class="lists" onSubmit=${(event) => {
       event.preventDefault();
-      game.act(action);
+      onChoose(action, event);
     }}>
     ${hello.heads.map((head, i) => html`<label>${spoken(head.name)}
       <select value=${String(action[i])} onChange=${(event) => choose(i, Number(event.target.value))}>
         ${Array.from({ length: head.size }, (_, choice) => html`<option value=${String(choice)} disabled=${closed(i, choice)}>
           ${spoken(labelOf(hello, choice, i))}</option>`)}
       </select></label>`)}
-    <button type="submit" class="primary" disabled=${!game.playing}>Play</button>
+    <button type="submit" class="primary" disabled=${!game.playing || game.isOut}>Play</button>
   </form>`;
 }
 

@@ -1,6 +1,10 @@
 // Keys that are held. The key pressed last counts; it repeats with every moment in which its seat may act, since a
 // player of such a game decides at every tick.
 
+import { characterOf } from "../replay/keyboard.js";
+
+export { characterOf };
+
 const SHORTEST_GAP_MS = 30; // below the server's bound of 50 messages a second
 
 export class HeldKeys {
@@ -12,8 +16,10 @@ export class HeldKeys {
     this.sent = 0;
   }
 
-  choiceOf(key) {
-    return this.choices.get(key.length === 1 ? key.toLowerCase() : key);
+  // The choice of a key event, undefined for other keys.
+  choiceOf(event) {
+    const choice = (key) => this.choices.get(key.length === 1 ? key.toLowerCase() : key);
+    return choice(event.key) ?? choice(characterOf(event));
   }
 
   press(choice) {

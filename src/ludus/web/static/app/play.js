@@ -1,11 +1,11 @@
 // The page of a match: the board, the controls under it, the players and moves beside it.
 import { Board } from "./board.js";
 import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
-import { LiveGame } from "./game.js";
+import { LiveGame, sentenceOf } from "./game.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { playLink } from "./home.js";
-import { HeldKeys } from "./keys.js";
-import { buttonsOf, cellOfPlace, isOneChoice, needsLists, placeHead } from "./moves.js";
+import { characterOf, HeldKeys } from "./keys.js";
+import { buttonsOf, cellOfPlace, isOneChoice, mayPlay, needsLists, placeHead } from "./moves.js";
 import { Heroes, LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
 
@@ -52,34 +52,45 @@ function useChanges(game) {
   }, [game]);
 }
 
+// Write the character of a key into the field of moves. A key that writes it by itself has only to be there.
+function write(event, character) {
+  const field = document.getElementById("move");
+  field?.focus();
+  if (!field || character === event.key) return;
+  field.value += character;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  event.preventDefault();
+}
+
 // Keys of the whole page: digits choose, held keys repeat. Fields keep their own.
 function useKeys(game, held) {
   useEffect(() => {
     const inField = (event) => event.target.closest?.("input:not([type=checkbox]), select, textarea, dialog[open]");
     const down = (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || inField(event) || !game.playing) return;
-      const choice = held.choiceOf(event.key);
+      const choice = held.choiceOf(event);
+      const character = characterOf(event);
       if (choice !== undefined && (game.hello.view.input === "keys" || event.target.id === "map")) {
         if (!event.repeat) held.press(choice);
         event.preventDefault();
-      } else if (game.units && event.key.toLowerCase() === "n") {
+      } else if (game.units && character.toLowerCase() === "n") {
         game.units.selectNext();
-      } else if (game.units && DIGITS.test(event.key)) {
-        unitButtons(game)[Number(event.key) - 1]?.give();
+      } else if (game.units && DIGITS.test(character)) {
+        unitButtons(game)[Number(character) - 1]?.give();
       } else if (ARROW.test(event.key) && event.target === document.body) {
         const board = document.getElementById("map");
         board.focus();
         board.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, cancelable: true }));
         event.preventDefault(); // the page does not scroll
       } else if (BOARDS.includes(game.hello.view.input)) {
-        if (LETTER.test(event.key)) document.getElementById("move")?.focus(); // where the key then writes
-      } else if (DIGITS.test(event.key) && !event.repeat) {
-        const button = buttonsOf(game.hello, game.view)[Number(event.key) - 1];
+        if (LETTER.test(character)) write(event, character);
+      } else if (DIGITS.test(character) && !event.repeat) {
+        const button = buttonsOf(game.hello, game.view)[Number(character) - 1];
         if (button !== undefined) game.act([button]);
       }
     };
     const up = (event) => {
-      const choice = held.choiceOf(event.key);
+      const choice = held.choiceOf(event);
       if (choice === undefined) return;
       held.release(choice);
       if (game.hello?.view.input === "keys" && !inField(event)) event.preventDefault(); // Space presses no button
@@ -110,6 +121,7 @@ function Status({ game }) {
   else if (over) text = game.result(over);
   else if (link.state === "lost" || link.state === "closed") [text, kind] = [link.why, "alarm"];
   else if (!hello) text = "Opening the match";
+  else if (game.isOut) text = `Your seat is out; the match continues (tick ${moment.tick.toLocaleString("en")})`;
   else if (moment.paused) text = `Paused${game.pausedWhy ? `: ${game.pausedWhy}` : ""}`;
   else if (hello.turn_based && game.myTurn) [text, kind] = ["Your turn", "turn"];
   else if (hello.turn_based) text = `${moment.to_act.map((seat) => hello.seats[seat]?.name).join(", ")} to move`;
@@ -138,7 +150,8 @@ function Result({ game }) {
   const { over } = game;
   if (!over) return null;
   return html`<div class="result" id="result">
-    <b>${game.result(over)}</b> <span>${over.reason}</span>
+    <span><b>${game.result(over)}</b>. ${sentenceOf(over.reason)}</span>
+    ${game.link.state === "closed" && html`<span class="failure" id="ended">${game.link.why}: links lead nowhere</span>`}
     ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
     ${over.url && thinkers(game.hello).map((name) => html`<a class="button" href=${`${over.url}?with=${encodeURIComponent(name)}`}>Thoughts of ${name}</a>`)}
     ${game.hello.you.length > 0 && html`<a class="button" id="new-match" href=${playLink(game.hello, opponent(game.hello))}>New match</a>`}
@@ -199,6 +212,12 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
   // The result stands where the moves were given, so that the board keeps its size.
   if (game.over || !hello.you.length) return html`<div class="moves-row"><${Result} game=${game} /></div><${MatchButtons} game=${game} />`;
   const isBoard = BOARDS.includes(hello.view.input);
+  // A double click on a button is one move where the game waits for moves. A mouse may pass twice; its double clicks are
+  // counted by the browser, those of fingers and held keys are not.
+  const press = (action, event) => {
+    if (hello.turn_based && game.clicks.again(event, event.pointerType !== "mouse")) return;
+    if (game.act(action)) game.clicks.played(event);
+  };
   const send = (text) => {
     if (chosen >= 0 && text === game.name(chosen) ? game.act([chosen]) : game.type(text)) setChosen(-1);
   };
@@ -209,8 +228,8 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
       ${game.units
         ? html`<${UnitButtons} game=${game} />`
         : needsLists(hello, game.view)
-          ? html`<${ChoiceLists} game=${game} />`
-          : html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice) => game.act([choice])} />`}
+          ? html`<${ChoiceLists} game=${game} onChoose=${press} />`
+          : html`<${ChoiceButtons} game=${game} digits=${!isBoard} onChoose=${(choice, event) => press([choice], event)} />`}
       ${isBoard && html`<label class="check"><input type="checkbox" id="confirm" checked=${confirm}
         onChange=${(event) => setConfirm(event.target.checked)} /> confirm moves</label>`}
     </div>
@@ -225,24 +244,34 @@ function Match({ game }) {
   useKeys(game, held);
   const tick = game.moment?.tick;
   useLayoutEffect(() => setChosen(-1), [tick]);
-  const choose = (choice) => {
+  const play = (choice, event) => {
+    if (!game.act([choice])) return;
+    setChosen(-1);
+    if (event.type === "click") game.clicks.played(event);
+  };
+  const choose = (choice, event) => {
+    // A cell that cannot be played gives its reason, however soon it is clicked.
+    const timed = !game.myTurn || mayPlay(game.moment, game.seat, choice);
+    if (event.type === "click" && game.clicks.again(event, timed)) return;
     const isPlace = placeHead(hello, game.view) >= 0;
     if (isPlace && !isOneChoice(hello)) {
       game.change({ place: choice, notice: "", said: `Place ${cellOfPlace(hello, game.view, choice).join(", ")} chosen` });
       return;
     }
     if (isPlace) {
-      game.act([choice]);
+      play(choice, event);
       return;
     }
     if (confirm && chosen !== choice && game.myTurn) {
       setChosen(choice);
       game.change({ notice: "", said: `${game.name(choice)} chosen. Enter plays it.` });
-    } else if (game.act([choice])) setChosen(-1);
+    } else {
+      play(choice, event);
+    }
   };
   return html`
     <main>
-      <section id="stage" aria-label="Match">
+      <section id="stage" aria-label="Match" class=${hello && !game.over && !game.online ? "offline" : ""}>
         <${Status} game=${game} />
         <${Board} game=${game} chosen=${chosen} onChoose=${choose} />
         <p class="notice" id="notice">${game.notice}</p>

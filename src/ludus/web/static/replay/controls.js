@@ -1,4 +1,5 @@
 // Buttons, sliders, keys. Each action has one name; buttons and keys both call it.
+import { characterOf } from "./keyboard.js";
 
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 
@@ -36,7 +37,8 @@ const ACTION_OF_KEY = new Map(KEYS.flatMap(([keys, action]) => keys.map((key) =>
 export function bindKeys(actions, isHelpOpen) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const character = characterOf(event);
+    const key = character.length === 1 ? character.toLowerCase() : character;
     const action = ACTION_OF_KEY.get(key);
     if (!action || (isHelpOpen() && action !== "help")) return;
     const target = event.target;
