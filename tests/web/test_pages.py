@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from ludus.flow.hosted_replay import HostedReplay
+from ludus.games import replays
+from ludus.native import core
 from tests.web.browser import Browser
 from tests.web.live import LivePage, make_run
 from tests.web.serving import Client, served
 
+POLE = "gymnasium/CartPole-v1"
 START = "!!document.querySelector('#start:not(:disabled)')"
 # Pixels of a figure's canvas in about the colour of its line.
 DRAWN = """
@@ -28,10 +32,26 @@ DRAWN = """
 """
 
 
+def hosted_replay() -> bytes:
+    """Return the replay of a match of a game written in Python."""
+    return core.replay_encode(
+        HostedReplay(
+            game=POLE, version=1, params={}, seed=1, match=0, players=["pole@1"], heads=1, ticks=[0],
+            seats=[0], actions=[0], length=487, hash_every=1000, hashes=[0], final_hash=0, over=True,
+            outcome=[0.0], returns=[487.0], reproduced=0,
+        )
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("served")
     make_run(folder / "small", "go", (1,), size=5)
+    pole = make_run(folder / "pole", "tic_tac_toe", (1,))
+    text = pole.info_path.read_text()
+    pole.info_path.write_text(text.replace("tic_tac_toe", POLE).replace("2026-01-01", "2026-02-01"))
+    (pole.replays / "final-1.ludus").write_bytes(hosted_replay())
+    (folder / "td.ludus").write_bytes(replays.record("tower_defense", bots=["noop"]))
     with served(folder) as made:
         yield made
 
@@ -92,9 +112,75 @@ def test_an_arrow_key_reaches_the_board_from_anywhere_on_the_page(page: LivePage
 
 def test_a_match_without_winner_is_called_so(page: LivePage) -> None:
     page.go("/", "document.querySelector('#runs tbody tr') !== null")
-    text = (
-        "import('/static/app/home.js')"
-        ".then((m) => m.resultText({over: true, players: ['a', 'b'], outcome: %s}))"
+    text = "import('/static/app/home.js').then((m) => m.resultText({over: true, players: ['a', 'b'], %s}))"
+    for line, result in (
+        ("outcome: [0, 0]", "a draw"),
+        ("outcome: [-1, -1]", "no one won"),
+        ("outcome: [1, -1], returns: [3, 2]", "won by a"),
+        ("outcome: []", "cut off"),
+        ("outcome: [0], returns: [487]", "return 487"),
+        ("outcome: [0], returns: [-1234.5678]", "return -1,235"),
+        ("outcome: [1]", "won by a"),
+        ("outcome: [-1]", "lost"),
+        ("outcome: [0]", "over"),
+    ):
+        assert page.evaluate(text % line) == result
+    page.wait("document.querySelectorAll('#replays a').length === 2")
+    assert page.evaluate(
+        "[...document.querySelectorAll('#replays tbody tr')].map((row) => row.cells[3].textContent).sort()"
+    ) == ["lost", "return 487"]
+    solo = "[...document.querySelectorAll('#replays a')].find((a) => a.textContent.startsWith('td')).href"
+    page.go(page.evaluate(f"new URL({solo}).pathname"), "document.body.classList.contains('ready')")
+    assert page.text("#banner").startswith("noop lost")
+    assert page.text("#seats .badge") == "lost"
+
+
+def test_a_game_of_python_is_offered_on_no_page(page: LivePage) -> None:
+    page.go("/", "document.querySelectorAll('#runs tbody tr').length === 2")
+    links = "[...document.querySelectorAll('#runs a.button')].map((a) => new URL(a.href).search)"
+    assert page.evaluate(links) == ["?game=go&against=small%40best&params=%7B%22size%22%3A%225%22%7D"]
+    page.go("/run/pole", "document.querySelector('#versions') !== null")
+    assert page.evaluate("document.querySelectorAll('#versions a, header a.button').length") == 0
+    assert f"compiled games that are installed here: {POLE} is none" in page.text("#versions")
+    page.wait("document.querySelector('#run-replays small')?.textContent.trim() === 'pole@1; return 487'")
+    page.go(f"/play?game={POLE}&against=pole%40best", "document.querySelector('#other-game') !== null")
+    assert page.text(".failure").startswith(f"{POLE} cannot be played on a page")
+    assert page.evaluate("document.querySelector('#start')") is None
+    page.evaluate("document.querySelector('#other-game').click()")
+    page.wait(f"location.search === '' && {START}")
+    assert page.evaluate("document.querySelector('#game').value") == "go"  # that of the newest run
+
+
+@pytest.mark.parametrize("name", ["final-1", "none"])
+def test_a_replay_that_cannot_be_shown_is_a_page_with_a_sentence(page: LivePage, name: str) -> None:
+    page.go("/", "document.querySelectorAll('#replays a').length === 2")
+    found = "[...document.querySelectorAll('#replays a')].find((a) => a.textContent.startsWith('final'))"
+    path = page.evaluate(f"new URL({found}.href).pathname") if name == "final-1" else "/replay/none"
+    why = {
+        "final-1": f"a match of {POLE}, which is written in Python: there are no pictures of it. "
+        "487 ticks; pole@1: return 487. ludus replay info prints the rest",
+        "none": "there is no such replay; it may have been removed",
+    }[name]
+    page.go(path, "document.querySelector('.failure') !== null")
+    assert page.text(".failure") == why
+    assert page.evaluate("getComputedStyle(document.querySelector('.failure')).borderRadius") == "10px"
+    assert page.text("a.home") == "Ludus"
+    page.browser.errors.clear()  # the console names the refused request
+    answer = page.client.ask(path)
+    assert (answer.json, answer.status in (400, 404)) == ({"why": why}, True)  # for programs
+
+
+def test_a_match_that_is_over_cannot_be_joined(page: LivePage) -> None:
+    page.play("connect_four", ["person", "random"])
+    page.go("/", "document.querySelector('#matches a[href^=\"/play/\"]') !== null")
+    socket = page.client.socket(page.match, page.key).greet()
+    socket.send({"type": "resign"})
+    socket.get("over")
+    page.go(
+        "/", f"[...document.querySelectorAll('#matches td')].some((td) => td.textContent === '{page.match}')"
     )
-    found = [page.evaluate(text % outcome) for outcome in ("[0, 0]", "[-1, -1]", "[1, -1]", "[]")]
-    assert found == ["a draw", "no one won", "won by a", "cut off"]
+    row = "[...document.querySelectorAll('#matches tr')].find((tr) => tr.cells[0].textContent === '%s')"
+    page.wait(f"({row % page.match}).textContent.includes('over')")
+    assert page.evaluate(f"[...({row % page.match}).querySelectorAll('a')].map((a) => a.textContent)") == [
+        "Watch"
+    ]

@@ -1,5 +1,5 @@
 // The start: runs, replays and matches of the folder that ludus serves.
-import { useGet } from "./api.js";
+import { useGet, useLink } from "./api.js";
 import { Failure, html, useState } from "./html.js";
 import { keep } from "./match_keys.js";
 
@@ -7,7 +7,9 @@ const EVERY_MS = 5000;
 const SHOWN = 50;
 
 export function Header({ title, children }) {
-  return html`<header><a class="home" href="/">Ludus</a><h1 id="title">${title}</h1>${children}</header>`;
+  const lost = useLink();
+  return html`<header><a class="home" href="/">Ludus</a><h1 id="title">${title}</h1>${children}</header>
+    ${lost && html`<p class="failure" role="alert" id="link">${lost}</p>`}`;
 }
 
 export function ageText(seconds) {
@@ -45,8 +47,12 @@ export function playLink(run, player) {
   return `/play?game=${id(run.game)}${player && `&against=${id(player)}`}${params}`;
 }
 
-export function resultText({ outcome, over, players }) {
+export function resultText({ outcome, over, players, returns = [] }) {
   if (!over || outcome.length === 0) return "cut off";
+  if (outcome.length === 1) {
+    if (Number.isFinite(returns[0])) return `return ${Number(returns[0].toPrecision(4)).toLocaleString("en")}`;
+    return outcome[0] > 0 ? `won by ${players[0] ?? "seat 0"}` : outcome[0] < 0 ? "lost" : "over";
+  }
   const winners = outcome.flatMap((o, seat) => (o > 0 ? [players[seat] ?? `seat ${seat}`] : []));
   if (winners.length) return `won by ${winners.join(", ")}`;
   return outcome.every((o) => o === 0) ? "a draw" : "no one won";
@@ -60,7 +66,7 @@ export function HomePage() {
         ${(match) => html`<tr key=${match.id}>
           <td>${match.id}</td><td>${match.title}</td><td>${match.seats.map((seat) => seat.name).join(" – ")}</td>
           <td class="number">${match.state === "over" ? "over" : countText(match.tick)}</td>
-          <td><span class="buttons">${match.seats.some((seat) => seat.kind === "person") && html`<a class="button" href=${`/play/${id(match.id)}`}
+          <td><span class="buttons">${match.state !== "over" && match.seats.some((seat) => seat.kind === "person") && html`<a class="button" href=${`/play/${id(match.id)}`}
               onClick=${() => keep(match.id, match.key)}>Join</a>`}
             <a class="button" href=${`/watch/${id(match.id)}`}>Watch</a></span></td>
         </tr>`}
@@ -71,7 +77,7 @@ export function HomePage() {
           <td>${run.problem ? run.name : html`<a href=${`/run/${id(run.id)}`}>${run.name}</a>`}</td><td>${run.game}</td>
           <td>${run.problem || html`<span class=${`state state-${run.state}`}>${run.state}</span>`}</td>
           <td class="number">${countText(run.steps)}</td><td>${run.best}</td><td>${ageText(run.age_s)}</td>
-          <td>${run.best && html`<a class="button" href=${playLink(run, `${run.id}@best`)}>Play it</a>`}</td>
+          <td>${run.best && run.playable && html`<a class="button" href=${playLink(run, `${run.id}@best`)}>Play it</a>`}</td>
         </tr>`}
       </${Listing}>
       <${Listing} title="Replays" path="/api/replays" name="replays" columns=${["match", "game", "players", "result", "recorded"]}

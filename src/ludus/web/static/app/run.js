@@ -54,8 +54,8 @@ function Versions({ about, versions }) {
   if (versions.length === 0) return null;
   return html`<section class="panel" id="versions"><h2>Versions</h2><div class="scroll"><table>
     <tbody>${names.map((name) => html`<tr key=${name}><td>${about.name}@${name}</td>
-      <td><a class="button" href=${playLink(about, `${about.id}@${name}`)}>Play it</a></td></tr>`)}</tbody>
-  </table></div></section>`;
+      <td>${about.playable && html`<a class="button" href=${playLink(about, `${about.id}@${name}`)}>Play it</a>`}</td></tr>`)}</tbody>
+  </table></div>${!about.playable && html`<p class="hint">Pages play compiled games that are installed here: ${about.game} is none.</p>`}</section>`;
 }
 
 function Replays({ run }) {
@@ -72,7 +72,7 @@ export function RunPage({ id: run }) {
   const { data, error } = useGet(`/api/runs/${id(run)}`, {}, EVERY_MS);
   const about = data?.about;
   return html`<${Header} title=${about?.name ?? run}>
-      ${about?.best && html`<a class="button primary" href=${playLink(about, `${about.id}@best`)}>Play the best</a>`}
+      ${about?.best && about.playable && html`<a class="button primary" href=${playLink(about, `${about.id}@best`)}>Play the best</a>`}
     </${Header}>
     ${error && html`<${Failure}>${error}</${Failure}>`}
     ${data && html`<main class="run">

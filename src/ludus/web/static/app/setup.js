@@ -51,8 +51,8 @@ function linkedParams(query) {
   }
 }
 
-function Setup({ games, query }) {
-  const [game, setName] = useGame(games, query.get("game"));
+function Setup({ games, first, query }) {
+  const [game, setName] = useGame(games, query.get("game") || first);
   const linked = () => (query.get("game") === game.name ? linkedParams(query) : {});
   const [texts, setTexts] = useState(linked);
   const [seats, setSeats] = useState({});
@@ -131,7 +131,12 @@ function firstPlayer(offer) {
 
 export function SetupPage({ query }) {
   const { data, error } = useGet("/api/games");
+  const wanted = query.get("game");
+  const unknown = data && wanted && !data.games.some((one) => one.name === wanted);
   return html`<${Header} title="Play a match" />
     ${error && html`<${Failure}>${error}</${Failure}>`}
-    ${data && html`<${Setup} games=${data.games} query=${query} />`}`;
+    ${!data && !error && html`<p class="hint">Loading the games</p>`}
+    ${unknown && html`<${Failure}>${wanted} cannot be played on a page: pages play compiled games that are installed here.
+      ${" "}<a id="other-game" href="/play">Choose another game</a></${Failure}>`}
+    ${data && !unknown && html`<${Setup} games=${data.games} first=${data.first} query=${query} />`}`;
 }

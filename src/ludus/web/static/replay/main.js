@@ -12,6 +12,13 @@ import { readThoughts, Thoughts } from "./thoughts.js";
 const PANEL_INTERVAL_MS = 80; // panels change slower than the map while it plays
 const byId = (id) => document.getElementById(id);
 
+// The result of a match without a winner.
+function withoutWinner({ outcome, truncated, seats }) {
+  if (truncated) return "Cut off: no one won";
+  if (outcome.length === 1) return outcome[0] < 0 ? `${seats[0]} lost` : "The match is over";
+  return outcome.every((o) => o < 0) ? "No one won" : "A draw";
+}
+
 class Page {
   constructor(match) {
     this.match = match;
@@ -94,7 +101,7 @@ class Page {
     const winners = match.outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
     const banner = byId("banner");
     if (match.outcome.length === 0) banner.append("The recording ends here");
-    else if (winners.length === 0) banner.append(match.truncated ? "Cut off: nobody won" : "A draw");
+    else if (winners.length === 0) banner.append(withoutWinner(match));
     else banner.append(...winners.map(seatChip), element("b", { class: "what" }, winners.map((s) => match.seats[s]).join(", ")), element("span", {}, "wins"));
     if (this.view.result) banner.append(element("span", {}, this.view.result));
     banner.append(element("small", {}, `tick ${match.lastTick.toLocaleString("en")}`));

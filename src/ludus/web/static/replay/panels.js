@@ -36,7 +36,7 @@ export class Panels {
     this.seatNumbers = this.match.seats.map((name, seat) => {
       const numbers = element("dl", { class: "numbers" });
       const outcome = this.match.outcome[seat];
-      const badge = outcome > 0 ? "won" : outcome < 0 ? "lost" : outcome === 0 ? "drew" : "";
+      const badge = outcome > 0 ? "won" : outcome < 0 ? "lost" : outcome === 0 && this.match.seats.length > 1 ? "drew" : "";
       box.append(
         element(
           "section",
