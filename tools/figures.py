@@ -146,12 +146,16 @@ def figure_of(
     for name, part in zip(of or (label,), parts, strict=True):
         if not part:
             raise ValueError(f"no raw line of {name if seed is None else f'seed {seed}, {name}'!r}")
-    if (len(of) == 2) != (kind in ("difference", "ratio")):
+    fits = {"difference": len(of) == 2, "ratio": len(of) == 2, "worst": len(of) > 1}.get(kind, not of)
+    if not fits:
         raise ValueError(f"{label!r}: a difference or ratio is of two labels, {kind} has {len(of)}")
     values: tuple[float, ...] = ()
     equal, count = 0, None
     if kind == "seeds":
         ends, values = over_seeds(parts[0], unit)
+        count = len(values)
+    elif kind == "worst":
+        ends, values = over_seeds(_worst(parts, label, unit), unit)
         count = len(values)
     elif kind == "difference":
         equal = _equal(*parts)
@@ -196,6 +200,17 @@ def _single(lines: Sequence[Line], label: str, unit: str, kind: Kind) -> tuple[E
     if len(samples) != 1:
         raise ValueError(f"{label!r}: expected one raw line with one number, found {len(samples)} numbers")
     return Ends(samples[0]), None
+
+
+def _worst(parts: Sequence[Sequence[Line]], label: str, unit: str) -> list[Line]:
+    """Return each seed's lines of the label that has its least number. Raises ``ValueError``."""
+    groups = [by_seed(part) for part in parts]
+    if any(set(group) != set(groups[0]) for group in groups):
+        raise ValueError(f"{label!r}: its labels have lines of different seeds")
+    found: list[Line] = []
+    for seed in groups[0]:
+        found += min([group[seed] for group in groups], key=lambda lines: pooled(list(lines), unit).value)
+    return found
 
 
 def _equal(first: Sequence[Line], second: Sequence[Line]) -> int:

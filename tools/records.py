@@ -17,9 +17,10 @@ PLAYED = ("learning", "strength")  # sections whose figures are of players, with
 Section = Literal["learning", "strength", "throughput", "conformance"]
 #: How a figure follows from its raw lines (:mod:`tools.figures`): ``matches`` pools the matches or samples of
 #: its label, ``seeds`` takes one number a seed, ``readings`` the median with the least and the greatest,
-#: ``total`` the sum, ``exact`` the one number of its line; ``difference`` and ``ratio`` are of two labels.
-Kind = Literal["matches", "seeds", "readings", "total", "exact", "difference", "ratio"]
-DERIVED = ("difference", "ratio")
+#: ``total`` the sum, ``exact`` the one number of its line; ``difference`` and ``ratio`` are of two labels;
+#: ``worst`` takes a seed's least number over several labels.
+Kind = Literal["matches", "seeds", "readings", "total", "exact", "difference", "ratio", "worst"]
+DERIVED = ("difference", "ratio", "worst")
 #: Figures of players that learned nothing, beside a figure: ``bot NAME`` has any built-in bot of the game.
 INITIAL, UNIFORM, BOT = "initial weights", "uniform", "bot "
 
@@ -34,7 +35,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         value: The number; ``low`` and ``high`` are the ends of its interval, if it has one.
         count: Matches, samples or readings, or the number of seeds where ``kind`` is ``seeds``.
         seed: Of ``kind`` ``matches`` and ``exact``: only the lines of this seed.
-        of: The two labels of a difference (the first minus the second) or a ratio.
+        of: The two labels of a difference (the first minus the second) or a ratio; of ``worst`` two or more.
         values: One number a seed in the order of the seeds, where there are fewer than ten.
         equal: Of a difference: matches that are all equal, pair by pair.
         lower_is_better: As in a distance from an equilibrium.
@@ -63,7 +64,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             return f"equal in all {self.equal:,} matches"
         unit = self.unit if self.unit in ("%", "x") or not self.unit else f" {self.unit}"
         interval = "" if self.low is None or self.high is None else f" [{self.low:,g}, {self.high:,g}]"
-        of = "" if self.kind != "seeds" else " seed" if self.count == 1 else " seeds"
+        of = "" if self.kind not in ("seeds", "worst") else " seed" if self.count == 1 else " seeds"
         count = "" if self.count is None else f" of {self.count:,}{of}"
         each = f" ({', '.join(f'{v:,g}' for v in self.values)})" if len(self.values) > 1 else ""
         return f"{self.value:,g}{unit}{interval}{count}{each}"

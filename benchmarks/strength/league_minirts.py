@@ -28,6 +28,7 @@ from benchmarks.strength.evaluated import (
     all_floors,
     evaluations,
     kept_runs,
+    label_of,
     setting_of_run,
     weights_folder,
 )
@@ -37,10 +38,11 @@ from ludus.presets.errors import ConfigError
 from ludus.storage import RunDirectory
 from ludus.storage.errors import StorageError
 from ludus.training.reporting.league_record import read_record
-from tools.figures import figures_of, floors_of
+from tools.figures import figure_of, figures_of, floors_of
 from tools.new_record import add_record_options, own_command, published
 from tools.play_lines import PLAYS, play
 from tools.raw_lines import Line
+from tools.records import Figure
 
 BOTS = ("simple", "hit_and_run")
 TITLE = "MiniRTS from self-play alone, combined orders: AlphaStar's three roles, and naive self-play"
@@ -121,11 +123,30 @@ def measured(
     return lines
 
 
+def worst_bots(lines: Sequence[Line], bots: Sequence[str]) -> list[Figure]:
+    """Return the win rates against the bot that each seed's player fares worst against, greedy.
+
+    There are none with one bot or one seed.
+    """
+    if len(bots) < 2 or len({line.seed for line in lines}) < 2:
+        return []
+    return [
+        figure_of(
+            lines,
+            f"{name}, worst bot, greedy",
+            "%",
+            "worst",
+            of=[label_of(name, bot, "greedy") for bot in bots],
+        )
+        for name in (LEAGUE, NAIVE)
+    ]
+
+
 def measure(args: argparse.Namespace, folder: Path) -> None:
     """Play everything, print the figures, write the record. Raises ``ValueError`` and ``StorageError``."""
     runs, store = runs_of(args, folder), Store(args.lines)
     lines = measured(args, runs, store, folder)
-    figures = figures_of(lines, "%", "seeds")
+    figures = [*figures_of(lines, "%", "seeds"), *worst_bots(lines, args.bots)]
     every = [one.run for kind in KINDS for one in runs[kind]]
     floor_lines, kinds = all_floors(lines, every, figures, store, folder)
     floors = floors_of(floor_lines, figures, kinds)

@@ -183,3 +183,18 @@ def test_lines_that_do_not_fit_the_kind_are_refused(
 )
 def test_lines_that_cannot_be_right_have_a_fault(line: Line, fault: str) -> None:
     assert fault in line.fault()
+
+
+def test_the_worst_opponent_is_found_seed_by_seed() -> None:
+    lines = []
+    for bot, rates in (("swords", (9, 2)), ("spears", (5, 8))):
+        for seed, won in enumerate(rates, start=1):
+            made = counted(f"against {bot}", "w" * won + "l" * (10 - won))
+            lines.append(msgspec.structs.replace(made, seed=seed))
+    of = ("against swords", "against spears")
+    found = figure_of(lines, "worst bot", "%", "worst", of=of)
+    assert (found.value, found.values, found.count) == (35.0, (50.0, 20.0), 2)
+    with pytest.raises(ValueError, match="worst has 1"):
+        figure_of(lines, "worst bot", "%", "worst", of=of[:1])
+    with pytest.raises(ValueError, match="lines of different seeds"):
+        figure_of(lines[:-1], "worst bot", "%", "worst", of=of)
