@@ -208,6 +208,8 @@ def _os_error(error: OSError) -> str:
         text += (
             "; files written before are intact: free some space and try again (for a run: ludus resume RUN)"
         )
+    if error.errno == errno.EFBIG:
+        text += "; files written before are intact: raise the limit on the size of files (ulimit -f)"
     return text
 
 

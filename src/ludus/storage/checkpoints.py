@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import (
     TEMPORARY,
+    fsync_directory,
     open_regular,
     own_folder,
     read_bounded,
@@ -94,6 +96,11 @@ class Pointer(msgspec.Struct, frozen=True):
     score: float = 0.0
     player: str = ""
     own: int = -1
+
+    @property
+    def weights(self) -> int:
+        """Version of the weights that are meant."""
+        return self.own if self.player else self.version
 
 
 @dataclass(slots=True)
@@ -166,7 +173,10 @@ class CheckpointStore:
         """
         own_folder(self.directory, make=True)
         self._sweep()
-        target = self.path(checkpoint.version)
+        target, last = self.path(checkpoint.version), self.directory / "last.json"
+        aside = last.with_name(last.name + TEMPORARY)
+        own = checkpoint.version if checkpoint.player else -1
+        pointer = Pointer(checkpoint.version, player=checkpoint.player, own=own)
         carried = self._carried(checkpoint)
 
         def fill(folder: Path) -> None:
@@ -183,10 +193,11 @@ class CheckpointStore:
             digest = hashlib.sha256(checkpoint.state).hexdigest()
             state = StateFile(SCHEMA, checkpoint.version, files, digest, msgspec.Raw(checkpoint.state))
             write_synced(folder / STATE_FILE, msgspec.json.encode(self._signed(state)))
+            write_synced(aside, msgspec.json.encode(pointer))  # where it is refused, the checkpoint is too
 
         write_directory_atomic(target, fill)
-        own = checkpoint.version if checkpoint.player else -1
-        self.point("last", Pointer(checkpoint.version, player=checkpoint.player, own=own))
+        os.replace(aside, last)
+        fsync_directory(self.directory)
         self._prune()
         return target
 
@@ -232,6 +243,20 @@ class CheckpointStore:
         detail = "; ".join(problems) if problems else "none was saved yet"
         raise RunNotFound(f"{self.directory}: no checkpoint to resume from ({detail})")
 
+    def forget_older_last(self, version: int) -> None:
+        """Remove a ``last.json`` that names a checkpoint before ``version``, the newest whole one.
+
+        A process was killed before it could name that one. Without the file the newest one is the last.
+        """
+        with contextlib.suppress(OSError, CorruptFile):
+            pointer = self.pointer("last")
+            if pointer is not None and pointer.version < version:
+                (self.directory / "last.json").unlink()
+
+    def stands(self) -> str:
+        """Return a clause about what a run that ends now leaves."""
+        return "the newest checkpoint stands" if self.versions() else "there is no checkpoint"
+
     def point(self, name: PointerName, pointer: Pointer) -> None:
         """Let ``name`` point at a checkpoint. Raises ``OSError``."""
         write_atomic(self.directory / f"{name}.json", msgspec.json.encode(pointer))
@@ -246,6 +271,12 @@ class CheckpointStore:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         return pointer if self.path(pointer.version).is_dir() else None
+
+    def best(self) -> Pointer | None:
+        """Return what ``RUN@best`` names: the last weights while nothing was evaluated; None: no weights."""
+        versions = self.versions()
+        newest = Pointer(versions[-1]) if versions else None
+        return self.pointer("best") or self.pointer("last") or newest
 
     def resolve(self, reference: str) -> int:
         """Return the version that ``best``, ``last`` or a number names; a number may omit its leading zeros.

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import shutil
 import sqlite3
 import stat
@@ -42,6 +43,7 @@ MAX_NAME = 128  # characters of a player, a tag, a kind
 MAX_COUNT = 1 << 40  # sums of millions of rows still fit 64 bits
 MAX_TALLIES = 1 << 16  # of one event
 BUSY_S = 2.0
+_LARGEST_WRITE = 1 << 17  # bytes: a page or a row, and what SQLite adds
 
 _TABLES = {
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, member TEXT NOT NULL, "
@@ -99,7 +101,9 @@ class Journal:
             return cls(path, _connect(path, "rw"), 0)
         except sqlite3.Error as error:
             made.unlink(missing_ok=True)
-            raise OSError(errno.EIO, f"cannot make the journal ({error})", str(path)) from error
+            raise OSError(
+                errno.EIO, f"cannot make the journal ({_refusal(made, error)})", str(path)
+            ) from error
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -186,7 +190,8 @@ class Journal:
                     ],
                 )
         except sqlite3.Error as error:
-            self.problem = f"{self.path}: {error}; {len(self._pending)} rows wait in memory"
+            why = _refusal(self.path, error)
+            self.problem = f"{self.path}: {why}; {len(self._pending)} rows wait in memory"
             return False
         self._written = self._pending[-1].number
         self._pending.clear()
@@ -340,6 +345,17 @@ def _connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
     if mode == "ro":
         database.execute("PRAGMA query_only=ON")
     return database
+
+
+def _refusal(path: Path, error: sqlite3.Error) -> str:
+    """Return why a write was refused. For a limit on the size of files SQLite has no word of its own."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit != resource.RLIM_INFINITY:
+        for suffix in ("", "-wal", "-journal"):
+            with contextlib.suppress(OSError):
+                if path.with_name(path.name + suffix).stat().st_size + _LARGEST_WRITE > limit:
+                    return f"{os.strerror(errno.EFBIG)}: {error}"
+    return str(error)
 
 
 def _check_schema(path: Path, database: sqlite3.Connection) -> None:

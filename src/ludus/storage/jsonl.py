@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -14,9 +15,28 @@ from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_own, open_regular
 
 MAX_LINE_BYTES = 1 << 20
+_CHUNK = 1 << 20
 
 #: Values of a line; they nest.
 Row = dict[str, object]
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """Lines that were removed from the end of a file.
+
+    ``first``: number of the first one, from 1; ``damaged``: how many of them are no JSON object.
+    """
+
+    first: int = 0
+    lines: int = 0
+    damaged: int = 0
+
+    def text(self, name: str) -> str:
+        """Return ``3 lines of metrics.jsonl from line 41 on (1 damaged)``; empty without any."""
+        if not self.lines:
+            return ""
+        damaged = f" ({self.damaged} damaged)" if self.damaged else ""
+        return f"{self.lines:,} line{'s' * (self.lines > 1)} of {name} from line {self.first:,} on{damaged}"
 
 
 class JsonlWriter:
@@ -33,9 +53,10 @@ class JsonlWriter:
             CorruptFile: It is a link or anything else than a file of its own.
         """
         self.path = path
+        self.torn = 0  #: bytes of the unfinished line that was removed
         self._fd = open_own(path, os.O_RDWR | os.O_APPEND)
         try:
-            _repair_tail(self._fd)
+            self.torn = _repair_tail(self._fd)
         except BaseException:
             self.close()
             raise
@@ -46,12 +67,11 @@ class JsonlWriter:
 
     def append_many(self, rows: list[Row] | list[msgspec.Struct] | list[Row | msgspec.Struct]) -> None:
         """Append all of ``rows`` in one write, or none of them. Raises ``OSError``."""
-        data = b"".join(to_json(row) + b"\n" for row in rows)
+        data = memoryview(b"".join(to_json(row) + b"\n" for row in rows))
         before = os.fstat(self._fd).st_size
         try:
-            written = os.write(self._fd, data)
-            if written != len(data):
-                raise OSError(28, "No space left on device", str(self.path))
+            while data:  # after a part that fitted, the next write has the system's reason for the rest
+                data = data[os.write(self._fd, data) :]
         except OSError:
             os.ftruncate(self._fd, before)
             raise
@@ -60,14 +80,34 @@ class JsonlWriter:
         """Return the size in bytes, as :meth:`truncate` takes it."""
         return os.fstat(self._fd).st_size
 
-    def truncate(self, size: int) -> None:
+    def truncate(self, size: int) -> Cut:
         """Truncate to an earlier size: a resumed run writes the rows after its checkpoint again.
 
         A size inside a row removes that row too.
+
+        Returns:
+            The lines that were removed.
         """
-        if size < self.size():
-            os.ftruncate(self._fd, max(0, size))
-            _repair_tail(self._fd)
+        size = max(0, size)
+        if size >= self.size():
+            return Cut()
+        start, first = self._line_at(size)
+        with os.fdopen(os.dup(self._fd), "rb") as file:
+            cut = Cut(first, *_count(file, start))
+        os.ftruncate(self._fd, start)
+        return cut
+
+    def _line_at(self, size: int) -> tuple[int, int]:
+        """Return where the line that holds byte ``size`` starts, and its number from 1."""
+        start, number, at = 0, 1, 0
+        while at < size:
+            chunk = os.pread(self._fd, min(_CHUNK, size - at), at)
+            if not chunk:
+                break
+            if (newline := chunk.rfind(b"\n")) >= 0:
+                start, number = at + newline + 1, number + chunk.count(b"\n")
+            at += len(chunk)
+        return start, number
 
     def sync(self) -> None:
         """Make the rows survive a power cut. Raises ``OSError``."""
@@ -80,14 +120,41 @@ class JsonlWriter:
             self._fd = -1
 
 
-def _repair_tail(fd: int) -> None:
-    """Remove an unfinished last line of a killed process."""
+def _repair_tail(fd: int) -> int:
+    """Remove an unfinished last line of a killed process, and return its size in bytes."""
     size = os.fstat(fd).st_size
     start = max(0, size - MAX_LINE_BYTES)
     tail = os.pread(fd, size - start, start)
     if tail and not tail.endswith(b"\n"):
-        cut = tail.rfind(b"\n")
-        os.ftruncate(fd, start + cut + 1 if cut >= 0 else start)
+        whole = start + tail.rfind(b"\n") + 1
+        os.ftruncate(fd, whole)
+        return size - whole
+    return 0
+
+
+def lines_of(path: Path) -> Cut:
+    """Return all lines of ``path``; none of a file that cannot be read."""
+    try:
+        with open_regular(path) as file:
+            return Cut(1, *_count(file, 0))
+    except (OSError, CorruptFile):
+        return Cut()
+
+
+def _count(file: BinaryIO, start: int) -> tuple[int, int]:
+    """Return the number of lines from byte ``start`` on, and how many of them are no JSON object."""
+    lines = damaged = 0
+    file.seek(start)
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        whole = len(line) <= MAX_LINE_BYTES
+        while line and not line.endswith(b"\n"):  # the rest of a long line
+            line = file.readline(MAX_LINE_BYTES)
+        lines += 1
+        try:
+            damaged += not (whole and line and isinstance(from_json(line), dict))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            damaged += 1
+    return lines, damaged
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:

@@ -122,6 +122,40 @@ def _is_held(path: Path, flags: int) -> bool:
         os.close(fd)
 
 
+def is_abandoned(path: Path) -> bool:
+    """Return whether the process that locked a run is gone, so that its half of a run may be removed.
+
+    On a file system without locks the process named in the file counts; one of another host may live.
+    """
+    if is_locked(path):
+        return False
+    try:
+        fd = os.open(path.parent, _DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+    else:
+        return True
+    finally:
+        os.close(fd)
+    holder = read_holder(path)
+    return holder is not None and holder.host == socket.gethostname() and not _lives(holder.pid)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # of another user, or no number of a process
+        return True
+    return True
+
+
 def read_holder(path: Path) -> Holder | None:
     """Return the process named in the file, or None."""
     try:

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import secrets
+import time
 from collections.abc import Container
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from ludus.storage.files import TEMPORARY, file_part, fsync_directory, own_folde
 
 SUFFIX = ".ludus"
 _MAX_STEM = 200  # characters; names of files have at most 255 bytes
+CLOCK_S = 2.0  # by which the clock of a file server may differ
+_LAST_S = 253402300799.0  # end of the year 9999
+_TIME = re.compile(r"(?:^|-)(?P<day>[12]\d{7})-(?P<time>\d{6})(?=[-.]|$)")
+_NUMBER = re.compile(rf"\.(\d{{1,9}}){re.escape(SUFFIX)}$")
 
 
 def replay_name(*parts: object, taken: Container[str] = ()) -> str:
@@ -62,7 +67,28 @@ def keep_replay(folder: Path, data: bytes, *parts: object) -> Path:
             aside.unlink(missing_ok=True)
 
 
-def prune_replays(folder: Path, part: str, newest: int) -> int:
+def written_order(name: str, modified: float, now: float) -> tuple[bool, str, float, int, str]:
+    """Return the sorting key of a replay's file among others, the oldest first.
+
+    The time in a name counts before the file's, which a copy changes. A file from the future was written
+    before the clock was set back, so that it is older than every file written since.
+
+    Args:
+        name: The file's name.
+        modified: Its time of modification.
+        now: The present time.
+    """
+    found = _TIME.search(name)
+    named = found["day"] + found["time"] if found else ""
+    latest = time.strftime("%Y%m%d%H%M%S", time.gmtime(now + CLOCK_S))
+    if not named:
+        named = time.strftime("%Y%m%d%H%M%S", time.gmtime(min(max(0.0, modified), _LAST_S)))
+    number = _NUMBER.search(name)
+    past = modified <= now + CLOCK_S and named <= latest
+    return past, named, modified, int(number[1]) if number else 1, name
+
+
+def prune_replays(folder: Path, part: str, newest: int, written: Path | None = None) -> int:
     """Remove all but the newest replays whose name ends with ``part``, and return how many were removed.
 
     Other files stay, and links, and what cannot be removed.
@@ -71,16 +97,19 @@ def prune_replays(folder: Path, part: str, newest: int) -> int:
         folder: Where :func:`keep_replay` has written.
         part: The last one of the names, as of :func:`replay_name`.
         newest: How many stay, from 1.
+        written: The file that was written just now: it stays under any clock.
     """
     ours = re.compile(rf".*-{re.escape(file_part(part))}(\.\d+)?{re.escape(SUFFIX)}", re.DOTALL)
-    found: list[tuple[int, str]] = []
+    found: list[tuple[bool, tuple[object, ...], str]] = []
+    now = time.time()
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+                    order = written_order(entry.name, entry.stat(follow_symlinks=False).st_mtime, now)
+                    found.append((written is not None and entry.name == written.name, order, entry.path))
     removed = 0
-    for _, path in sorted(found)[: max(0, len(found) - newest)]:
+    for _, _, path in sorted(found)[: max(0, len(found) - newest)]:
         with contextlib.suppress(OSError):
             os.unlink(path)
             removed += 1

@@ -38,13 +38,14 @@ from ludus.storage.files import (
 )
 from ludus.storage.frozen import FrozenPlayers
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
-from ludus.storage.lock import Holder, RunBusy, RunLock, is_locked, read_holder, this_process
+from ludus.storage.lock import Holder, RunBusy, RunLock, is_abandoned, is_locked, read_holder, this_process
 from ludus.storage.tensors import encode_weights, read_weights
 
 SCHEMA = 1
 MAX_INFO_BYTES = 1 << 20
 MAX_CONFIG_BYTES = 1 << 20
 SUFFIX = ".safetensors"
+LOCK_TRIES = 5
 ASIDE = ".aside"  # in the name of a run directory that is being written
 _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
@@ -60,6 +61,19 @@ def aside_of(path: Path) -> Path:
 def is_aside(name: str) -> bool:
     """Return whether a folder of this name is a run that is being written, or half of one that never was."""
     return name.startswith(".") and name.endswith(f"{ASIDE}{TEMPORARY}")
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove halves of runs in ``folder`` whose makers were killed; what cannot be removed stays."""
+    for aside in folder.glob(f".*{ASIDE}{TEMPORARY}"):
+        if aside.is_symlink() or not aside.is_dir():
+            continue
+        lock_path = RunDirectory(aside).lock_path
+        with contextlib.suppress(OSError, RunBusy, CorruptFile):
+            if is_abandoned(lock_path):
+                with RunLock(lock_path, this_process(utc_now())) as lock:
+                    if lock.holds(aside):
+                        remove_tree(aside)
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -180,8 +194,8 @@ class RunDirectory:
     ) -> RunDirectory:
         """Make a new run directory with the files that ``fill`` writes, which appears with all of them.
 
-        It is written beside ``path`` under another name (:func:`is_aside`). The next call removes what a kill
-        left there.
+        It is written beside ``path`` under another name (:func:`is_aside`). The next call for any run in the
+        same folder removes what a kill left there.
 
         Args:
             path: The directory, which does not exist.
@@ -198,16 +212,11 @@ class RunDirectory:
         aside = aside_of(path)
         run = cls(aside, keep_checkpoints)
         run.refuse_existing(path)
-        if aside.is_symlink() or not aside.is_dir():
-            remove_tree(aside)
-            aside.mkdir(parents=True, exist_ok=True)
-        try:
-            lock = RunLock(run.lock_path, this_process(utc_now()))
-        except RunBusy as error:
-            raise RunBusy(f"{path}: {read_holder(run.lock_path) or 'another process'} makes it") from error
+        lock = cls._lock_aside(path)
         with lock:
             if not lock.holds(aside):  # another process was ready in between
                 raise RunBusy(f"{path}: another process has made it just now")
+            remove_abandoned(path.parent)
             try:
                 run.refuse_existing(path)
                 for left in aside.iterdir():
@@ -226,6 +235,29 @@ class RunDirectory:
                 raise
         fsync_directory(path.parent)
         return cls(path, keep_checkpoints)
+
+    @staticmethod
+    def _lock_aside(path: Path) -> RunLock:
+        """Make the folder beside ``path`` and lock it.
+
+        Raises:
+            RunBusy: Another process makes the run.
+            OSError: It cannot be made.
+        """
+        aside = aside_of(path)
+        lock_path = RunDirectory(aside).lock_path
+        for tries_left in reversed(range(LOCK_TRIES)):
+            if aside.is_symlink() or not aside.is_dir():
+                remove_tree(aside)
+                aside.mkdir(parents=True, exist_ok=True)
+            try:
+                return RunLock(lock_path, this_process(utc_now()))
+            except FileNotFoundError:  # a process that clears away took it for one that was left
+                if not tries_left:
+                    raise
+            except RunBusy as error:
+                raise RunBusy(f"{path}: {read_holder(lock_path) or 'another process'} makes it") from error
+        raise AssertionError
 
     @classmethod
     def open(cls, path: Path, keep_checkpoints: int = 3) -> RunDirectory:
@@ -344,8 +376,8 @@ class RunDirectory:
 class RunLog:
     """The append-only files of a run that is being written.
 
-    A write that fails (full disk) is reported once by ``on_problem`` and then tried again with the
-    next row; the run continues. :attr:`lost_rows` counts the rows that could not be written.
+    A row that the disk refuses is lost, and the run continues: :attr:`problem` has the reason and
+    :attr:`lost` the number of lost rows by file.
     """
 
     def __init__(self, run: RunDirectory) -> None:
@@ -355,16 +387,28 @@ class RunLog:
         self._matches = JsonlWriter(run.matches)
         self._log_path = run.log
         os.close(open_own(self._log_path, os.O_WRONLY))
-        self.lost_rows = 0
+        self.lost = {writer.path.stem: 0 for writer in (self._metrics, self._events, self._matches)}
         self.problem: str = ""
+        #: Lines that were removed from the ends of the files, in words: torn by a kill, or after the
+        #: checkpoint that a run resumed from. The reader clears it.
+        self.removed = [
+            f"an unfinished line of {w.path.name} ({w.torn:,} bytes)"
+            for w in (self._metrics, self._events, self._matches)
+            if w.torn
+        ]
+
+    @property
+    def lost_rows(self) -> int:
+        """Number of rows that could not be written."""
+        return sum(self.lost.values())
 
     def metrics(self, row: Row) -> None:
         """Append a row to ``metrics.jsonl``."""
         self._try(self._metrics, [row])
 
-    def event(self, kind: str, **detail: object) -> None:
-        """Append an event of ``kind`` with the present time to ``events.jsonl``."""
-        self._try(self._events, [{"time": utc_now(), "event": kind, **detail}])
+    def event(self, kind: str, **detail: object) -> bool:
+        """Append an event of ``kind`` with the present time to ``events.jsonl``; return whether it was."""
+        return self._try(self._events, [{"time": utc_now(), "event": kind, **detail}])
 
     def matches(self, rows: list[Row]) -> None:
         """Append rows to ``matches.jsonl``."""
@@ -393,7 +437,7 @@ class RunLog:
         return {name: writer.size() for name, writer in self._rewound().items()}
 
     def rewind(self, sizes: dict[str, int]) -> list[str]:
-        """Truncate the files to a checkpoint: later rows will be written again.
+        """Truncate the files to a checkpoint: later rows will be written again (:attr:`removed`).
 
         Returns:
             A message for every file that is shorter than at the checkpoint: it lost rows.
@@ -404,7 +448,9 @@ class RunLog:
             if found < recorded:
                 size = f"{found} bytes, the checkpoint recorded {recorded}"
                 lost.append(f"{writer.path}: {size}; the rows between are lost, the run continues")
-            writer.truncate(sizes.get(name, found))
+            cut = writer.truncate(sizes.get(name, found))
+            if text := cut.text(writer.path.name):
+                self.removed.append(text)
         return lost
 
     def close(self) -> None:
@@ -416,12 +462,14 @@ class RunLog:
         """Return the files that a checkpoint truncates."""
         return {"metrics": self._metrics, "matches": self._matches}
 
-    def _try(self, writer: JsonlWriter, rows: list[Row]) -> None:
+    def _try(self, writer: JsonlWriter, rows: list[Row]) -> bool:
         try:
             writer.append_many(list(rows))
         except OSError as error:
-            self.lost_rows += len(rows)
+            self.lost[writer.path.stem] += len(rows)
             self.problem = f"{writer.path}: {error.strerror or error}"
+            return False
+        return True
 
 
 def utc_now() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -93,6 +94,23 @@ def test_invalid_rows_are_refused(path: Path, bad: JournalRow, why: str) -> None
         assert journal.waiting == 0
         assert journal.append([row(2)])
     assert len(contents(path)) == 2
+
+
+@pytest.mark.parametrize("room", [0, 10_000])
+def test_a_limit_on_files_is_named(path: Path, room: int) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Journal.create(path) as journal:
+        size = max(p.stat().st_size for p in path.parent.iterdir())
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, before[1]))
+        try:
+            number = 1
+            while journal.append([row(n) for n in range(number, number + 50)]):
+                number += 50
+            assert f"{path}: File too large" in journal.problem
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert journal.flush()
+    assert len(contents(path)) == number + 49
 
 
 def test_a_full_disk_loses_nothing(path: Path) -> None:

@@ -48,6 +48,47 @@ def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
     assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 3}]
 
 
+@pytest.mark.parametrize(
+    ("added", "text"),
+    [
+        (b"", ""),
+        (b'{"update": 3}\n', "1 line of metrics.jsonl from line 3 on"),
+        (b'{"update": 3}\n{broken\n', "2 lines of metrics.jsonl from line 3 on (1 damaged)"),
+        (b"[1]\n\xff\n" + b"9" * (3 << 20) + b"\n", "3 lines of metrics.jsonl from line 3 on (3 damaged)"),
+        (
+            b'{"update": 3}\n{"upd',
+            "an unfinished line of metrics.jsonl (5 bytes)|1 line of metrics.jsonl from line 3",
+        ),
+    ],
+)
+def test_lines_after_the_checkpoint_are_counted(tmp_path: Path, added: bytes, text: str) -> None:
+    run = RunDirectory.create(tmp_path / "run", "", info())
+    log = RunLog(run)
+    log.metrics({"update": 1})
+    log.metrics({"update": 2})
+    sizes = log.sync()
+    log.close()
+    with run.metrics.open("ab") as file:
+        file.write(added)
+    log = RunLog(run)
+    assert log.rewind(sizes) == []
+    log.close()
+    assert len(log.removed) == len([part for part in text.split("|") if part])
+    for found, part in zip(log.removed, text.split("|"), strict=False):
+        assert found.startswith(part)
+    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 2}]
+
+
+def test_torn_lines_of_every_file_are_counted(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", "", info())
+    for path in (run.metrics, run.events, run.matches):
+        path.write_bytes(b'{"a": 1}\n{"b')
+    log = RunLog(run)
+    log.close()
+    names = ("metrics.jsonl", "events.jsonl", "matches.jsonl")
+    assert log.removed == [f"an unfinished line of {name} (3 bytes)" for name in names]
+
+
 class Disk:
     """Disk after a power cut: follows fsync of files and folders, and renames, by path."""
 

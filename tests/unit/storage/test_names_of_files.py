@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,52 @@ def test_of_replays_with_a_mark_the_newest_stay_and_nothing_else_goes(tmp_path: 
     assert prune_replays(folder, "watched", 2) == 2
     assert {p.name for p in folder.iterdir()} == {*kept, marked[2].name, marked[3].name}
     assert prune_replays(tmp_path / "missing", "watched", 1) == 0
+
+
+def watched(folder: Path, *parts: object, ahead: float = 0.0) -> Path:
+    path = keep_replay(folder, b"x", "go", *parts, "watched")
+    os.utime(path, (time.time() + ahead, time.time() + ahead))
+    return path
+
+
+@pytest.mark.parametrize("ahead", [10.0, 3600.0, 1e9])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_clock_that_jumps_back_removes_no_new_replay(tmp_path: Path, ahead: float, named: bool) -> None:
+    """Files from the future were written before the jump: they go first, whatever their number."""
+
+    def write(ahead: float) -> Path:
+        at = time.strftime("%Y%m%d-%H%M%S", time.gmtime(time.time() + ahead))
+        return watched(tmp_path, next(numbers), *([at] if named else []), ahead=ahead)
+
+    numbers = iter(range(10))  # a name that was removed would be given again
+    old = [write(ahead + n) for n in range(3)]
+    for number in range(4):
+        new = write(-1.0 + number / 10)
+        assert prune_replays(tmp_path, "watched", 3) == 1
+        assert new.exists()
+        assert [path.exists() for path in old] == [n > number for n in range(3)]
+
+
+def test_the_file_just_written_stays_whatever_the_clock_says(tmp_path: Path) -> None:
+    others = [watched(tmp_path, "20200101-000000", ahead=-1e8 + n) for n in range(3)]
+    new = watched(tmp_path, "19990101-000000", ahead=-1e9)
+    assert prune_replays(tmp_path, "watched", 3, new) == 1
+    assert new.exists()
+    assert [path.exists() for path in others] == [False, True, True]
+    assert prune_replays(tmp_path, "watched", 1, new) == 2
+    assert list(tmp_path.iterdir()) == [new]
+
+
+def test_replays_are_ordered_by_the_time_in_their_names(tmp_path: Path) -> None:
+    """A copy changes the time of a file, and may give all files the same one."""
+    paths = [watched(tmp_path, f"2026010{day}-120000") for day in range(1, 5)]
+    paths += [watched(tmp_path, "20260104-120000") for _ in range(11)]
+    for path in paths:
+        os.utime(path, (1.7e9, 1.7e9))
+    os.utime(paths[0], (1.71e9, 1.71e9))
+    assert paths[-1].name.endswith(".12.ludus")
+    assert prune_replays(tmp_path, "watched", 4) == 11
+    assert {p.name for p in tmp_path.iterdir()} == {p.name for p in paths[-4:]}
 
 
 def test_a_new_replay_follows_no_link(tmp_path: Path) -> None:

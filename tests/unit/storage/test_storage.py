@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import resource
 import signal
 import subprocess
 import sys
@@ -33,6 +35,7 @@ from ludus.storage import (
     resolve_weights,
     write_atomic,
 )
+from ludus.storage.jsonl import Row
 
 
 def weights(version: int, fill: float = 1.0) -> Weights:
@@ -81,6 +84,25 @@ def test_a_torn_line_of_jsonl_is_removed(tmp_path: Path) -> None:
     writer.append({"a": 4})
     writer.close()
     assert [r["a"] for r in read_jsonl(path)] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("size", [0, 5, 14])
+def test_a_limit_on_files_is_named_and_leaves_no_half_line(tmp_path: Path, size: int) -> None:
+    """The system writes the part that fits, and gives its reason only when the rest is tried."""
+    writer = JsonlWriter(tmp_path / "events.jsonl")
+    writer.append({"a": 1})
+    rows: list[Row] = [{"a": 2}, {"text": "x" * 100}]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (writer.size() + size, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as refused:
+            writer.append_many(rows)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert refused.value.errno == errno.EFBIG
+    writer.append({"a": 3})
+    writer.close()
+    assert [r["a"] for r in read_jsonl(writer.path)] == [1, 3]
 
 
 def test_an_invalid_line_of_jsonl_is_named(tmp_path: Path) -> None:

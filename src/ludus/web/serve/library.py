@@ -22,7 +22,7 @@ from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
-from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays
+from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays, written_order
 from ludus.storage.rundir import RunDirectory, is_aside
 
 MAX_REPLAY_BYTES = 64 << 20
@@ -211,7 +211,9 @@ class Library:
 
     def listed(self, fits: Callable[[ReplayLine], bool] = lambda line: True) -> tuple[list[ReplayLine], int]:
         """Return the newest replays that fit, and the number of older ones that were not looked at."""
-        newest = sorted(self.replays().values(), key=lambda r: (-r.modified, r.id))
+        now = time.time()
+        newest = sorted(self.replays().values(), key=lambda r: r.id)
+        newest.sort(key=lambda r: written_order(r.path.name, r.modified, now)[:-1], reverse=True)
         lines: list[ReplayLine] = []
         unread = MAX_READ_BYTES
         for number, replay in enumerate(newest):
@@ -297,7 +299,7 @@ class Library:
         watched = () if newest is None else (WATCHED,)
         path = keep_replay(folder, replay, game, time.strftime("%Y%m%d-%H%M%S", time.gmtime()), *watched)
         if newest:
-            prune_replays(folder, WATCHED, newest)
+            prune_replays(folder, WATCHED, newest, path)
         self._scanned["replays"] = -SCAN_S
         owner = "" if home is None else run
         return Replay(_digest(path), _name(path), path, owner, len(replay), time.time())
