@@ -92,14 +92,20 @@ class Sweep(msgspec.Struct, frozen=True):
         with make_sweep_view(self.quiet) as view:
             loop = SweepLoop(config, SweepDirectory(path), workers, view)
             outcomes = loop.run()
-        report = read_report([path])
-        write_sweep_report(report, path)
+        report, unwritten = read_report([path]), ""
+        try:
+            write_sweep_report(report, path)
+        except OSError as error:
+            unwritten = f"{path / 'report.md'} was not written: {error.strerror or error}"
         failed = [o for o in outcomes if o.state == "failed"]
         if self.json:
             console.document({"run_dir": str(path), "failed": _failures(failed), **_document(report)})
         else:
             show_report(report)
-            console.result(f"report  {path / 'report.md'}")
+            if not unwritten:
+                console.result(f"report  {path / 'report.md'}")
+        for problem in filter(None, (loop.problem, unwritten)):
+            console.note(f"problem: {problem}")
         for outcome in failed:
             console.note(
                 f"{outcome.run.name}: failed: {outcome.message}; see: {loop.directory.log(outcome.run.name)}"
@@ -107,7 +113,7 @@ class Sweep(msgspec.Struct, frozen=True):
         if loop.stopping:
             console.note(f"interrupted; continue with the same command, or: ludus report {shell(str(path))}")
             return INTERRUPTED
-        return FAILED if failed else DONE
+        return FAILED if failed or unwritten else DONE
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -22,8 +22,16 @@ import msgspec
 from ludus.flow.decode import from_json, to_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
-from ludus.storage.files import file_part, fsync_directory, own_folder, read_bounded, write_atomic
+from ludus.storage.files import (
+    file_part,
+    fsync_directory,
+    own_folder,
+    read_bounded,
+    remove_tree,
+    write_atomic,
+)
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
+from ludus.storage.last_state import is_finished
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.references import is_run
 from ludus.storage.rundir import RunDirectory, is_aside, utc_now
@@ -132,6 +140,8 @@ class SweepDirectory:
     def state(self, name: str) -> RunState:
         """Return how far a run is, from its directory; one that was never whole is removed.
 
+        A run whose last state is not on disk is not finished, whatever it recorded.
+
         Raises ``CorruptFile`` where it is a link.
         """
         run = self.run(name)
@@ -141,7 +151,12 @@ class SweepDirectory:
         if not run.info_path.is_file():
             shutil.rmtree(run.path)
             return "absent"
-        return "finished" if run.status().state == "finished" else "started"
+        return "finished" if is_finished(run) else "started"
+
+    def drop_greedy_results(self, name: str) -> None:
+        """Remove the results of greedy matches of weights that training replaces. Raises ``OSError``."""
+        own_folder(self.greedy / name)
+        remove_tree(self.greedy / name)
 
     def add_point(self, index: int, point: Mapping[str, Value]) -> None:
         """Record a point before any of its runs starts. Raises ``OSError``."""

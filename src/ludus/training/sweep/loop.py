@@ -84,6 +84,7 @@ class SweepLoop:
         self.active: dict[str, Active] = {}
         self.outcomes: dict[str, Outcome] = {}
         self.stopping = False
+        self.problem = ""  #: why the record of processes is not whole; empty if it is
         self._presets: dict[str, Preset] = {}
 
     @property
@@ -141,6 +142,8 @@ class SweepLoop:
             elif before is not None and (command == before or command.what == before.what != "greedy"):
                 self._end(run, "failed", f"ludus {before.what} ended, and the run is not finished")
             else:
+                if command.what != "greedy":
+                    self.directory.drop_greedy_results(run.name)
                 process = launch(command, self.directory.lock_of(run.name), self.directory.log(run.name))
                 self.active[run.name] = Active(run, process, command)
                 if self.stopping and process is not None:  # the signal came while it was started
@@ -179,16 +182,19 @@ class SweepLoop:
         self.view.ended(self, outcome)
 
     def _note(self, run: PlannedRun, command: ProcessCommand, ended: ProcessEnd) -> None:
-        self.directory.add_process(
-            {
-                "run": run.name,
-                "what": command.what,
-                "code": ended.code,
-                "cpu_s": round(ended.cpu_s, 3),
-                "seconds": round(ended.seconds, 3),
-                "message": ended.message,
-            }
-        )
+        """Record the end of a process. A full disk must not end the other processes."""
+        row: dict[str, object] = {
+            "run": run.name,
+            "what": command.what,
+            "code": ended.code,
+            "cpu_s": round(ended.cpu_s, 3),
+            "seconds": round(ended.seconds, 3),
+            "message": ended.message,
+        }
+        try:
+            self.directory.add_process(row)
+        except OSError as error:
+            self.problem = f"{self.directory.processes} was not written: {error.strerror or error}"
 
     def _ask(self) -> bool:
         """Ask a search for a point and append its runs; return False where no more are needed."""

@@ -14,6 +14,7 @@ from ludus.presets.document import leaves
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
+from ludus.storage.last_state import is_finished
 from ludus.storage.rundir import RunDirectory
 from ludus.training.changes import Change, read_changes
 from ludus.training.reporting.floors import Floors, floors_of
@@ -72,7 +73,7 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
         cell=cell,
         seed=run.info().seed,
         path=str(run.path),
-        finished=run.status().state == "finished",
+        finished=is_finished(run),
         final=final,
         greedy=tuple(sorted((r for r in greedy if r.against in order), key=lambda r: order.index(r.against))),
         steps=last.steps if last else 0,

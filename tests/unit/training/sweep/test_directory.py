@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from ludus.training.sweep.loop import greedy_words, next_command
 from ludus.training.sweep.plan import known_points, loaded_run, planned_cells, runs_of
 from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
 from ludus.training.sweep.ranges import Value
+from tests.unit.storage.test_storage import checkpoint
 
 DOCUMENT = {
     "preset": "tic_tac_toe",
@@ -141,6 +143,14 @@ def test_the_next_command_follows_from_the_run(tmp_path: Path) -> None:
         events(run, "started", kind)
         assert left() == "resume"
     events(run, "started", "finished")
+    assert left() == "resume"  # its last state is nowhere
+    run.checkpoints.save(dataclasses.replace(checkpoint(1), state=b'{"log_sizes": {"metrics": 0}}'))
+    assert left() == ""
+    run.metrics.write_bytes(b'{"schema": 2, "kind": "evaluation"}\n')
+    assert left() == ""
+    run.metrics.write_bytes(b'{"schema": 2, "kind": "update", "version": 2}\n')
+    assert left() == "resume"
+    run.checkpoints.save(checkpoint(2))  # of a trainer that records no sizes
     assert left() == ""
 
 
@@ -151,6 +161,7 @@ def test_greedy_matches_follow_for_each_opponent(tmp_path: Path) -> None:
     preset = loaded_run(planned).preset
     run = RunDirectory.create(sweep.run(planned.name).path, "", RunInfo(1, "0", "tic_tac_toe", "", 1, "", ()))
     events(run, "started", "finished")
+    run.checkpoints.save(checkpoint(1))
     result = dict.fromkeys(("matches", "wins", "draws", "losses", "errors", "seed"), 1)
     numbers = dict.fromkeys(("win_rate", "ci_low", "ci_high", "score", "mean_ticks", "mean_return"), 0.5)
     results = [{"player": "p", "against": name, "game": "tic_tac_toe", **result, **numbers} for name in "ab"]
