@@ -1,4 +1,4 @@
-"""A disk that fills: the run reports it, continues, and leaves every older file whole."""
+"""A disk that fills: the run reports it, continues, leaves every older file whole, and fails at its end."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ lag = "sync"
 CHILD = """
 import resource, sys
 from pathlib import Path
+from ludus.presets.errors import RunUnsaved
 from ludus.training.runs import start_run
 from ludus.training.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
@@ -63,8 +64,10 @@ class Fill(Sink):
     def message(self, text):
         print(text, flush=True)
 
-result = start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, sinks=[Fill()])
-print("ended:", result.reason)
+try:
+    start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, sinks=[Fill()])
+except RunUnsaved as error:
+    print("unsaved:", error)
 """
 
 
@@ -97,8 +100,9 @@ def run_until_it_ends(run: Path, how: str) -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-def check(run: Path, lines: list[str]) -> None:
-    assert lines[-1] == "ended: max_steps = 1500 reached"
+def check(run: Path, lines: list[str], reason: str) -> None:
+    ended = "training ended (max_steps = 1500 reached), and the last rounds could not be saved"
+    assert lines[-1].startswith(f"unsaved: {ended} ({reason}); the newest checkpoint stands; resume it from")
     problems = [line for line in lines if line.startswith("problem:")]
     assert any("checkpoint of version" in p and "the run continues" in p for p in problems)
     store = CheckpointStore(run / "checkpoints")
@@ -111,12 +115,12 @@ def check(run: Path, lines: list[str]) -> None:
 
 def test_a_run_survives_files_that_may_not_grow(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    check(run, run_until_it_ends(run, "limit"))
+    check(run, run_until_it_ends(run, "limit"), "File too large")
 
 
 def test_a_run_survives_a_full_disk(small_disk: Path) -> None:
     run = small_disk / "run"
-    check(run, run_until_it_ends(run, "fill"))
+    check(run, run_until_it_ends(run, "fill"), "No space left on device")
 
 
 OFTEN = "[run]\ncheckpoint_every_minutes = 0.0000001"  # after every update

@@ -24,7 +24,7 @@ from ludus.cli.member_rows import MemberRows
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
 from ludus.cli.update_texts import Rates, doing_text, interval_text, lag_text, remaining
 from ludus.flow.shown import visible
-from ludus.training.reporting.sinks import RunStart
+from ludus.training.reporting.sinks import PROBLEM, RunStart
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,10 +40,19 @@ NUMBERS_FIRST = 4  # lines of numbers shown before the rollouts
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput", "cluster")  # namespaces
 
 
+class ProblemView(RunView):
+    """View of problems only: without progress, a line that is lost must still be known."""
+
+    def message(self, text: str) -> None:
+        """Write a problem."""
+        if text.startswith(PROBLEM):
+            console.note(visible(text))
+
+
 def make_view(quiet: bool) -> RunView:
-    """Return the view for stderr: a board on a terminal, else lines."""
+    """Return the view for stderr: a board on a terminal, else lines; ``quiet``: problems only."""
     if quiet:
-        return RunView()
+        return ProblemView()
     if redraws():
         with suppress(ImportError):  # without rich: lines
             return LiveView()

@@ -16,6 +16,22 @@ class GroupLost(RunFailed):
     """A learner of a group is gone. A new group may continue from the newest checkpoint."""
 
 
+class RunUnsaved(RunFailed):
+    """A run ended, and its last state is not on disk, or not the record of its end.
+
+    Resuming ``run`` makes again what is missing. ``saved``: version of its newest checkpoint; None: none.
+    """
+
+    def __init__(self, run: Path, missing: str, saved: int | None) -> None:
+        """Describe the end of ``run``; ``missing``: why it ended, and what was refused."""
+        if saved is None:
+            stands, again = "there is no checkpoint", "start it again"
+        else:
+            stands, again = "the newest checkpoint stands", f"resume it from version {saved}"
+        super().__init__(f"{missing}; {stands}; {again}: ludus resume {shell(str(run))}")
+        self.run, self.saved = run, saved
+
+
 class EndlessMatch(RunFailed):
     """Matches of an evaluation exceed their limit of ticks."""
 

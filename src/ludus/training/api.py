@@ -88,7 +88,7 @@ def train(
         PresetError: A wrong preset or setting.
         ConfigError: Settings that do not fit together.
         RunExists: ``run_dir`` exists.
-        RunFailed: Training cannot continue, or the callback raised.
+        RunFailed: Training cannot continue, its last state could not be saved, or the callback raised.
         Interrupted: Ctrl-C; the run was saved.
     """
     from ludus.presets.code import given_code

@@ -51,6 +51,7 @@ class BestWeights:
     def __init__(self, directory: RunDirectory, report: Sinks) -> None:
         """Keep the files of ``directory``. ``report`` receives failures."""
         self._checkpoints, self._report = directory.checkpoints, report
+        self._refused: Pointer | None = None  # what best.json does not name yet
 
     def pin(self, candidates: Sequence[Candidate]) -> None:
         """Keep the candidates' checkpoints on disk."""
@@ -78,7 +79,17 @@ class BestWeights:
         holding = self._checkpoints.holding(version, player)
         if holding is None:
             return
+        self._refused = Pointer(holding, score, player, version if player else -1)
+        if why := self.point_again():
+            self._report.problem(why)
+
+    def point_again(self) -> str:
+        """Write ``best.json`` if it was refused last time; return why it is refused again, or empty."""
+        if self._refused is None:
+            return ""
         try:
-            self._checkpoints.point("best", Pointer(holding, score, player, version if player else -1))
+            self._checkpoints.point("best", self._refused)
         except OSError as error:
-            self._report.problem(f"best.json was not written: {error.strerror or error}")
+            return f"best.json was not written: {error.strerror or error}"
+        self._refused = None
+        return ""

@@ -91,6 +91,10 @@ class Evaluations:
         """Keep the checkpoints of the candidates on disk."""
         self._best.pin(self._steps.state.candidates)
 
+    def point_again(self) -> str:
+        """Write ``best.json`` if it was refused last time; return why it is refused again, or empty."""
+        return self._best.point_again()
+
     def initial(self) -> None:
         """Evaluate the initial weights, once in the life of a run.
 

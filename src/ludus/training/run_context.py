@@ -97,3 +97,11 @@ class RunContext:
         """Cut the log to the rows of a checkpoint; missing rows are reported."""
         for lost in self.log.rewind(sizes):
             self.report.problem(lost)
+
+    def report_removed(self) -> None:
+        """Report in one line what was removed from the ends of the run's files when it was resumed."""
+        removed, self.log.removed = self.log.removed, []
+        if removed:
+            self.report.message(
+                f"dropped from the record: {', '.join(removed)}; the run continues from there"
+            )

@@ -8,7 +8,7 @@ from typing import Protocol
 from ludus.evaluation.results import EvalResult
 from ludus.flow.shown import shell
 from ludus.pool import MatchError, PoolError
-from ludus.presets.errors import RunFailed
+from ludus.presets.errors import RunFailed, RunUnsaved
 from ludus.storage import StorageError
 from ludus.training.changes import options
 from ludus.training.evaluations import Evaluable, Evaluations
@@ -65,7 +65,13 @@ class RunLoop:
         """Prepare a loop over the rounds of ``steps``."""
         self.steps, self.context = steps, context
         self.evaluations = Evaluations(steps, context)
-        self.saver = Saver(steps, context.needed, context.report, context.preset.run.checkpoint_every_minutes)
+        self.saver = Saver(
+            steps,
+            context.directory.checkpoints,
+            context.needed,
+            context.report,
+            context.preset.run.checkpoint_every_minutes,
+        )
         self.reason = ""  #: why training ended
         self._evaluated_initial = False
         self._saved = -1  # version that was saved before the due evaluation; -1 for none
@@ -75,6 +81,7 @@ class RunLoop:
 
         Raises:
             Interrupted: Ctrl-C; the run was saved.
+            RunUnsaved: The last state, or the record of the end, is not on disk.
             RunFailed: Training cannot continue.
         """
         steps, context = self.steps, self.context
@@ -95,23 +102,67 @@ class RunLoop:
             context.report.message(f"training ends: {self.reason}")
             if why := steps.why_untrained():
                 context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")
-            self.saver.save()
-            final = self.evaluations.final()
-            context.report.event("finished", reason=self.reason, best=max(steps.state.best_version, 0))
+            if not self.saver.save(last=True):  # weights that are lost get no result
+                raise self._unsaved(f"training ended ({self.reason})")
+            final = self._final()
+            self._record_end()
             return final
 
     def doing(self) -> str:
         """Return a description of the run's present work. Any thread may call it."""
         return self.steps.run_evaluator.doing or self.steps.doing()
 
-    def write_report(self) -> None:
-        """Write ``report.md``; a failure is reported and does not fail the run."""
+    def write_report(self) -> bool:
+        """Write ``report.md`` and return whether it is there; a failure is reported, the run ends well."""
         directory = self.context.directory
         try:
             write_report(directory, self.context.preset, self.reason)
         except (OSError, StorageError) as error:
             what = error.strerror if isinstance(error, OSError) else None
             self.context.report.problem(f"{directory.report} was not written: {what or error}")
+            return False
+        return True
+
+    def _final(self) -> tuple[EvalResult, ...]:
+        """Evaluate the weights that were saved.
+
+        Raises:
+            Interrupted: Ctrl-C; the run was saved.
+            RunUnsaved: The results or the name of the best weights are not on disk.
+        """
+        log = self.context.log
+        before = log.lost["metrics"]
+        final = self.evaluations.final()
+        if log.lost["metrics"] > before:
+            raise self._unrecorded(f"the last evaluation could not be recorded ({log.problem})")
+        if refused := self.evaluations.point_again():
+            raise self._unrecorded(f"the best weights could not be named ({refused})")
+        return final
+
+    def _record_end(self) -> None:
+        """Record that the run has finished. Raises ``RunUnsaved``."""
+        log, best = self.context.log, self.context.directory.checkpoints.best()
+        refused = ""
+        if not log.event("finished", reason=self.reason, best=0 if best is None else best.weights):
+            refused = log.problem
+        else:
+            try:
+                log.sync()
+            except OSError as error:
+                refused = error.strerror or str(error)
+        if refused:
+            raise self._unrecorded(f"the end could not be recorded ({refused})")
+
+    def _unsaved(self, why: str) -> RunUnsaved:
+        return self._incomplete(f"{why}, and the last rounds could not be saved ({self.saver.refused})")
+
+    def _unrecorded(self, missing: str) -> RunUnsaved:
+        return self._incomplete(f"training ended ({self.reason}), and {missing}")
+
+    def _incomplete(self, missing: str) -> RunUnsaved:
+        directory = self.context.directory
+        versions = directory.checkpoints.versions()
+        return RunUnsaved(directory.path, missing, versions[-1] if versions else None)
 
     def _evaluate_initial(self) -> None:
         """Evaluate the initial weights; that takes no minutes of the budget."""
@@ -146,9 +197,6 @@ class RunLoop:
     def _leave_if_interrupted(self) -> None:
         if not self.context.interrupted():
             return
-        if not self.saver.save():
-            self.context.report.event("interrupted", version=self.steps.version)
-            raise RunFailed(
-                "interrupted, and the last rounds could not be saved; the newest checkpoint remains"
-            )
+        if not self.saver.save(last=True):
+            raise self._unsaved("interrupted")
         self.context.stop_if_interrupted(self.steps.version)

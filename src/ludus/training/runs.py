@@ -31,6 +31,7 @@ from ludus.storage import (
     utc_now,
 )
 from ludus.storage.files import read_bounded
+from ludus.storage.jsonl import lines_of
 from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
 from ludus.training.changes import (
@@ -66,9 +67,11 @@ MAX_GROUPS = 3  # of learners that may end without a checkpoint between them
 class RunResult(msgspec.Struct, frozen=True):
     """Result of a run.
 
-    ``best_version``: version of the weights ``RUN@best``, in a league of those of ``best_player``; ``final``:
-    their final evaluation; ``floors``: results without training; ``more``: settings under which a resumed run
-    continues; ``alone``: the game has one seat, so there is no opponent.
+    ``version``: version of the last weights; ``best_version``: version of the weights ``RUN@best``, in a
+    league of those of ``best_player``; both are on disk. ``final``: the final evaluation of the best weights;
+    ``floors``: results without training; ``report``: path of the report, empty if it could not be written;
+    ``more``: settings under which a resumed run continues; ``alone``: the game has one seat, so there is no
+    opponent.
     """
 
     run: str
@@ -214,9 +217,12 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
         checkpoint, problems = run.checkpoints.load_last()
         for problem in problems:
             report.problem(f"{problem}; an older checkpoint is used")
+        run.checkpoints.forget_older_last(checkpoint.version)
         report.message(f"resuming from version {checkpoint.version}")
         return checkpoint
-    report.message("no checkpoint was saved yet: starting from the beginning")
+    removed = [text for path in (run.metrics, run.matches) if (text := lines_of(path).text(path.name))]
+    dropped = f"; dropped from the record: {', '.join(removed)}" if removed else ""
+    report.message(f"no checkpoint was saved yet: starting from the beginning{dropped}")
     for path in (run.metrics, run.matches):
         path.unlink(missing_ok=True)
     return None
@@ -319,7 +325,8 @@ def _continued(builder: RunBuilder, context: RunContext, machines: Machines) -> 
             lost_at.append(max(versions(), default=0))
             if context.interrupted() or lost_at.count(lost_at[-1]) == MAX_GROUPS:
                 raise
-            context.report.problem(f"{lost}; a new group continues from there")
+            where = "continues from there" if versions() else "starts from the beginning"
+            context.report.problem(f"{lost}; a new group {where}")
             builder = _regrouped(context, machines)
 
 
@@ -337,9 +344,10 @@ def _run(builder: RunBuilder, context: RunContext) -> RunResult:
         )
         if note := hardware.device_note(context.preset.run):
             context.report.message(note)
+        context.report_removed()
         final = loop.run()
-        loop.write_report()
-        return _result(steps, context, loop.reason, final)
+        reported = loop.write_report()
+        return _result(steps, context, loop.reason, final, reported)
 
 
 def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
@@ -362,22 +370,26 @@ def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
         raise RunFailed(f"no new group of learners: {error}") from error
 
 
-def _result(steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...]) -> RunResult:
+def _result(
+    steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
+) -> RunResult:
+    """Return the result of a run that is on disk; ``reported``: its report is there."""
     preset, run, state = context.preset, context.directory, steps.state
     alone = steps.run_evaluator.spec.seats == 1
+    best = run.checkpoints.best()
     return RunResult(
         run=str(run.path),
         reason=reason,
         version=steps.version,
-        best_version=max(state.best_version, 0),
+        best_version=0 if best is None else best.weights,
         steps=state.budget.steps,
         ticks=state.budget.ticks,
         minutes=state.budget.minutes,
         final=final,
         floors=_floors(run),
-        report=str(run.report),
+        report=str(run.report) if reported else "",
         more=more_budget(preset, state.budget, alone),
-        best_player=state.best_player,
+        best_player="" if best is None else best.player,
         alone=alone,
     )
 

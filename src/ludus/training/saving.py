@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from ludus.storage import CheckpointStore
 from ludus.training.reporting.sinks import Sinks
 
 
@@ -80,23 +81,40 @@ class Saver:
     """Writes the checkpoints of one run."""
 
     def __init__(
-        self, steps: Checkpointable, needed: NeededFiles, report: Sinks, every_minutes: float
+        self,
+        steps: Checkpointable,
+        store: CheckpointStore,
+        needed: NeededFiles,
+        report: Sinks,
+        every_minutes: float,
     ) -> None:
-        """Start the clock. ``every_minutes``: time between two checkpoints, 0 for none by time."""
-        self._steps, self._needed, self._report = steps, needed, report
+        """Start the clock.
+
+        Args:
+            steps: The trainer that is saved.
+            store: The checkpoints that it writes.
+            needed: Files that its state refers to.
+            report: Receives checkpoints and failures.
+            every_minutes: Time between two checkpoints, 0 for none by time.
+        """
+        self._steps, self._store, self._needed, self._report = steps, store, needed, report
         self._every_minutes = every_minutes
         self._saved_at = time.perf_counter()
+        self.refused = ""  #: why the last attempt failed; empty if it did not
 
     def due(self) -> bool:
         """Return whether enough time has passed since the last attempt."""
         return (time.perf_counter() - self._saved_at) / 60.0 >= self._every_minutes > 0
 
-    def save(self, taken: Callable[[], None] | None = None) -> bool:
-        """Write a checkpoint. Returns False after a failure, which is reported; the run continues.
+    def save(self, taken: Callable[[], None] | None = None, *, last: bool = False) -> bool:
+        """Write a checkpoint. Returns False after a failure, which is reported (:attr:`refused`).
 
-        ``taken``: see :meth:`Checkpointable.write_checkpoint`.
+        Args:
+            taken: See :meth:`Checkpointable.write_checkpoint`.
+            last: The run ends after this one.
         """
         steps = self._steps
+        self.refused = ""
         with steps.paused():
             if steps.saved_already():
                 return True
@@ -104,9 +122,11 @@ class Saver:
                 self._needed.write_refused(steps.referred_to())
                 path = steps.write_checkpoint(taken)
             except OSError as error:
+                self.refused = error.strerror or str(error)
+                before = "the one before it stands" if self._store.versions() else "there is none before it"
                 self._report.problem(
-                    f"checkpoint of version {steps.version} was not written ({error.strerror or error}); "
-                    "the one before it stands, the run continues"
+                    f"checkpoint of version {steps.version} was not written ({self.refused}); "
+                    f"{before}{'' if last else ', the run continues'}"
                 )
                 return False
             finally:

@@ -19,6 +19,7 @@ from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
+from ludus.presets.errors import RunUnsaved
 from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.method_file import with_method
@@ -94,7 +95,7 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.training.runs import start_run
 
         view = make_view(self.quiet)
-        with view, machines_of(loaded.preset, view.message) as machines:
+        with ending_document(self.json), view, machines_of(loaded.preset, view.message) as machines:
             result = start_run(loaded.preset, run_dir, sinks=[view], machines=machines)
         show_ending(result, loaded.preset.game.name, self.json)
         return DONE
@@ -150,7 +151,7 @@ class Resume(msgspec.Struct, frozen=True):
             return loaded.preset
 
         view = make_view(self.quiet)
-        with view, machines_of(loaded.preset, view.message) as machines:
+        with ending_document(self.json), view, machines_of(loaded.preset, view.message) as machines:
             result = resume_run(
                 run_dir,
                 sinks=[view],
@@ -263,6 +264,20 @@ def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | 
         raise UserError(f"{loaded.where('policy')}: {error}") from None
 
 
+@contextmanager
+def ending_document(as_json: bool) -> Iterator[None]:
+    """Print a JSON document about a run of the body that ended without its last state on disk.
+
+    ``version`` in it is that of the newest checkpoint, null without one. The caller gets the error too.
+    """
+    try:
+        yield
+    except RunUnsaved as error:
+        if as_json:
+            console.document({"run": str(error.run), "error": str(error), "version": error.saved})
+        raise
+
+
 def show_ending(result: RunResult, game: str, as_json: bool) -> None:
     """Print how the run ended, and the next commands.
 
@@ -291,7 +306,7 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
         ),
         ("weights", f"best version {best}, last version {result.version}"),
         *final,
-        ("report", str(Path(result.report).with_suffix(".html"))),
+        ("report", str(Path(result.report).with_suffix(".html")) if result.report else "not written"),
     ]
     console.result(console.table(rows))
     console.result("\nnext steps")

@@ -19,7 +19,7 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.before_checks import before_text
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import GroupLost, RunFailed
-from ludus.storage import Checkpoint, CorruptFile, why_unsigned
+from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, why_unsigned
 from ludus.training.actor_learner.acting import player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
@@ -88,7 +88,7 @@ def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads,
 
 
 @contextmanager
-def _in_group() -> Iterator[None]:
+def _in_group(store: CheckpointStore) -> Iterator[None]:
     """Let the body end the run where the learners of a group cannot continue together.
 
     Raises:
@@ -98,7 +98,7 @@ def _in_group() -> Iterator[None]:
     try:
         yield
     except RankLost as error:
-        raise GroupLost(f"{error}; the newest checkpoint stands") from error
+        raise GroupLost(f"{error}; {store.stands()}") from error
     except GroupError as error:
         raise RunFailed(str(error)) from error
 
@@ -152,7 +152,7 @@ class Trainer:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
             self._restart_matches(checkpoint, state)
-        with _in_group():
+        with _in_group(self.run_dir.checkpoints):
             self.rounds.restore(checkpoint, state)
         self.state = state
         self._saved = self.rounds.progress_marker
@@ -242,10 +242,10 @@ class Trainer:
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Collect a slab and learn from one. ``evaluate`` runs in the sampler's turn."""
         try:
-            with _in_group():
+            with _in_group(self.run_dir.checkpoints):
                 done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
-            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+            raise RunFailed(f"{error}; {self.run_dir.checkpoints.stands()}") from error
         self._finished_round(done)
 
     def paused(self) -> AbstractContextManager[None]:
@@ -305,7 +305,7 @@ class Trainer:
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
-        with _in_group():
+        with _in_group(self.run_dir.checkpoints):
             checkpoint = self.rounds.checkpoint(state)
         if taken is not None:
             taken()

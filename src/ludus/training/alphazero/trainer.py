@@ -145,7 +145,10 @@ class AlphaZeroTrainer:
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = self.state
         self.context.rewind_log(state.log_sizes)
+        chunks = state.chunks
         self.store.restore(checkpoint)
+        if state.chunks == chunks:  # nothing was lost: until something happens, the checkpoint has it all
+            self._saved = self._moment()
         self.store.take_unsaved()
         self.report.event(
             "resumed", version=checkpoint.version, steps=state.budget.steps, matches=state.matches

@@ -129,7 +129,9 @@ class LeagueTrainer:
         if checkpoint is None and not path.exists():
             return Journal.create(path)
         journal = Journal.open(path)
-        journal.rewind(self.state.journal)
+        if gone := journal.rewind(self.state.journal):
+            text = f"{gone:,} event{'s' * (gone > 1)} of {path.name} from event {self.state.journal + 1:,} on"
+            self.context.log.removed.append(text)
         return journal
 
     def _start(self) -> None:
@@ -229,7 +231,7 @@ class LeagueTrainer:
         try:
             done = member.play(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
-            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+            raise RunFailed(f"{error}; {self.run_dir.checkpoints.stands()}") from error
         self._rounds += 1
         del self.state.scheduled[:1]
         if self.preset.cluster.ahead:

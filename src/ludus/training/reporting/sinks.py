@@ -11,6 +11,8 @@ from ludus.presets.config import Preset
 from ludus.storage import RunLog
 from ludus.training.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics, metrics_row
 
+PROBLEM = "problem: "  # starts a message about what does not end the run
+
 #: Returns False to end the run, anything else to continue.
 Callback = Callable[[Metrics], object]
 
@@ -88,7 +90,7 @@ class Sinks(Sink):
 
     def problem(self, text: str) -> None:
         """Report a problem that does not end the run."""
-        self.message(f"problem: {text}")
+        self.message(f"{PROBLEM}{text}")
 
     def close(self) -> None:
         """Close every sink that still works."""
@@ -164,7 +166,7 @@ class LogSink(Sink):
         self._log.metrics(metrics_row(metrics))
         if self._log.problem and self._log.problem != self._reported:
             self._reported = self._log.problem
-            self._report(f"problem: {self._reported}; the run continues without these lines")
+            self._report(f"{PROBLEM}{self._reported}; the run continues without these lines")
 
 
 class Reporter(Sinks):
