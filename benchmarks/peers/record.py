@@ -33,7 +33,7 @@ NAMES = {
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Of a call of ``compare.py``."""
+    """Settings of a call of ``compare.py``."""
 
     seconds: float
     turns: int
@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """What ``compare.py --json`` writes."""
+    """Document that ``compare.py --json`` writes."""
 
     settings: Settings
     rows: tuple[Row, ...]
