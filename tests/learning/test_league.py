@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.strength.equilibria import measured
-from benchmarks.strength.population import play
+from benchmarks.strength.population import train
 
 
 def test_a_league_is_exploited_less_than_naive_self_play() -> None:
@@ -54,7 +54,9 @@ def test_a_league_learns_to_bluff() -> None:
 def test_a_population_rescues_bad_learning_rates(tmp_path: Path) -> None:
     """Three of four members start with rates 30 times and more off the best one."""
     pytest.importorskip("gymnasium")
-    changes, stays = (play(1, 1_000_000, 0.0, on, tmp_path) for on in (True, False))
+    changes, stays = (
+        train(1, 1_000_000, 0.0, on, tmp_path, "", tmp_path / "weights") for on in (True, False)
+    )
     best = max(stays.returns)
     assert best > 400
     assert min(changes.returns) > 0.9 * best

@@ -8,14 +8,28 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.strength.moba_bots import played
 from ludus.cli.__main__ import main
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan
 from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
+from ludus.pool.native import NativePool
 from ludus.web.rts.document import RtsView
 from ludus.web.serve.seat_view import cut
 
 CLASSES = ("carry", "tank", "support")
+
+
+def played(heroes: int, bot: str, other: str, matches: int) -> list[MatchResult]:
+    """Return the results of one team's bot against another's; the teams change seats by turns."""
+    seats = [SeatPlan((Controller(bot=name),)) for name in (*[bot] * heroes, *[other] * heroes)]
+    results: list[MatchResult] = []
+    options = PoolOptions(slots=16, num_matches=matches, seed=7)
+    with NativePool("moba", {"heroes": str(heroes)}, Lineup(tuple(seats)), options) as pool:
+        while not pool.finished:
+            batch = pool.recv()
+            results += batch.results
+            pool.send(batch.group)
+    return results
 
 
 def test_one_spec_serves_every_number_of_heroes() -> None:
