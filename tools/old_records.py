@@ -33,7 +33,6 @@ PENDING: dict[str, str] = dict(
     go5 35aa8f310b40
     go9 bb8bf5c11ff9
     league-blotto 1d14dae79e64
-    league-cycle 1f5fd542f159
     league-disc 4d060cae57a8
     league-kuhn 947b87de9f9e
     league-leduc b0237eea44c3
