@@ -17,7 +17,6 @@ from tools.figures import digits_of, figure_of
 from tools.floor_faults import floor_faults
 from tools.kept_weights import weights_faults
 from tools.line_faults import line_faults, run_faults
-from tools.old_records import is_old
 from tools.raw_lines import Line, read_lines
 from tools.record_commands import command_faults, settings_files
 from tools.records import DERIVED, PLAYED, RECORDS, ROOT, Figure, Record, sha256_of
@@ -39,10 +38,8 @@ def faults(
     """
     wrong = []
     for name, record in records.items():
-        if not is_old(record):
-            wrong += [f"{name}: {text}" for text in _of_record(name, record, folder, root, checkout)]
-    new = {name: record for name, record in records.items() if not is_old(record)}
-    return wrong + weights_faults(new, folder / "weights")
+        wrong += [f"{name}: {text}" for text in _of_record(name, record, folder, root, checkout)]
+    return wrong + weights_faults(records, folder / "weights")
 
 
 def notices(records: Mapping[str, Record], checkout: Checkout) -> list[str]:

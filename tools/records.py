@@ -183,17 +183,10 @@ def sha256_of(path: Path) -> str:
 
 def load(folder: Path = RECORDS) -> dict[str, Record]:
     """Return the records of ``folder`` by name. Raises ``ValueError`` with the file and the reason."""
-    from tools.old_records import PENDING, read_old
-
     found: dict[str, Record] = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            pending = path.stem in PENDING and folder == RECORDS
-            content = path.read_bytes()
-            if pending and b'"schema": 3' not in content[:20]:
-                found[path.stem] = read_old(path.stem, content)
-            else:
-                found[path.stem] = msgspec.json.decode(content, type=Record)
+            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
         except msgspec.DecodeError as error:
             raise ValueError(f"{path.name}: {error}") from error
     return found

@@ -23,7 +23,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tools.new_record import machine
-from tools.old_records import is_old
 from tools.play_lines import again
 from tools.raw_lines import Line, lines_of, unpacked
 from tools.records import PLAYED, RECORDS, Record, load
@@ -97,7 +96,7 @@ def chosen(args: argparse.Namespace, records: dict[str, Record], folder: Path) -
     found = {
         name: lines
         for name, record in records.items()
-        if record.section in PLAYED and not is_old(record)
+        if record.section in PLAYED
         for lines in [playable(lines_of(name, folder))]
         if lines and args.record in ("", name)
     }

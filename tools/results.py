@@ -17,7 +17,6 @@ from pathlib import Path
 
 from tools.checkout import Checkout
 from tools.docs_numbers import docs_faults
-from tools.old_records import OldRecord, gone
 from tools.readme_numbers import readme_faults
 from tools.record_faults import faults, notices
 from tools.records import (
@@ -72,9 +71,6 @@ def best_floor(figure: Figure, floors: Iterable[Figure], bots: bool) -> Figure |
 
 def _floor_cell(record: Record) -> list[str]:
     """Return the best floor and the best bot of each figure; one line where several figures share it."""
-    if isinstance(record, OldRecord):
-        rated = any(f.unit in ("%", "return") for f in record.figures)
-        return [f.text() for f in record.floors] or (["not measured"] if rated else [])
     best = [best_floor(f, record.floors, bots) for f in record.figures for bots in (False, True)]
     return list(dict.fromkeys(f"{floor.label}: {floor.number()}" for floor in best if floor))
 
@@ -124,7 +120,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     try:
         folder = root / RECORDS.relative_to(ROOT)
         records, checkout = load(folder), Checkout(root)
-        wrong = [*faults(records, folder, root, checkout), *(gone(records) if root == ROOT else ())]
+        wrong = faults(records, folder, root, checkout)
         wrong += readme_faults((root / "README.md").read_text(encoding="utf-8"), records)
         wrong += docs_faults(records, root, root / "tools" / "untied_numbers.toml")
         said = notices(records, checkout)

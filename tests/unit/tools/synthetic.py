@@ -101,7 +101,7 @@ def speed() -> tuple[Record, list[Line]]:
         section="throughput",
         title="Speed of MOBA",
         figures=(*figures_of(lines, "M ticks/s", "readings"), ratio),
-        commands=("python -m benchmarks.throughput.moba --rounds 3",),
+        commands=("python -m benchmarks.throughput.simulation minirts --rounds 3",),
         commit="",
         date="2026-11-28",
         machine="2 cores of M",
@@ -124,7 +124,7 @@ class Clone:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
         for name, text in (
-            ("benchmarks/throughput/moba.py", ""),
+            ("benchmarks/throughput/simulation.py", ""),
             ("docs/results.md", PAGE),
             ("docs/games/rts.md", RTS),
             ("tools/untied_numbers.toml", UNTIED),

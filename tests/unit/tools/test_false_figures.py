@@ -323,7 +323,7 @@ CASES: list[Case] = [
     ("18c a value", lambda c: command(c, "--run.max-minutes soon"), "run.max_minutes"),
     (
         "18d of a program",
-        lambda c: c.change("speed", commands=("python -m benchmarks.throughput.moba --no-such 1",)),
+        lambda c: c.change("speed", commands=("python -m benchmarks.throughput.simulation go --no-such 1",)),
         "--no-such",
     ),
     ("18e of make", lambda c: c.change("speed", commands=("make bench NO_SUCH=1",)), "no setting NO_SUCH"),

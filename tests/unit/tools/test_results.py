@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tools.old_records import PENDING, gone
 from tools.readme_numbers import readme_faults
 from tools.records import ROOT, Figure, Record, Run, Wanted, load, sha256_of
 from tools.results import best_floor, main, render, table
@@ -119,18 +118,6 @@ def test_an_opponent_of_another_figure_is_a_fault() -> None:
     for name in ("the league's main", "naive self-play", "initial weights"):
         other = other.replace(f"{name}, against simple, drawn", f"{name}, against hit_and_run, drawn")
     assert any("simple is in" in fault for fault in readme_faults(other, load()))
-
-
-def test_an_old_record_may_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = json.loads(msgspec.json.encode(GOOD)) | {"schema": 1, "commit": "1" * 40}
-    for key in ("files", "wanted", "floors"):
-        old.pop(key)
-    monkeypatch.setattr("tools.records.RECORDS", tmp_path)
-    monkeypatch.setitem(PENDING, "old", "0" * 12)
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    with pytest.raises(ValueError, match="an old record that has changed"):
-        load(tmp_path)
-    assert "old: no old record any more: remove the name from PENDING" in gone({"old": GOOD})
 
 
 def test_a_record_with_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
