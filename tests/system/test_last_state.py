@@ -459,7 +459,7 @@ def test_an_end_that_is_not_recorded_is_none(
         append(self, rows)
 
     monkeypatch.setattr(JsonlWriter, "append_many", refused)
-    with pytest.raises(RunUnsaved, match=f"{words} recorded.*File too large") as error:
+    with pytest.raises(RunUnsaved, match=f"{words}.*File too large") as error:
         start_run(preset_of("on-policy"), run)
     assert error.value.saved == CheckpointStore(run / "checkpoints").versions()[-1]
     assert not is_finished(RunDirectory.open(run))
