@@ -14,7 +14,8 @@ from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.factory import build_network
 from ludus.storage.checkpoints import Checkpoint, Pointer
-from ludus.storage.rundir import RunDirectory, RunInfo, RunLog
+from ludus.storage.run_info import RunInfo
+from ludus.storage.rundir import RunDirectory, RunLog
 from tests.web.browser import Browser
 from tests.web.serving import Client
 

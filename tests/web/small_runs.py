@@ -13,7 +13,8 @@ from ludus.policies.config import EncoderConfig
 from ludus.policies.factory import build_network
 from ludus.policies.weights import save_weights
 from ludus.storage.jsonl import JsonlWriter
-from ludus.storage.rundir import RunDirectory, RunInfo, utc_now
+from ludus.storage.run_info import RunInfo
+from ludus.storage.rundir import RunDirectory, utc_now
 
 GAME = "tic_tac_toe"
 NETWORK = EncoderConfig(channels=(4,), strides=(1,), dense=(8,), hidden=(16,))

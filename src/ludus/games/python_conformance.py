@@ -25,6 +25,7 @@ from ludus.games.contained import GameExit
 from ludus.games.numbers import LEARNABLE, flag, too_large, write_rewards
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
+from ludus.games.spec_check import CheckFailure, check_spec
 from ludus.games.vector_check import VectorFault, check_vector
 
 T = TypeVar("T")
@@ -54,15 +55,6 @@ CHECKS = (
 #: Checks that need a match played as far as it goes, and those that need one tick.
 OF_MATCHES = ("ends", "outcomes", "deterministic", "reset_forgets", "independent", "hash_order", "speed")
 OF_TICKS = ("seats", "masks", "observations_written", "observations_in_range", "rewards_finite")
-
-
-class CheckFailure(Exception):
-    """A check that failed."""
-
-    def __init__(self, check: str, detail: str) -> None:
-        """Fail ``check``, one of :data:`CHECKS`, for the reason ``detail``."""
-        super().__init__(detail)
-        self.check, self.detail = check, detail
 
 
 @dataclass(slots=True)
@@ -324,7 +316,7 @@ def check_monitored(
         if method is not None:
             run("plays", lambda: _close(method, monitor))
 
-    run("spec", lambda: _check_spec(maker.spec))
+    run("spec", lambda: check_spec(maker.spec))
     make = functools.partial(_make, maker, monitor)
     game = run("plays", make)
     if game is None or failed:
@@ -439,27 +431,6 @@ def _side_by_side(
     count = len(one.trace.steps)
     if one.trace.steps != first.steps[:count]:
         raise CheckFailure("independent", "a match changes when another match is played at the same time")
-
-
-def _check_spec(spec: GameSpec) -> None:
-    if spec.seats < 1 or not spec.observation or not spec.heads:
-        raise CheckFailure(
-            "spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads"
-        )
-    for kind, names in (
-        ("tensors", [t.name for t in spec.observation]),
-        ("heads", [h.name for h in spec.heads]),
-    ):
-        if len(set(names)) != len(names):
-            raise CheckFailure("spec", f"two {kind} have one name: {names}")
-    for t in spec.observation:
-        if not t.shape or min(t.shape) < 1:
-            raise CheckFailure("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
-    for h in spec.heads:
-        if h.size < 1 or (h.kind == "continuous" and (h.size != 2 or h.low > h.high)):
-            raise CheckFailure("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
-        if h.labels and len(h.labels) != h.size:
-            raise CheckFailure("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
 
 
 def _not_made(first: MatchTrace | None, monitor: CallMonitor) -> tuple[str, ...]:

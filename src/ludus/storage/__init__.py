@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         resolve_weights,
         run_of,
     )
-    from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, RunStatus, utc_now
+    from ludus.storage.run_info import RunInfo, RunStatus
+    from ludus.storage.rundir import RunDirectory, RunLog, utc_now
     from ludus.storage.signing import why_unsigned
     from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
 else:
@@ -40,7 +41,8 @@ else:
             "resolve_weights",
             "run_of",
         ),
-        "rundir": ("RunDirectory", "RunInfo", "RunLog", "RunStatus", "utc_now"),
+        "run_info": ("RunInfo", "RunStatus"),
+        "rundir": ("RunDirectory", "RunLog", "utc_now"),
         "signing": ("why_unsigned",),
         "tensors": ("decode_file", "encode_tensors", "encode_weights", "read_weights"),
     }

@@ -32,8 +32,9 @@ import msgspec
 
 from ludus.flow.decode import from_json
 from ludus.flow.league import JournalRow, Tally
-from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import TEMPORARY, fsync_directory, open_new, open_regular
+from ludus.storage.sqlite_calls import explained, transaction
 
 NAME = "league.sqlite"
 SCHEMA = 1
@@ -58,10 +59,6 @@ class _Frozen(msgspec.Struct):
     """Body of an event of kind ``frozen``."""
 
     version: int
-
-
-class JournalBusy(StorageError):
-    """Another process writes the journal."""
 
 
 class Journal:
@@ -91,7 +88,7 @@ class Journal:
             os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o644))
             with contextlib.closing(_connect(made, "rw")) as database:
                 database.execute("PRAGMA journal_mode=WAL").fetchone()
-                with _transaction(database):
+                with transaction(database):
                     database.execute(f"PRAGMA application_id={APPLICATION}")
                     database.execute(f"PRAGMA user_version={SCHEMA}")
                     for statement in _TABLES.values():
@@ -127,7 +124,7 @@ class Journal:
         for suffix in ("-wal", "-shm", "-journal"):  # SQLite writes them, for readers too
             with contextlib.suppress(RunNotFound):
                 _regular(path.with_name(path.name + suffix))
-        with _explained(path):
+        with explained(path):
             # A first look that cannot write: SQLite would clean up after what it takes for a crash.
             database = _connect(path, "ro")
             try:
@@ -176,7 +173,7 @@ class Journal:
         if not self._pending:
             return True
         try:
-            with _transaction(self._database):
+            with transaction(self._database):
                 self._database.executemany(
                     "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
                     [(r.number, r.kind, r.member, r.time, r.body) for r in self._pending],
@@ -228,7 +225,7 @@ class Journal:
                 "restore the journal that belongs to this run"
             )
         gone = self.last - number
-        with _explained(self.path), _transaction(self._database):
+        with explained(self.path), transaction(self._database):
             self._database.execute("DELETE FROM tallies WHERE number > ?", (number,))
             self._database.execute("DELETE FROM events WHERE number > ?", (number,))
         self._pending = [row for row in self._pending if row.number <= number]
@@ -237,7 +234,7 @@ class Journal:
 
     def rows(self, after: int = 0) -> Iterator[JournalRow]:
         """Yield all events after number ``after``, in order. Raises ``CorruptFile``."""
-        with _explained(self.path):
+        with explained(self.path):
             events = self._database.execute(
                 "SELECT number, substr(kind, 1, ?1), substr(member, 1, ?1), time, substr(body, 1, ?2) "
                 "FROM events WHERE number > ?3 ORDER BY number",
@@ -256,13 +253,13 @@ class Journal:
     def count(self, *kinds: str) -> int:
         """Return how many events of ``kinds`` are written. Raises ``CorruptFile``."""
         places = ", ".join("?" * len(kinds))
-        with _explained(self.path):
+        with explained(self.path):
             found = self._database.execute(f"SELECT count(*) FROM events WHERE kind IN ({places})", kinds)
             return int(found.fetchone()[0])
 
     def frozen(self) -> set[tuple[str, int]]:
         """Return member and version of every frozen player of the league. Raises ``CorruptFile``."""
-        with _explained(self.path):
+        with explained(self.path):
             found = self._database.execute(
                 "SELECT substr(member, 1, ?), substr(body, 1, ?) FROM events WHERE kind = 'frozen'",
                 (MAX_NAME + 1, MAX_BODY_BYTES + 1),
@@ -425,28 +422,3 @@ def _check_row(row: JournalRow, number: int) -> None:
     keys = {(t.player, t.opponent, t.seat, t.tag) for t in row.tallies}
     if len(keys) != len(row.tallies):
         raise ValueError(f"{where}: two results of one pair, seat and tag; add them up")
-
-
-@contextlib.contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into those of this package."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error) or "busy" in str(error):
-            raise JournalBusy(f"{path}: another process writes it; stop that one first") from error
-        raise CorruptFile(f"{path}: {error}") from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise CorruptFile(f"{path}: damaged ({error}); restore it from a copy") from error

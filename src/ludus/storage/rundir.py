@@ -17,14 +17,12 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from ludus.flow.code_files import CodeFile
 from ludus.flow.decode import from_json, to_json
 from ludus.flow.shown import shell, utf8
-from ludus.flow.weights import Lineage, Weights
+from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import (
@@ -38,7 +36,8 @@ from ludus.storage.files import (
 )
 from ludus.storage.frozen import FrozenPlayers
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
-from ludus.storage.lock import Holder, RunBusy, RunLock, is_abandoned, is_locked, read_holder, this_process
+from ludus.storage.lock import RunBusy, RunLock, is_abandoned, is_locked, read_holder, this_process
+from ludus.storage.run_info import AFTER, RunInfo, RunState, RunStatus
 from ludus.storage.tensors import encode_weights, read_weights
 
 SCHEMA = 1
@@ -74,55 +73,6 @@ def remove_abandoned(folder: Path) -> None:
                 with RunLock(lock_path, this_process(utc_now())) as lock:
                     if lock.holds(aside):
                         remove_tree(aside)
-
-
-class RunInfo(msgspec.Struct, frozen=True):
-    """Content of ``run.json``: the provenance of a run. Written once.
-
-    ``method``: path of the file that a learning method was loaded from, and ``method_sha256`` its hash.
-    ``code``: all other files that code and rules of the run came from: of its game, its teacher, its
-    rulebook, and of a method that an installed package has.
-    """
-
-    schema: int
-    package_version: str
-    game: str
-    spec_hash: str
-    seed: int
-    started: str  # UTC, ISO 8601
-    command: tuple[str, ...]
-    host: dict[str, str] = {}
-    versions: dict[str, str] = {}
-    signature: str = ""
-    run_id: str = ""  # random; no other run has it
-    method: str = ""
-    method_sha256: str = ""
-    code: tuple[CodeFile, ...] = ()
-    lineage: Lineage = ()  # runs that surgery made this one of, oldest first
-
-
-RunState = Literal["running", "finished", "interrupted", "failed", "lost"]
-
-#: State of a run without a process, by its last event: a start without an end was killed.
-_AFTER: dict[str, RunState] = {
-    "started": "lost",
-    "resumed": "lost",
-    "finished": "finished",
-    "interrupted": "interrupted",
-    "failed": "failed",
-    "surgery": "interrupted",
-}
-
-
-class RunStatus(msgspec.Struct, frozen=True):
-    """State of a run.
-
-    ``lost``: the process that trained the run ended without an event (kill -9, power cut). ``holder``: the
-    process that trains the run, or trained it last; None if unknown.
-    """
-
-    state: RunState
-    holder: Holder | None
 
 
 class RunDirectory:
@@ -298,7 +248,7 @@ class RunDirectory:
         else:
             with contextlib.suppress(CorruptFile):  # the events before a damaged one count
                 for row in read_jsonl(self.events):
-                    state = _AFTER.get(str(row.get("event")), state)
+                    state = AFTER.get(str(row.get("event")), state)
         return RunStatus(state, read_holder(self.lock_path))
 
     def _identity(self) -> str:

@@ -17,7 +17,8 @@ import pytest
 
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
-from ludus.storage.journal import MAX_BODY_BYTES, Journal, JournalBusy
+from ludus.storage.journal import MAX_BODY_BYTES, Journal
+from ludus.storage.sqlite_calls import JournalBusy
 
 
 def row(number: int, wins: int = 1) -> JournalRow:

@@ -12,7 +12,8 @@ import pytest
 
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.lock import RunBusy
-from ludus.storage.rundir import RunDirectory, RunInfo
+from ludus.storage.run_info import RunInfo
+from ludus.storage.rundir import RunDirectory
 from ludus.training.sweep.config import SweepConfig, parse_sweep, preset_hashes
 from ludus.training.sweep.directory import SweepDirectory, open_sweep, reported_folders
 from ludus.training.sweep.loop import greedy_words, next_command

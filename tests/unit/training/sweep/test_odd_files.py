@@ -14,7 +14,8 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.flow.decode import to_json
-from ludus.storage.rundir import RunDirectory, RunInfo
+from ludus.storage.run_info import RunInfo
+from ludus.storage.rundir import RunDirectory
 from ludus.training.reporting.metrics import metrics_of, metrics_row
 from ludus.training.sweep.plan import known_points, planned_cells, runs_of
 from ludus.web.serve import runs as pages
