@@ -95,29 +95,31 @@ def test_the_check_fails_on_a_number_of_the_readme() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     records = load()
     assert readme_faults(page, records) == []
-    for claim in ("88.4% won", "5.9, 2.7", "66 of 100", "2.7 million"):
+    for claim in ("68% and 82.2%", "82.4% won", "21.6% by naive", "75.2% by the bot"):
         assert claim in page
         assert readme_faults(page.replace(claim, f"9{claim}"), records)
 
 
 def test_numbers_in_another_order_than_their_words_are_a_fault() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    ties = "Breakout, Sample Factory 2.1.1 & ViZDoom basic, Sample Factory"
+    ties = "against simple, greedy & against simple, drawn;"
     assert ties in page
-    other = page.replace("2.7, 2.1 times", "2.1, 2.7 times").replace(
-        ties, " & ".join(reversed(ties.split(" & ")))
-    )
-    assert any("stands in another place" in fault for fault in readme_faults(other, load()))
+    assert "68% and 82.2% won" in page
+    for other in (
+        page.replace("68% and 82.2% won", "82.2% and 68% won"),
+        page.replace(ties, "against simple, drawn & against simple, greedy;"),
+    ):
+        assert readme_faults(other, load())
 
 
 def test_an_opponent_of_another_figure_is_a_fault() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    old = "88.4% won | 88.4% by naive"
+    old = "82.4% won by a league's main | 21.6% by naive"
     assert old in page
-    other = page.replace(old, "80% won | 81.1% by naive").replace("32.5% untrained", "33.3% untrained")
-    for name in ("the league's main", "naive self-play", "initial weights"):
-        other = other.replace(f"{name}, against simple, drawn", f"{name}, against hit_and_run, drawn")
-    assert any("simple is in" in fault for fault in readme_faults(other, load()))
+    other = page.replace(old, "82.5% won by a league's main | 52% by naive")
+    for name in ("the league's main", "naive self-play"):
+        other = other.replace(f"{name}, worst bot, greedy", f"{name}, against spears, greedy")
+    assert readme_faults(other.replace("against its worst bot", "against swords"), load())
 
 
 def test_a_record_with_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
