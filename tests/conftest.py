@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -33,6 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if checked and (difference := stale(package_folder())):
         pytest.exit(difference, returncode=pytest.ExitCode.USAGE_ERROR)
     os.environ[ENVIRONMENT] = tempfile.mkdtemp(prefix="ludus-tests-state-")
+    if (
+        signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    ):  # under nohup: subprocesses of tests would ignore it too
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -95,9 +95,9 @@ def test_the_limit_is_the_option_or_the_games_own(stairs: Path) -> None:
     assert ludus(*long, "--max-ticks", "400", cwd=stairs).returncode == 0
     assert ludus(*long, "--max-ticks", "300", cwd=stairs).returncode == 1
     assert ludus(*long, "--param", "declared=400", cwd=stairs).returncode == 0
-    done = ludus(*words, "--param", "declared=50", cwd=stairs)
-    assert done.returncode == 1
-    assert "longer than 50 ticks" in done.stderr
+    done = ludus(*words, "--param", "declared=50", cwd=stairs)  # the pool cuts a match at its declared limit
+    assert done.returncode == 0
+    assert "50 ticks" in done.stdout
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_matches_that_are_over(stairs: Path) 
     assert result["interrupted"] is True
     assert 0 < result["matches"] < 100000
     assert result["mean_return"] == 4.0
-    assert " of 100,000 matches, 0:" in err.splitlines()[0]
+    assert " of 100,000 matches, " in err.splitlines()[0]
     assert "left" in err.splitlines()[0]
     assert err.splitlines()[-1].startswith(f"interrupted: {result['matches']} of 100000 matches were over")
 

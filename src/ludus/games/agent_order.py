@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeGuard
 
+from ludus.flow.decode import from_json
 from ludus.games.names import is_typed
 
 #: Variables of every process that plays: a match may depend on the order of a set.
@@ -62,7 +63,7 @@ def take_over(maker: object, reference: str, params: Mapping[str, str]) -> bool:
             [sys.executable, "-c", _RUN, request],
             stdin=subprocess.DEVNULL, capture_output=True, timeout=START_S, check=True, env=environment,
         )  # fmt: skip
-        order = json.loads(done.stdout.splitlines()[-1])
+        order = from_json(done.stdout.splitlines()[-1])
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):
         return False
     return isinstance(order, list) and maker.seat_agents([str(agent) for agent in order])
@@ -73,6 +74,6 @@ def tell(request: str) -> None:
     from ludus.games.names import loaded, typed
     from ludus.games.registry import maker
 
-    reference, is_typed_there, params = json.loads(request)
+    reference, is_typed_there, params = from_json(request)
     made = maker((typed if is_typed_there else loaded)(reference), params)
     sys.stdout.write(f"\n{json.dumps([str(a) for a in getattr(made, 'agents', [])])}\n")

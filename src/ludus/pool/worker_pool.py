@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -18,6 +17,7 @@ from typing import final
 import msgspec
 
 from ludus.flow import Slab
+from ludus.flow.decode import from_json
 from ludus.games.agent_order import SAME_HASHES
 from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
@@ -197,7 +197,7 @@ class WorkerPool:
         finally:
             worker.channel.settimeout(None)
         if reply.startswith(READY):
-            self.agents = json.loads(reply.removeprefix(READY))
+            self.agents = from_json(reply.removeprefix(READY), list[str])
         elif reply:
             raise PoolError(f"{self._name}: {reply.decode(errors='replace')}")
         return ""

@@ -346,8 +346,8 @@ def test_a_folder_that_another_process_removes_at_once_is_made_again(
 ) -> None:
     make, made = tempfile.mkdtemp, []
 
-    def removed_once(prefix: str) -> str:
-        made.append(make(prefix=prefix))
+    def removed_once(**options: str) -> str:
+        made.append(make(**options))
         if len(made) == 1:
             remove_abandoned(temporary)
         return made[-1]

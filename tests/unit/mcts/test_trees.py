@@ -134,7 +134,7 @@ def test_texts_of_searches_are_parsed() -> None:
     assert parse_search("mcts:7,rollouts=3,seconds=1.5")[1].rollouts == 3
     assert parse_search("runs/a@best+search:64,symmetries=all")[1].symmetries == "all"
     for wrong, message in (
-        ("mcts:many", "Expected `int`"),
+        ("mcts:many", "expected an integer"),
         ("mcts:4,cpuct=1", "did you mean c_puct"),
         ("mcts:0", ">= 1"),
         ("mcts:9,symmetries=all", "symmetries are for networks"),

@@ -283,7 +283,7 @@ def _meant(player: str) -> str:
     bots = [bot.name for bot in spec(player).bots] if player in list_games() else []
     bots = [name for name in bots if name not in ("noop", "random")]
     name = "mcts:400" if _searchable(player) else bots[0] if bots else "random"
-    return f" (did you mean: ludus play {name} --game {shell(player)}?)"
+    return f" (did you mean: ludus play {shell(name)} --game {shell(player)}?)"
 
 
 def _searchable(game: str) -> bool:
