@@ -119,7 +119,7 @@ def test_an_opponent_of_another_figure_is_a_fault() -> None:
     other = page.replace(old, "82.5% won by a league's main | 52% by naive")
     for name in ("the league's main", "naive self-play"):
         other = other.replace(f"{name}, worst bot, greedy", f"{name}, against spears, greedy")
-    assert readme_faults(other.replace("against its worst bot", "against swords"), load())
+    assert readme_faults(other.replace("against its worst bot", "against SWORDS"), load())
 
 
 def test_a_record_with_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
