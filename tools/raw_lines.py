@@ -41,7 +41,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         returned: What a sample is, where it is not the return: ``kills of the first seat``.
         member: Whose returns count: the player's first seat, its second, and so on.
         less: Parameters of a match whose returns are taken off, match by match.
-        of_seat: The results are of this seat, whoever plays it; -1: of the player.
+        of_seat: Seat whose results are taken; -1: the seat of the player.
     """
 
     game: str
@@ -115,7 +115,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 def packed(outcomes: str) -> str:
-    """Return a text of ``w``, ``d`` and ``l``, one a match in order, in about a third of its length."""
+    """Pack ``w``, ``d`` and ``l``, one a match in order, to about a third of their length."""
     data = bytearray()
     for start in range(0, len(outcomes), PER_BYTE):
         number = 0
@@ -146,7 +146,7 @@ def unpacked(text: str, matches: int) -> str:
 def counted(
     label: str, outcomes: str, *, setting: Setting | None = None, eval_seed: int | None = None
 ) -> Line:
-    """Return the line of outcomes, a text of ``w``, ``d`` and ``l``."""
+    """Return the line of outcomes, a string of ``w``, ``d`` and ``l``."""
     won, drawn, lost = (outcomes.count(digit) for digit in DIGITS)
     return Line(
         label,

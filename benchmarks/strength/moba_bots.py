@@ -23,7 +23,7 @@ SEED = 7
 
 
 def setting(heroes: int, matches: int, of_seat: int = -1) -> Setting:
-    """Return matches against ``simple``; with ``of_seat`` the results of a side, whoever has it."""
+    """Return matches against ``simple``; with ``of_seat`` the results of that seat."""
     return setting_of(GAME, {"heroes": str(heroes)}, "simple", "", matches, of_seat=of_seat)
 
 

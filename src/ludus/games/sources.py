@@ -92,7 +92,7 @@ def _of_gymnasium(name: str) -> Iterator[str]:
         yield wrapper.entry_point.partition(":")[0]
 
 
-def _module_of(entry: Any) -> str:  # noqa: ANN401 - a text or anything that can be called
+def _module_of(entry: Any) -> str:  # noqa: ANN401 - a string or a callable
     if isinstance(entry, str):
         module, _, attribute = entry.partition(":")
         made = getattr(sys.modules.get(module), attribute, None)

@@ -11,7 +11,6 @@ from ludus.games.names import is_bot_file
 from ludus.mcts.text import is_search
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
-from ludus.storage.references import is_reference
 
 EXPECTED = "expected RUN@best, a weights file, a bot, FILE.py or a search"
 
@@ -39,6 +38,8 @@ def teacher_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
 
 def _player_problems(teacher: str, declared: GameSpec) -> Iterator[Problem]:
     """Yield what is wrong with the name of a player whose decisions are learned."""
+    from ludus.storage.references import is_reference  # imports numpy, which help pages do without
+
     path = "algorithm.teacher"
     where = f'{path} = "{teacher}"'
     bots = {b.name: b.demonstrates for b in declared.bots}

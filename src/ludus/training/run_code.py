@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ludus.algorithms.registry import method_of
 from ludus.flow.code_files import CodeChange, CodeFile, applied, changed, code_file, sha256_of
@@ -17,8 +18,10 @@ from ludus.games.sources import game_files
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.method_file import NAME, method_file
-from ludus.storage import RunDirectory
 from ludus.training.changes import read_changes
+
+if TYPE_CHECKING:
+    from ludus.storage import RunDirectory
 
 RULEBOOK = "rulebook"  # the parameter of a game
 

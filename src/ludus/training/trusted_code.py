@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,9 +24,12 @@ from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
 from ludus.presets.config import GameConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.method_file import MethodFile, load_method, method_file
-from ludus.storage import CorruptFile, RunDirectory, StorageError
+from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.user_state import read_private, write_private
 from ludus.training.run_code import rulebooks
+
+if TYPE_CHECKING:
+    from ludus.storage import RunDirectory
 
 MAX_RECORD = 1 << 16
 
