@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from ludus.games import names
 from ludus.storage.user_state import ENVIRONMENT
 from tools.freshness import ANY_PACKAGE, package_folder, stale
 
@@ -44,6 +45,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     folder = os.environ.pop(ENVIRONMENT, None)  # none where the package was refused
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def references_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test which code its user named and which was loaded: the order of tests decides nothing."""
+    for known in ("_typed", "_loaded"):
+        monkeypatch.setattr(names, known, set(getattr(names, known)))
 
 
 def require_program(names: tuple[str, ...], package: str) -> str:
