@@ -4,7 +4,7 @@
 #   make dev    a checkout that runs what you edit; then make test-py K=returns, make test-cpp T=replay
 #   make test   every test that CI runs
 #
-# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,gymnasium,web, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes that pytest uses),
+# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,gymnasium,web, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes of pytest; one more than there are processors),
 # PEERS_ARGS="--seconds 20 --rows atari-sf" (make bench-peers),
 # MUTATE_ARGS="--seed 2 --only ratings" (make mutate), PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
@@ -18,7 +18,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?= train,cli,gymnasium,web
 PYTEST_ARGS ?=
-WORKERS ?= 2
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 1) + 1 )))
 PEERS_ARGS ?=
 WHEEL_ARGS ?=
 MUTATE_ARGS ?=

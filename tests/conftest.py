@@ -49,7 +49,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def references_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget after each test which code its user named and which was loaded: the order of tests decides nothing."""
+    """Forget after each test which code its user named and which was loaded."""
     for known in ("_typed", "_loaded"):
         monkeypatch.setattr(names, known, set(getattr(names, known)))
 

@@ -15,6 +15,7 @@ from benchmarks.strength.equilibria import measured
 from benchmarks.strength.population import train
 
 
+@pytest.mark.slow
 def test_a_league_is_exploited_less_than_naive_self_play() -> None:
     """Ten periods of 12 updates are short enough for every run of the tests."""
     small = {"algorithm.learning_rate": "0.1"}

@@ -160,7 +160,7 @@ def digest(learner: Learner) -> str:
     ("name", "lag", "updates", "more"),
     [
         pytest.param("minirts", "sync", 20, {}, marks=pytest.mark.slow),
-        ("minirts", "pipelined", 20, {}),
+        pytest.param("minirts", "pipelined", 20, {}, marks=pytest.mark.slow),
         ("minirts-dqn", "sync", 4, {"algorithm.learning_starts": "64"}),
         ("minirts-imitation", "pipelined", 4, {}),
         ("minirts-units", "sync", 3, {}),

@@ -290,7 +290,9 @@ def check_replays(run: Path, how: str) -> None:
     assert list((run / "replays").iterdir()) == []
 
 
-@pytest.mark.parametrize("size", ["0", "1", "50"])
+@pytest.mark.parametrize(
+    "size", [pytest.param("0", marks=pytest.mark.slow), "1", pytest.param("50", marks=pytest.mark.slow)]
+)
 def test_replays_that_may_not_grow_are_removed(tmp_path: Path, size: str) -> None:
     check_replays(tmp_path / "run", size)
 

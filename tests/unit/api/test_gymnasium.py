@@ -59,7 +59,7 @@ def test_an_environment_that_a_package_of_the_user_registers(package: Path) -> N
     ludus(package, "games", "check", name)
     (package / "corridor.toml").write_text(
         f'[game]\nname = "{name}"\nparams = {{ length = 5 }}\n[evaluation]\nevery_steps = 0\n'
-        "final_matches = 40\n[policy]\nhidden = [16]\n[run]\nmax_steps = 4000\nthreads = 2\n"
+        "matches = 4\nfinal_matches = 40\n[policy]\nhidden = [16]\n[run]\nmax_steps = 4000\nthreads = 2\n"
     )
     ludus(package, "train", "corridor.toml", "--run-dir", "run", "--quiet")
     output = ludus(package, "eval", "random", "--game", name, "--param", "length=5", "--matches", "10")

@@ -45,7 +45,7 @@ def run(hash_seed: int, how: str, out: Path) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("how", ["list", "set"])
+@pytest.mark.parametrize("how", [pytest.param("list", marks=pytest.mark.slow), "set"])
 def test_other_hashes_give_the_same_seats_and_results(how: str, tmp_path: Path) -> None:
     found = [run(seed, how, tmp_path / f"{seed}.ludus") for seed in (1, 2)]
     if how == "set":

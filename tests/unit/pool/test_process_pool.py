@@ -250,7 +250,12 @@ def test_games_that_cannot_be_made_are_reported_by_the_parent() -> None:
 
 @pytest.mark.parametrize(
     "trouble",
-    ["step-exit", "step-hang", pytest.param("reset-hang", marks=pytest.mark.slow), "reset-unusable"],
+    [
+        "step-exit",
+        pytest.param("step-hang", marks=pytest.mark.slow),
+        pytest.param("reset-hang", marks=pytest.mark.slow),
+        "reset-unusable",
+    ],
 )
 def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     match = 5 if trouble.startswith("reset") else 1

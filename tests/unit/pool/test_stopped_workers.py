@@ -252,7 +252,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("workers_too", [False, True])
+@pytest.mark.parametrize("workers_too", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_that_is_stopped_and_continued_keeps_its_workers(workers_too: bool) -> None:
     """Ctrl-Z and fg stop the parent alone; a frozen container stops the workers too."""
     child = subprocess.Popen(

@@ -49,11 +49,14 @@ def steps(run: Path) -> int:
 @pytest.mark.parametrize(
     "budget",
     [
-        ("--run.max-steps", "300"),
-        ("--run.max-steps", "0", "--run.max-minutes", "0.003"),
-        ("--run.max-steps", "300", "--run.max-minutes", "0.0001"),
+        pytest.param(("--run.max-steps", "300"), id="steps"),
+        pytest.param(
+            ("--run.max-steps", "0", "--run.max-minutes", "0.003"), id="minutes", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ("--run.max-steps", "300", "--run.max-minutes", "0.0001"), id="both", marks=pytest.mark.slow
+        ),
     ],
-    ids=["steps", "minutes", "both"],
 )
 def test_the_suggested_command_trains(tmp_path: Path, budget: tuple[str, ...]) -> None:
     (tmp_path / "preset.toml").write_text(QUICK)

@@ -109,7 +109,7 @@ def test_a_joined_sampler_of_one_is_that_sampler(tmp_path: Path) -> None:
     "changes",
     [
         {"run__lag": "pipelined", "policy__memory": "gru", "policy__memory_size": 8},
-        {"run__lag": "sync", "run__queue": 1},
+        pytest.param({"run__lag": "sync", "run__queue": 1}, marks=pytest.mark.slow),
     ],
 )
 def test_a_killed_run_of_joined_samplers_resumes_bit_equal(

@@ -24,7 +24,7 @@ SLOW = pytest.mark.slow
     [
         ("a2c", "pipelined", "gru"),
         ("policy_gradient", "sync", "none"),
-        ("trpo", "pipelined", "none"),
+        pytest.param("trpo", "pipelined", "none", marks=SLOW),
         pytest.param("trpo", "sync", "recall", marks=SLOW),
         pytest.param("a2c", "sync", "none", marks=SLOW),
         pytest.param("impala", "sync", "none", marks=SLOW),

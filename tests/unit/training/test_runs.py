@@ -125,7 +125,7 @@ def start_and_kill(preset: Preset, run: Path, update: int, machines: str = "Loca
         ("sync", "none", "random"),
         pytest.param("pipelined", "none", "past", marks=pytest.mark.slow),
         pytest.param("pipelined", "gru", "random", marks=pytest.mark.slow),
-        ("pipelined", "lstm", "simple"),  # MiniRTS, with its curriculum
+        pytest.param("pipelined", "lstm", "simple", marks=pytest.mark.slow),  # MiniRTS, with its curriculum
     ],
 )
 def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, opponent: str) -> None:

@@ -84,7 +84,17 @@ def resume(run: Path, *options: str, **environment: str) -> subprocess.Completed
     )
 
 
-@pytest.mark.parametrize("game", ["minirts", "go", "pommerman", "capture_the_flag", "tower_defense"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        "minirts",
+        "go",
+        *(
+            pytest.param(game, marks=pytest.mark.slow)
+            for game in ("pommerman", "capture_the_flag", "tower_defense")
+        ),
+    ],
+)
 def test_random_states_under_valid_checksums_are_not_restored(tmp_path: Path, game: str) -> None:
     more: dict[str, object] = {"pool__slots": 4, "pool__rollout_length": 4, "run__max_steps": 32}
     more |= {"evaluation__every_steps": 0, "evaluation__matches": 0, "evaluation__final_matches": 0}

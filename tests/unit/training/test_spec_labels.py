@@ -82,6 +82,7 @@ def test_no_label_is_named_where_more_than_labels_differ() -> None:
 def test_a_run_is_not_resumed_with_other_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--pool.slots", "2", "--pool.groups", "1", "--pool.rollout-length", "2", "--policy.dense", "2"]
     small += ["--policy.hidden", "2", "--evaluation.final-matches", "0", "--run.threads", "1"]
+    small += ["--evaluation.matches", "1"]
     one, _ = two_types_exchanged(tmp_path)
     train = ["train", "extended", f"--game.params.rulebook={one}", *small]
     at = str(tmp_path / "run")

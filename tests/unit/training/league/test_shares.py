@@ -70,7 +70,9 @@ def shares(directory: Path, game: str, lanes: int, steps: int) -> tuple[int, dic
     return sum(of.total() for of in counts.values()), found
 
 
-@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize(
+    "lanes", [pytest.param(4, marks=pytest.mark.slow), 8, pytest.param(16, marks=pytest.mark.slow)]
+)
 def test_matches_follow_the_weights(tmp_path: Path, lanes: int) -> None:
     matches, found = shares(tmp_path / "run", "matrix", lanes, 12_000)
     assert matches > 8_000
