@@ -119,5 +119,5 @@ class LivePage:
         )
         self.browser.click(*self.evaluate(script))
 
-    def wait(self, condition: str, seconds: float = 15.0) -> None:
+    def wait(self, condition: str, seconds: float = 100.0) -> None:
         self.browser.wait(condition, seconds)

@@ -116,11 +116,11 @@ def test_pommerman_is_played_by_keys_that_repeat_while_held(page: LivePage) -> N
         number = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]
         held = {"key": key, "code": key, "windowsVirtualKeyCode": number}
         page.browser.call("Input.dispatchKeyEvent", type="keyDown", **held)
-        page.wait(f"ludus.game.moment.echo >= {before} + 2 || ludus.game.moment.legal[0] === undefined", 5)
+        page.wait(f"ludus.game.moment.echo >= {before} + 2 || ludus.game.moment.legal[0] === undefined")
         page.browser.call("Input.dispatchKeyEvent", type="keyUp", **held)
     page.evaluate("ludus.game.send('rate', {value: 20})")
     page.browser.press(" ")  # and stay on the bomb
-    page.wait(f"{OVER} || ludus.game.moment.view.agents[0].alive === false", 20)
+    page.wait(f"{OVER} || ludus.game.moment.view.agents[0].alive === false")
     info = check_replay(page, "pommerman")
     assert info.players == ("person", "simple", "simple", "simple") or info.players[1:] == ("simple",) * 3
 
