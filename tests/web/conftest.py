@@ -20,10 +20,22 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+_browsers: list[Browser] = []
+
+
 @pytest.fixture(scope="session")
 def session_browser(chromium: str) -> Iterator[Browser]:
     with Browser(chromium) as browser:
+        _browsers.append(browser)
         yield browser
+        _browsers.clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left_page() -> None:
+    """Leave the page of another module: no test depends on which one ran before."""
+    for browser in _browsers:
+        browser.go("about:blank", ready="true")
 
 
 @pytest.fixture
