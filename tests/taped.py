@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ludus.flow.slab import Array
 from ludus.policies.accelerator import Device, Event, Stream
 
 #: Operations whose result or shape the host needs, and constants that Python makes.
@@ -166,6 +168,18 @@ class Taped(Device):
         stream = LateStream(self._late)
         self._late.streams.append(stream)
         return stream
+
+    def on(self, stream: Stream) -> AbstractContextManager[object]:
+        """See :meth:`ludus.policies.accelerator.Executor.on`: what runs at once comes after earlier work."""
+        stream.synchronize()
+        return nullcontext()
+
+    def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
+        """See :meth:`ludus.policies.accelerator.Executor.upload`: the array is read late."""
+        if isinstance(stream, LateStream):
+            stream.submit(lambda: super(Taped, self).upload(target, array, stream))
+        else:
+            super().upload(target, array, stream)
 
     def prepare(self, run: Callable[[], None], stream: Stream, state: Sequence[Tensor]) -> Callable[[], None]:
         """Tape ``run``; see :meth:`ludus.policies.accelerator.Device.prepare`."""

@@ -13,10 +13,11 @@ This is the only module that asks for the type of a device.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,9 @@ import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
+from ludus.policies.packing import ALIGNMENT as ALIGNMENT
+from ludus.policies.packing import Packing
 
-ALIGNMENT = 64  # bytes; arrays in one buffer start at multiples of it
 _WARM = 3  # calls before a capture: libraries choose their kernels and reserve memory in the first ones
 
 Compute = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
@@ -56,14 +58,20 @@ class Stream(Protocol):
 class Program(Protocol):
     """A compute function with its inputs and outputs. One thread at a time uses it."""
 
-    def send(self, arrays: Mapping[str, Array]) -> None:
-        """Copy ``arrays``, in the shapes and dtypes of the examples, and start the computation."""
+    def send(self, arrays: Mapping[str, Array], rows: int | None = None) -> None:
+        """Copy ``arrays`` and start the computation.
+
+        Args:
+            arrays: Arrays in the shapes and dtypes of the examples.
+            rows: Number of rows of every array, at most those of its example: the array becomes the first
+                rows of the input, whose other rows keep what they hold. None: all rows.
+        """
 
     def read(self) -> dict[str, Array]:
         """Wait for the outputs of the last :meth:`send`. The next one may overwrite them."""
         ...
 
-    def __call__(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    def __call__(self, arrays: Mapping[str, Array], rows: int | None = None) -> dict[str, Array]:
         """Send and read."""
         ...
 
@@ -84,6 +92,22 @@ class Executor(Protocol):
         """Return a new stream."""
         ...
 
+    def on(self, stream: Stream) -> AbstractContextManager[object]:
+        """Return a context whose operations are work of ``stream``.
+
+        They come after the thread's operations before it, and before those after it.
+        """
+        ...
+
+    def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
+        """Copy ``array`` to ``target``, a tensor of the device, as work of ``stream``.
+
+        The array must not change before that work is done.
+        """
+
+    def wait(self) -> None:
+        """Wait for this thread's operations outside of streams."""
+
     def program(
         self,
         compute: Compute,
@@ -100,6 +124,20 @@ class Executor(Protocol):
             state: Tensors that ``compute`` changes. Calls that only prepare a graph leave them as they were.
         """
         ...
+
+
+def _fill(inputs: Mapping[str, Array], arrays: Mapping[str, Array], rows: int | None) -> None:
+    """Copy ``arrays`` into ``inputs``, see :meth:`Program.send`. Raises ``ValueError`` if they do not fit."""
+    if arrays.keys() != inputs.keys():
+        raise ValueError(f"program: arrays {sorted(arrays)}, expected {sorted(inputs)}")
+    for name, array in arrays.items():
+        place = inputs[name] if rows is None else inputs[name][:rows]
+        if array.shape != place.shape or array.dtype != place.dtype:
+            raise ValueError(
+                f"program: {name} is {array.dtype}{list(array.shape)}, "
+                f"expected {place.dtype}{list(place.shape)}"
+            )
+        place[...] = array
 
 
 # ---- the processor ------------------------------------------------------------------------------------
@@ -124,19 +162,25 @@ class _NoStream:
 class _PlainProgram:
     """Runs when it is sent. Outputs share the tensors' memory."""
 
-    def __init__(self, compute: Compute) -> None:
-        self._compute = compute
+    def __init__(self, compute: Compute, examples: Mapping[str, Array]) -> None:
+        self._compute, self._examples = compute, examples
+        self._padded: dict[str, Array] = {}
         self._outputs: dict[str, Array] = {}
 
-    def send(self, arrays: Mapping[str, Array]) -> None:
+    def send(self, arrays: Mapping[str, Array], rows: int | None = None) -> None:
+        if rows is not None:
+            if not self._padded:
+                self._padded = {name: np.zeros_like(array) for name, array in self._examples.items()}
+            _fill(self._padded, arrays, rows)
+            arrays = self._padded
         outputs = self._compute({name: torch.from_numpy(array) for name, array in arrays.items()})
         self._outputs = {name: tensor.detach().numpy() for name, tensor in outputs.items()}
 
     def read(self) -> dict[str, Array]:
         return self._outputs
 
-    def __call__(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        self.send(arrays)
+    def __call__(self, arrays: Mapping[str, Array], rows: int | None = None) -> dict[str, Array]:
+        self.send(arrays, rows)
         return self.read()
 
 
@@ -156,6 +200,18 @@ class Plain:
         """See :meth:`Executor.stream`."""
         return _NoStream()
 
+    def on(self, stream: Stream) -> AbstractContextManager[object]:
+        """See :meth:`Executor.on`."""
+        return nullcontext()
+
+    @torch.no_grad()
+    def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
+        """See :meth:`Executor.upload`."""
+        target.copy_(torch.from_numpy(array))
+
+    def wait(self) -> None:
+        """See :meth:`Executor.wait`."""
+
     def program(
         self,
         compute: Compute,
@@ -164,44 +220,7 @@ class Plain:
         state: Sequence[Tensor] = (),
     ) -> Program:
         """See :meth:`Executor.program`."""
-        return _PlainProgram(compute)
-
-
-# ---- buffers that hold several arrays -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Place of one array in a buffer of bytes."""
-
-    name: str
-    at: int
-    size: int  # bytes
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
-def _parts_of(arrays: Mapping[str, Array]) -> tuple[list[_Part], int]:
-    """Return the places of arrays in one buffer, and its size in bytes."""
-    parts: list[_Part] = []
-    at = 0
-    for name, array in arrays.items():
-        parts.append(_Part(name, at, array.nbytes, array.shape, array.dtype))
-        at += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-    return parts, max(at, ALIGNMENT)
-
-
-def _tensor_views(buffer: Tensor, parts: Sequence[_Part]) -> dict[str, Tensor]:
-    views = {}
-    for part in parts:
-        dtype = torch.from_numpy(np.empty(0, part.dtype)).dtype
-        views[part.name] = buffer[part.at : part.at + part.size].view(dtype).view(part.shape)
-    return views
-
-
-def _array_views(buffer: Tensor, parts: Sequence[_Part]) -> dict[str, Array]:
-    raw = buffer.numpy()
-    return {p.name: raw[p.at : p.at + p.size].view(p.dtype).reshape(p.shape) for p in parts}
+        return _PlainProgram(compute, examples)
 
 
 # ---- cards ------------------------------------------------------------------------------------------
@@ -223,54 +242,53 @@ class DeviceProgram:
     ) -> None:
         """Allocate the inputs; see :meth:`Executor.program`. Outputs are allocated at the first call."""
         self._executor, self._compute, self._stream, self._state = executor, compute, stream, state
-        parts, size = _parts_of(examples)
-        self._host_in = executor.host_buffer(size)
-        self._device_in = torch.zeros(size, dtype=torch.uint8, device=executor.device)
-        self._arrays = _array_views(self._host_in, parts)
-        self._inputs = _tensor_views(self._device_in, parts)
+        packing = Packing(examples)
+        self._host_in = executor.host_buffer(packing.size)
+        self._device_in = torch.zeros(packing.size, dtype=torch.uint8, device=executor.device)
+        self._arrays = packing.arrays(self._host_in.numpy())
+        self._inputs = packing.tensors(self._device_in)
         self._host_out: Tensor | None = None
         self._device_out: Tensor | None = None
         self._outputs: dict[str, Tensor] = {}
         self._read: dict[str, Array] = {}
         self._replay: Callable[[], None] | None = None
-        self._done: Event | None = None
+        self._done: Event | None = None  # after the last call; None: it is over
 
-    def send(self, arrays: Mapping[str, Array]) -> None:
-        """See :meth:`Program.send`."""
-        if self._done is not None:
-            self._done.synchronize()  # the last call may still read the buffer
-        if arrays.keys() != self._arrays.keys():
-            raise ValueError(f"program: arrays {sorted(arrays)}, expected {sorted(self._arrays)}")
-        for name, array in arrays.items():
-            place = self._arrays[name]
-            if array.shape != place.shape or array.dtype != place.dtype:
-                raise ValueError(
-                    f"program: {name} is {array.dtype}{list(array.shape)}, "
-                    f"expected {place.dtype}{list(place.shape)}"
-                )
-            place[...] = array
+    def send(self, arrays: Mapping[str, Array], rows: int | None = None) -> None:
+        """See :meth:`Program.send`. Without inputs it never waits for the call before."""
+        if self._arrays:
+            self._wait()  # the last call may still read the buffer
+        _fill(self._arrays, arrays, rows)
         if self._replay is None:
             self._replay = self._executor.prepare(self._run, self._stream, self._state)
         self._executor.submit(self._replay, self._stream)
-        self._done = self._stream.record()
+        if self._arrays or self._outputs:
+            self._done = self._stream.record()
 
     def read(self) -> dict[str, Array]:
         """See :meth:`Program.read`."""
-        assert self._done is not None, "nothing was sent"
-        self._done.synchronize()
+        if self._outputs:
+            self._wait()
         return self._read
 
-    def __call__(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    def __call__(self, arrays: Mapping[str, Array], rows: int | None = None) -> dict[str, Array]:
         """See :meth:`Program.__call__`."""
-        self.send(arrays)
+        self.send(arrays, rows)
         return self.read()
+
+    def _wait(self) -> None:
+        """Wait for the last call, unless that was done before."""
+        if self._done is not None:
+            self._done.synchronize()
+            self._done = None
 
     def _run(self) -> None:
         """Upload, compute, download: the body of the graph."""
-        self._device_in.copy_(self._host_in, non_blocking=True)
+        if self._arrays:
+            self._device_in.copy_(self._host_in, non_blocking=True)
         outputs = self._compute(self._inputs)
         with torch.no_grad():
-            if self._device_out is None:
+            if outputs and self._device_out is None:
                 self._allocate(outputs)
             for name, tensor in outputs.items():
                 self._outputs[name].copy_(tensor)
@@ -280,15 +298,15 @@ class DeviceProgram:
                 self._host_out.copy_(self._device_out, non_blocking=True)
 
     def _allocate(self, outputs: Mapping[str, Tensor]) -> None:
-        shapes = {
-            name: np.empty(tuple(t.shape), torch.empty(0, dtype=t.dtype).numpy().dtype)
+        examples: dict[str, Array] = {
+            name: np.empty(tuple(t.shape), torch.empty(0, dtype=t.dtype, device="cpu").numpy().dtype)
             for name, t in outputs.items()
         }
-        parts, size = _parts_of(shapes)
-        self._host_out = self._executor.host_buffer(size)
-        self._device_out = torch.zeros(size, dtype=torch.uint8, device=self._executor.device)
-        self._outputs = _tensor_views(self._device_out, parts)
-        self._read = _array_views(self._host_out, parts)
+        packing = Packing(examples)
+        self._host_out = self._executor.host_buffer(packing.size)
+        self._device_out = torch.zeros(packing.size, dtype=torch.uint8, device=self._executor.device)
+        self._outputs = packing.tensors(self._device_out)
+        self._read = packing.arrays(self._host_out.numpy())
 
 
 class Device:
@@ -314,6 +332,18 @@ class Device:
         """See :meth:`Executor.stream`."""
         return _NoStream()
 
+    def on(self, stream: Stream) -> AbstractContextManager[object]:
+        """See :meth:`Executor.on`."""
+        return nullcontext()
+
+    @torch.no_grad()
+    def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
+        """See :meth:`Executor.upload`."""
+        target.copy_(torch.from_numpy(array), non_blocking=True)
+
+    def wait(self) -> None:
+        """See :meth:`Executor.wait`."""
+
     def program(
         self,
         compute: Compute,
@@ -338,11 +368,11 @@ class CudaStream:
 
     def __init__(self, device: torch.device) -> None:
         """Make a stream beside the default one, on which nothing of a program runs."""
-        self.stream = torch.cuda.Stream(device)
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def record(self) -> Event:
         """See :meth:`Stream.record`."""
-        event = torch.cuda.Event()
+        event = torch.cuda.Event()  # type: ignore[no-untyped-call]
         event.record(self.stream)
         return event
 
@@ -378,12 +408,33 @@ class Cuda(Device):
         """See :meth:`Executor.stream`."""
         return CudaStream(self.device)
 
+    @contextmanager
+    def on(self, stream: Stream) -> Iterator[None]:
+        """See :meth:`Executor.on`."""
+        inner = cast(CudaStream, stream).stream
+        outer = torch.cuda.current_stream(self.device)
+        inner.wait_stream(outer)
+        with torch.cuda.stream(inner):
+            yield
+        outer.wait_stream(inner)
+
+    @torch.no_grad()
+    def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
+        """See :meth:`Executor.upload`."""
+        with torch.cuda.stream(cast(CudaStream, stream).stream):
+            target.copy_(torch.from_numpy(array), non_blocking=True)
+
+    def wait(self) -> None:
+        """See :meth:`Executor.wait`."""
+        torch.cuda.current_stream(self.device).synchronize()
+
     def prepare(self, run: Callable[[], None], stream: Stream, state: Sequence[Tensor]) -> Callable[[], None]:
         """Capture ``run``; see :meth:`Device.prepare`."""
         assert isinstance(stream, CudaStream)
         with _capturing:
             torch.cuda.synchronize(self.device)
             kept = [tensor.detach().clone() for tensor in state]
+            torch.cuda.synchronize(self.device)
             with torch.cuda.stream(stream.stream):
                 for _ in range(_WARM):
                     run()
@@ -418,14 +469,24 @@ class Cuda(Device):
 _executors: dict[torch.device, Executor] = {}
 
 
+def kind_of(device: torch.device) -> str:
+    """Return the kind of a device, as torch names it: ``cpu``, ``cuda``."""
+    return device.type
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
 def executor_of(device: torch.device) -> Executor:
     """Return the executor of a device, one for the process."""
     executor = _executors.get(device)
     if executor is None:
-        if device.type == "cpu":
+        kind = kind_of(device)
+        if kind == "cpu":
             executor = Plain()
-        elif device.type == "cuda":
-            executor = Cuda(device)
+        elif kind == "cuda":
+            executor = Cuda(device, _to_stderr)
         else:
             executor = Device(device)
         executor = _executors.setdefault(device, executor)
