@@ -26,6 +26,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from ludus.policies import accelerator
+from ludus.policies.accelerator import Device, Stream
+
 NAME = "pretend"
 KINDS = ("launch", "upload", "download", "wait")
 #: Operations that a host waits for.
@@ -244,6 +247,8 @@ def _install() -> None:
 
     library.impl("empty_strided", empty_strided, "PrivateUse1")
     library.impl("_copy_from", copy_from, "PrivateUse1")
+    device = torch.device(NAME, 0)
+    accelerator._executors[device] = PretendedGraphs(device)
 
     def made(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         def of_data(data: object, *args: object, device: Any = None, **options: object) -> torch.Tensor:
@@ -256,6 +261,18 @@ def _install() -> None:
         return of_data
 
     torch.tensor, torch.as_tensor = made(torch.tensor), made(torch.as_tensor)
+
+
+class PretendedGraphs(Device):
+    """Executor of the device: a program is one launch, as a CUDA graph, and must not wait for the host."""
+
+    def submit(self, replay: Callable[[], None], stream: Stream) -> None:
+        """See :meth:`ludus.policies.accelerator.Device.submit`."""
+        launches, waits = counts["launch"], counts["wait"]
+        replay()
+        if counts["wait"] > waits:
+            raise RuntimeError("a graph waits for the host")
+        counts["launch"] = launches + 1
 
 
 class Meter:

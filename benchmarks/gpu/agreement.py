@@ -146,6 +146,7 @@ def _looked(recording: Recording, learner: Learning) -> Looked:
     out.outputs |= {"value": value, "log_prob": log_prob}
     minibatches = RecordedMinibatches(learner.network, learner.parameters, 1)
     learner.minibatches = minibatches
+    learner.eager = True  # programs keep no gradient apart
     update = learner.update(slab)
     if minibatches.first is None:
         raise AssertionError(f"the update of {update.samples} decisions made no gradient")

@@ -17,6 +17,7 @@ from ludus.algorithms.learner import LearnerContext, SlabLearner
 from ludus.bench.training import seat_first
 from ludus.flow import GameSpec, HeadSpec, RolloutStats, Slab, TensorSpec
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Executor
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
@@ -69,16 +70,16 @@ class Recording:
     counters: dict[str, int]
     spec: GameSpec | None = None  # of a slab that no game filled
 
-    def learner(self, device: str, precision: str = "float32") -> Learning:
-        """Return a learner on a device in the recorded state."""
-        learner = self.made(device, precision)
+    def learner(self, device: str, precision: str = "float32", executor: Executor | None = None) -> Learning:
+        """Return a learner on a device in the recorded state; ``executor``: of its programs."""
+        learner = self.made(device, precision, executor)
         learner.load_state(self.arrays, dict(self.counters))
         return learner
 
-    def made(self, device: str, precision: str) -> Learning:
+    def made(self, device: str, precision: str, executor: Executor | None = None) -> Learning:
         """Return a new learner on a device."""
         if self.spec is None:
-            return cast(Learning, build_learner(on(self.preset, device, precision)))
+            return cast(Learning, build_learner(on(self.preset, device, precision), executor=executor))
         if device == "cuda":
             fix_order()
         torch.set_num_threads(1)
@@ -86,7 +87,7 @@ class Recording:
         assert isinstance(config, AppoConfig)
         assert isinstance(policy, EncoderConfig)
         network = PolicyNetwork(policy, self.spec, 1, precision).to(device)
-        return make_learner(config, network, LearnerContext(1, workers=2))
+        return make_learner(config, network, LearnerContext(1, workers=2, executor=executor))
 
 
 def on(preset: Preset, device: str, precision: str = "float32") -> Preset:

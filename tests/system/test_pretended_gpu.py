@@ -57,3 +57,25 @@ def test_a_cost_above_the_table_is_reported() -> None:
 def test_tensors_of_two_devices_must_not_meet() -> None:
     with pytest.raises(AssertionError, match=r"a tensor of the GPU meets the processor's torch\.float32"):
         measured("--meet")
+
+
+PROGRAMS = (
+    "minirts",
+    "minirts-mixture",
+    "minirts-impala",
+    "minirts-a2c",
+    "minirts-policy-gradient",
+    "capture-the-flag",
+    "minirts policy.value_heads=2",
+)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_programs_copy_once_an_act_and_never_wait_between_steps(case: str) -> None:
+    """The table's costs of programs are those of graphs."""
+    costs = table["costs"][case]
+    assert costs["act"] == {"launch": 1, "upload": 1, "download": 1, "wait": 0}
+    for update in ("update", "update at lag 1"):
+        assert costs[update]["wait"] == 0
+        assert costs[update]["download"] <= 3  # each is a wait: values, moments, numbers
+        assert costs[update]["launch"] <= 60

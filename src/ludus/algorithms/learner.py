@@ -29,10 +29,12 @@ from ludus.algorithms.optimiser import (
 )
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.slab_programs import SlabPrograms
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage
+from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
@@ -54,6 +56,7 @@ class LearnerContext:
         workers: Number of threads that may run tasks of one update at once, >= 1.
         frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
         group: Learners that make each update together, this one included.
+        executor: Runs the learner's programs; None: that of the network's device.
     """
 
     seed: int
@@ -61,6 +64,7 @@ class LearnerContext:
     workers: int = 1
     frame_skip: int = 1
     group: Group = ALONE
+    executor: Executor | None = None
 
 
 @dataclass(slots=True)
@@ -176,6 +180,9 @@ class SlabLearner(ABC, Generic[Config]):
         self.config, self.network, self.seed = config, network, context.seed
         self.policy, self.frame_skip, self.group = context.policy, context.frame_skip, context.group
         self.spec = network.spec
+        self.executor = context.executor or executor_of(network.device)
+        self._stream = self.executor.stream()  # of everything that this learner does
+        network.static = self.executor.static
         self.parameters = FlatParameters(network)
         self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
@@ -183,13 +190,17 @@ class SlabLearner(ABC, Generic[Config]):
         self.settle = 0  # updates to come at learning rate 0: moments and normalisers move, parameters do not
         self.lineage: Lineage | msgspec.UnsetType = msgspec.UNSET
         #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
-        self._workers = max(1, context.workers) if network.device.type == "cpu" else 1
+        self._workers = 1 if self.executor.static else max(1, context.workers)
         self.minibatches = Minibatches(network, self.parameters, self._workers, self.group)
         #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
         self._value_only = False  # in the update under way
         self._stats = UpdateStats(0, 0)
+        #: whether updates are computed operation by operation though programs could: to compare the two
+        self.eager = False
+        self._kept_programs: SlabPrograms | None = None
+        self._programs: SlabPrograms | None = None  # of the update under way; None: operation by operation
 
     @abstractmethod
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
@@ -247,6 +258,8 @@ class SlabLearner(ABC, Generic[Config]):
 
     def acting_weights(self) -> Weights:
         """See :meth:`Learner.acting_weights`."""
+        with self.executor.on(self._stream):
+            tensors = tensors_of(self.network)
         meta = WeightsMeta(
             version=self.version,
             spec_hash=self.spec.spec_hash,
@@ -257,27 +270,34 @@ class SlabLearner(ABC, Generic[Config]):
             steps=self.steps,
             lineage=self.lineage,
         )
-        return Weights(meta, tensors_of(self.network))
+        return Weights(meta, tensors)
 
     @torch.no_grad()
     def copy_to(self, network: Network) -> int:
         """See :meth:`Learner.copy_to`."""
         mine = self.network.state_dict()
-        for name, tensor in network.state_dict().items():
-            tensor.copy_(mine[name])
+        with self.executor.on(self._stream):
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(mine[name])
+        self._stream.synchronize()  # the network acts on a stream of its own
         return self.version
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""
-        self._compare_ranks()
-        arrays, counters = optimiser_state(self.optimiser, self.parameters)
-        for kind, network in {"network": self.network, **self.others}.items():
-            arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
+        with self.executor.on(self._stream):
+            self._compare_ranks()
+            arrays, counters = optimiser_state(self.optimiser, self.parameters)
+            for kind, network in {"network": self.network, **self.others}.items():
+                arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
         counters |= {"version": self.version, "steps": self.steps, "seed": self.seed}
         return arrays, counters | ({SETTLE: self.settle} if self.settle else {})
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """See :meth:`Learner.load_state`."""
+        with self.executor.on(self._stream):
+            self._load(arrays, counters)
+
+    def _load(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         for kind, network in {"network": self.network, **self.others}.items():
             load_tensors(network, arrays, f"{kind}.", "learner state")
         for name in ("version", "steps", "seed"):
@@ -300,8 +320,37 @@ class SlabLearner(ABC, Generic[Config]):
         """Return the learning rate of an update at the share ``progress`` of the budget; 0 while settling."""
         return 0.0 if self.settle else self.config.learning_rate_at(progress)
 
+    def _why_eager(self) -> str:
+        """Return why this learner's updates are computed operation by operation; "" if they are programs."""
+        return "the method"
+
+    def _programs_for(self, slab: Slab) -> SlabPrograms | None:
+        """Return the programs of an update from ``slab``, None if it is computed operation by operation."""
+        if not self.executor.static or self.eager or self._why_eager():
+            return None
+        kept = self._kept_programs
+        if kept is None or not kept.mirror.fits(slab):
+            chunk = self._largest_minibatch(slab)
+            kept = SlabPrograms(self.executor, self._stream, self.network, slab, chunk)
+            self._kept_programs = kept
+        return kept
+
+    def _largest_minibatch(self, slab: Slab) -> int:
+        """Return the number of decisions of the largest minibatch from a slab."""
+        return self.config.micro_batch
+
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
-        samples = Samples(slab, self.network, self.policy)
+        if not self.executor.static:
+            yield from self._lists(slab, progress)
+            return
+        with self.executor.on(self._stream):  # one thread runs all of it
+            for tasks in self._lists(slab, progress):
+                for task in tasks:
+                    task(0)
+
+    def _lists(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
+        self._programs = self._programs_for(slab)
+        samples = Samples(slab, self.network, self.policy, recalls=self._programs is None)
         self.config = with_horizon(self.config, self.frame_skip, progress)
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.learner_mask[:-1]]
@@ -313,6 +362,8 @@ class SlabLearner(ABC, Generic[Config]):
         stats.refusal = self._too_large(slab)
         if stats.refusal:
             return
+        if self._programs is not None:
+            self._programs.load(samples)
         yield from self._stages(samples, progress, stats)
         yield from self._refresh_norms(samples)
         if self.config.horizon > 0.0:
@@ -349,6 +400,8 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
         """Return tasks that write ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
+        if (programs := self._programs) is not None:
+            return [lambda _: programs.evaluate(samples, value, log_prob)]
         size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
         parts = pieces(units_of(self.network, samples.learner_mask), size)
         return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
@@ -376,13 +429,19 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _normalised(self, values: Floats) -> Floats:
         """Convert values from the game's units to those of the value head."""
+        if self._programs is not None:
+            return self._programs.normalised(values)
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
         array: Floats = np.asarray(normalised.numpy(), np.float32)
         return array
 
     def _absorb_returns(self, targets: Floats) -> None:
         """Add value targets ``[N]`` of all ranks to their normaliser; predictions stay what they were."""
-        if self.network.values is not None and self.config.normalise_returns:
+        if self.network.values is None or not self.config.normalise_returns:
+            return
+        if self._programs is not None:
+            self._programs.absorb_returns(targets)
+        else:
             self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
 
     def _absorb_observations(self, samples: Samples, trained: Index) -> None:
@@ -391,6 +450,9 @@ class SlabLearner(ABC, Generic[Config]):
         So behaviour and learner agree on the statistics at lag 0.
         """
         if self.network.normaliser is None:
+            return
+        if self._programs is not None:
+            self._programs.absorb_observations()
             return
         vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]
         seen = [v for v in vectors if v is not None] or [self.network.normaliser.mean[None][:0]]

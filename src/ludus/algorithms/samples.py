@@ -29,7 +29,13 @@ class Samples:
     """
 
     def __init__(
-        self, slab: Slab, network: PolicyNetwork, policy: int = 0, memory: Tensor | None = None
+        self,
+        slab: Slab,
+        network: PolicyNetwork,
+        policy: int = 0,
+        memory: Tensor | None = None,
+        *,
+        recalls: bool = True,
     ) -> None:
         """Find the time steps of ``policy``.
 
@@ -38,6 +44,7 @@ class Samples:
             network: Network that learns.
             policy: Id of the policy in the slab that is trained.
             memory: ``[R, ...]`` of ``network`` at t = 0; None: the slab's memory of ``policy``.
+            recalls: Whether :meth:`recalled` will be asked.
         """
         self.slab, self.policy, self._memory = slab, policy, memory
         self.device = network.device
@@ -47,7 +54,7 @@ class Samples:
         self._mask = _merged(slab.mask)
         self._actions = _merged(slab.actions)
         self._recalled: Tensor | None = None
-        if network.recall is not None:
+        if network.recall is not None and recalls:
             rows = np.arange(slab.rows)
             self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from ludus.flow import PoolOptions, PoolStats, Slab
 from ludus.flow.seeds import SEED_POOL, derive_seed
+from ludus.policies.accelerator import kind_of
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.pool.native import NativePool
@@ -303,7 +304,7 @@ def _result(
     inference: _Tally,
     learning: _Tally,
 ) -> BenchTrainResult:
-    device = components.learner.network.device.type
+    device = kind_of(components.learner.network.device)
     shared = device == "cpu"
     # Inference is timed on one thread; every thread could do as much, but for a GPU.
     infer = inference.steps_per_s * (components.threads if shared else 1)

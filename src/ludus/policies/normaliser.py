@@ -114,6 +114,15 @@ class ValueNormaliser(nn.Module):
             )
         return read.moments
 
+    def reread(self) -> None:
+        """Read the moments again when next asked: a graph wrote them, which tensors do not count."""
+        self._read = None
+
+    def moment_tensors(self) -> tuple[Tensor, Tensor]:
+        """Return mean and standard deviation of returns as float64 tensors, for which no host waits."""
+        variance = (self.square - self.mean.square()).clamp(min=0.0)
+        return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
+
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the head in the game's own units."""
         mean, deviation = self.moments()
@@ -164,8 +173,7 @@ class HeadsNormaliser(ValueNormaliser):
 
     def of_heads(self) -> tuple[Tensor, Tensor]:
         """Return mean and standard deviation of returns, ``float64[K]`` each."""
-        variance = (self.square - self.mean.square()).clamp(min=0.0)
-        return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
+        return self.moment_tensors()
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the heads in the game's own units."""

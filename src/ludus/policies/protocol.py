@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.accelerator import kind_of
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
@@ -166,5 +167,5 @@ def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
 def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[object]:
     """Return the context in which encoders run in ``precision``."""
     if precision == "bfloat16":
-        return torch.autocast(device.type, torch.bfloat16)
+        return torch.autocast(kind_of(device), torch.bfloat16)
     return contextlib.nullcontext()

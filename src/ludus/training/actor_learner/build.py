@@ -16,6 +16,7 @@ from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.as_found import one_thread
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
+from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
@@ -76,7 +77,7 @@ class Components:
         It is at most 1 on a GPU, whose kernels run one after another.
         """
         threads = max(0, self.threads - own)
-        on_gpu = any(learner.network.device.type != "cpu" for learner in self.learners.values())
+        on_gpu = any(executor_of(learner.network.device).static for learner in self.learners.values())
         return min(threads, 1) if on_gpu else threads
 
     def close(self) -> None:
@@ -147,6 +148,7 @@ class StagedWeights(LocalWeights):
             state = self._copy.state_dict()
             for name, tensor in network.state_dict().items():
                 tensor.copy_(state[name])
+            executor_of(network.device).wait()  # for the copies: the next stage() may be on another stream
             return self._version
 
 
@@ -158,13 +160,16 @@ class MakeLearner(Protocol):
         ...
 
 
-def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = True) -> Learner:
+def build_learner(
+    preset: Preset, policy: int | None = None, *, drawn: bool = True, executor: Executor | None = None
+) -> Learner:
     """Build the learner that a preset describes, before its first update. Raises ``ConfigError``.
 
     Args:
         preset: Settings of the run.
         policy: Policy id whose rows it trains; None: the one that the preset's samplers give the learner.
         drawn: Whether its network is initialised; else it waits for a stored state.
+        executor: Runs the learner's programs; None: that of its device.
     """
     one_thread()
     spec, _ = resolve_spec(preset)
@@ -178,6 +183,7 @@ def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = Tr
             policy=trained_rows(spec, preset) if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
+            executor=executor,
         )
         return make_learner(preset.algorithm, network, context)
     except SettingError as error:

@@ -1,0 +1,38 @@
+"""Which networks run as programs on an accelerator: those without a shape that depends on data."""
+
+from __future__ import annotations
+
+from ludus.policies.network import PolicyNetwork
+
+#: Codecs whose ``decode`` has fixed shapes and needs nothing of the host.
+FIXED_CODECS = frozenset({"identity", "bits"})
+
+
+def why_acting_is_eager(network: object) -> str:
+    """Return why decisions of a network are computed operation by operation; "" if they are one program."""
+    if not isinstance(network, PolicyNetwork):
+        return "networks of boards"
+    if network.own is not None:
+        return "an encoder of the user"
+    if network.rows:
+        return "entity rows"
+    if any(tensor.codec not in FIXED_CODECS for tensor in network.inputs):
+        return "a codec without a static form"
+    if network.heads.dependent or any(head.points_at for head in network.spec.heads):
+        return "heads that depend on others or point at entities"
+    return ""
+
+
+def why_learning_is_eager(network: PolicyNetwork) -> str:
+    """Return why passes over a slab are computed operation by operation; "" if they are programs."""
+    if why := why_acting_is_eager(network):
+        return why
+    if network.recurrent is not None:
+        return "a learned memory"
+    if network.centralised:
+        return "a centralised critic"
+    if network.config.norm == "batch":
+        return "batch norms, whose statistics follow what gradients see"
+    if network.epsilon is not None:
+        return "Q-values"
+    return ""
