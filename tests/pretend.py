@@ -1,7 +1,8 @@
 """A pretended GPU: tensors that say they are on a device of their own and hold their data on the processor.
 
-It raises where tensors of two devices meet, and counts what would cost time on a real card: kernel launches,
-copies up and down, and waits (an operation whose result's shape or value the host needs). It times nothing.
+It raises where tensors of two devices meet, looks for the faults of ``pretended_faults.py``, and counts what
+is slow on a card: kernel launches, copies up and down, and waits (an operation whose result's shape or
+value the host needs). It times nothing.
 Once installed it stays for the life of the process, so every use has a process of its own::
 
     python -m tests.pretended_training minirts     # costs as JSON
@@ -28,6 +29,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 from ludus.policies import accelerator
 from ludus.policies.accelerator import Device, Stream
+from tests import pretended_faults
 
 NAME = "pretend"
 KINDS = ("launch", "upload", "download", "wait")
@@ -177,6 +179,8 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         counts["wait"] += op in _WAITS or masks
         counts["launch"] += op not in _FREE
     inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
+    if here:
+        pretended_faults.check(func, inner_args, inner_kwargs)
     out = func(*inner_args, **inner_kwargs)
     if op == "_local_scalar_dense" or not here:
         return out
@@ -293,6 +297,8 @@ class Meter:
 def run_apart(job: Callable[[str], object], cases: Sequence[str]) -> None:
     """Write a line of JSON for each case: what ``job`` returns for it, or ``{"error": its traceback}``.
 
+    A job with faults of ``pretended_faults.py`` fails.
+
     Each runs in a copy of this process that ends at once: torch cannot take the device down again, and an
     interpreter that ends in the usual way may crash.
     """
@@ -302,6 +308,8 @@ def run_apart(job: Callable[[str], object], cases: Sequence[str]) -> None:
             continue
         try:
             result = job(case)
+            if pretended_faults.found:
+                result = {"error": "\n".join(pretended_faults.found.values())}
         except BaseException:
             result = {"error": traceback.format_exc()}
         sys.stdout.write(json.dumps(result) + "\n")

@@ -12,14 +12,14 @@ from unittest import mock
 
 from benchmarks.gpu import agreement, bits, copies
 from benchmarks.gpu.stage import Context
-from ludus.presets.config import RunConfig
+from ludus.presets.config import Preset
 from tests.pretend import NAME, PretendedGpu, run_apart
 
 STAGES = {"agreement": agreement.cases, "bits": bits.cases, "copies": copies.cases}
 
 
-def _device(run: RunConfig) -> str:
-    return "cpu" if run.device == "auto" else run.device
+def _device(preset: Preset) -> str:
+    return "cpu" if preset.run.device == "auto" else preset.run.device
 
 
 def outcome(reference: str) -> dict[str, object]:

@@ -1,12 +1,15 @@
 """Every method trains on a pretended GPU: no tensors of two devices meet, and no cost rises."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from tests.pretend import KINDS
-from tests.pretended_training import QUICK, SLOW, TABLE, Costs, measured
+from tests.pretended_faults import CASES
+from tests.pretended_training import QUICK, ROOT, SLOW, TABLE, Costs, measured
 
 table = json.loads(TABLE.read_text(encoding="utf-8"))
 pytestmark = pytest.mark.skipif(
@@ -79,3 +82,15 @@ def test_programs_copy_once_an_act_and_never_wait_between_steps(case: str) -> No
         assert costs[update]["wait"] == 0
         assert costs[update]["download"] <= 3  # each is a wait: values, moments, numbers
         assert costs[update]["launch"] <= 60
+
+
+def test_what_a_card_refuses_or_adds_in_any_order_is_found() -> None:
+    command = [sys.executable, "-m", "tests.pretended_faults", "all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=590, check=False)
+    found = json.loads(done.stdout or "{}")
+    assert found == {name: kind for name, (kind, _) in CASES.items()}, done.stderr[-3000:]
+
+
+def test_a_job_with_such_a_fault_fails() -> None:
+    with pytest.raises(AssertionError, match=r"unordered: aten\.index_add"):
+        measured("--add")

@@ -1,6 +1,7 @@
 """Optimisers on one flat vector, clipping of gradients, schedules of the learning rate.
 
-``P``: number of parameters. An optimiser owns vectors ``float32[P]`` that a checkpoint keeps by name.
+``P``: length of the parameters' vector. An optimiser owns vectors ``float32[P]`` that checkpoints keep by
+name.
 """
 
 from __future__ import annotations
@@ -200,8 +201,7 @@ class Partial:
     def __init__(self, optimiser: Optimiser, parameters: FlatParameters, names: Collection[str]) -> None:
         """Wrap ``optimiser`` so that only the parameters called ``names`` move."""
         self.optimiser, self.vector = optimiser, parameters.vector
-        named = zip(parameters.names, parameters.cut(parameters.vector), strict=True)
-        self.moves = torch.cat([torch.full_like(p, n in names, dtype=torch.bool) for n, p in named])
+        self.moves = parameters.marks(names)
 
     def step(self, gradient: Tensor, learning_rate: float) -> None:
         """Make a step of the wrapped optimiser, and put all other parameters back."""

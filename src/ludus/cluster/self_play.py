@@ -103,9 +103,9 @@ class RolloutSelfPlay:
         """
         spec, params = resolve_spec(preset)
         self._config = cast(AlphaZeroConfig, preset.algorithm)
-        self._precision = precision_name(preset.run, device_name(preset.run))
+        self._precision = precision_name(preset.run, device_name(preset))
         self._network = build_network(preset.policy, spec, 0, self._precision)
-        self._network.to(device_name(preset.run))
+        self._network.to(device_name(preset))
         self._network.eval()
         threads = thread_count(preset.run)
         self._first_seed = order.number * threads

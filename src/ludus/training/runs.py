@@ -287,6 +287,8 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
         check_size(preset.policy, resolve_spec(preset)[0])
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
+    if preset.cluster.learners == 1:  # a lost group may still hold the memory of its networks
+        hardware.check_memory(preset)
     if preset.league is not None:
         return prepare_league(preset, checkpoint, machines)
     try:
@@ -342,7 +344,7 @@ def _run(builder: RunBuilder, context: RunContext) -> RunResult:
         context.report.start(
             RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing)
         )
-        if note := hardware.device_note(context.preset.run):
+        if note := hardware.device_note(context.preset):
             context.report.message(note)
         context.report_removed()
         final = loop.run()

@@ -293,7 +293,7 @@ def first_network(preset: Preset, spec: GameSpec, only: Collection[str] | None =
     """
     if not isinstance(preset.policy, EncoderConfig):
         raise ConfigError("policy.network: expected encoder, to be trained on a pool's slabs")
-    device = device_name(preset.run)
+    device = device_name(preset)
     seed = derive_seed(preset.run.seed, SEED_NETWORK)
     try:
         network = PolicyNetwork(preset.policy, spec, None, precision_name(preset.run, device))
