@@ -491,3 +491,8 @@ def executor_of(device: torch.device) -> Executor:
             executor = Device(device)
         executor = _executors.setdefault(device, executor)
     return executor
+
+
+def uses_bfloat16(device: torch.device) -> bool:
+    """Return whether the code that calls this runs encoders of ``device`` in bfloat16."""
+    return torch.is_autocast_enabled(device.type)

@@ -103,7 +103,7 @@ class Symmetries:
         """Return a transformation of its own for each row, ``int64[N]`` on the device of the rows."""
         sources = self._sources.get(turns.device)
         if sources is None:
-            sources = self._sources[turns.device] = self._table().to(turns.device)
+            sources = self._sources.setdefault(turns.device, self._table().to(turns.device))
         height, width = self.board
         cell, choice = torch.split(sources[turns], [height * width, self.choice.shape[1]], dim=1)
         return RowTurns(cell, choice)
