@@ -177,8 +177,9 @@ def _search(preset: Preset) -> Costs:
         evaluator = NetworkEvaluator(learner.publish(None), components.precision)
         play, *_ = make_plays(preset, components, 0, evaluator)
         play.step(4)
-        meter = Meter()
         count = play.collect()
+        evaluator.evaluate(play.batch, count)  # the first call prepares a program
+        meter = Meter()
         evaluator.evaluate(play.batch, count)
         out: Costs = {"evaluate": meter.read()}
         wanted = np.arange(cast(AlphaZeroConfig, preset.algorithm).batch_size) % count
@@ -189,6 +190,8 @@ def _search(preset: Preset) -> Costs:
             random.dirichlet(np.ones(components.spec.mask_size), len(wanted)).astype(np.float32),
             random.uniform(-1.0, 1.0, len(wanted)).astype(np.float32),
         )
+        learner.learn(positions, 0.0)
+        meter.read()
         assert learner.learn(positions, 0.0).gradient_steps == 1
         out["minibatch"] = meter.read()
         learner.publish(positions)

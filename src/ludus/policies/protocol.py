@@ -148,6 +148,14 @@ class BoardNetwork(Network, Protocol):
         """Return a copy as one compiled graph (:class:`ludus.policies.inference.Inference`)."""
         ...
 
+    def shared_inference(self, precision: str) -> BoardInference:
+        """Return a copy for programs of an accelerator, whose weights :meth:`refresh` replaces in place."""
+        ...
+
+    def refresh(self, inference: BoardInference) -> None:
+        """Give this network's weights to a :meth:`shared_inference` of its form, while no program runs it."""
+        ...
+
 
 def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
     """Return the observation tensors that a network of this configuration reads.
