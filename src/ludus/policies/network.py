@@ -66,8 +66,6 @@ class PolicyNetwork(Encoder):
     """
 
     epsilon: Tensor | None
-    #: whether no shape depends on data and nothing waits for the host, as programs of an accelerator need
-    static: bool = False
 
     @own_draws
     def __init__(
@@ -323,12 +321,7 @@ class PolicyNetwork(Encoder):
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the value head in the game's own units."""
-        if self.values is None:
-            return value
-        if self.static:
-            mean, deviation = (x.to(value.dtype) for x in self.values.moment_tensors())
-            return value * deviation + mean
-        return self.values.denormalise(value)
+        return self.values.denormalise(value) if self.values is not None else value
 
     def normalise(self, returns: Tensor) -> Tensor:
         """Return targets of the value head for returns in the game's own units."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ludus.policies.network import PolicyNetwork
 
 #: Codecs whose ``decode`` has fixed shapes and needs nothing of the host.
-FIXED_CODECS = frozenset({"identity", "bits"})
+FIXED_CODECS = frozenset({"identity", "bits", "pommerman", "rts_cells", "rts_flag_cells"})
 
 
 def why_acting_is_eager(network: object) -> str:
@@ -14,12 +14,8 @@ def why_acting_is_eager(network: object) -> str:
         return "networks of boards"
     if network.own is not None:
         return "an encoder of the user"
-    if network.rows:
-        return "entity rows"
     if any(tensor.codec not in FIXED_CODECS for tensor in network.inputs):
         return "a codec without a static form"
-    if network.heads.dependent or any(head.points_at for head in network.spec.heads):
-        return "heads that depend on others or point at entities"
     return ""
 
 
@@ -27,8 +23,6 @@ def why_learning_is_eager(network: PolicyNetwork) -> str:
     """Return why passes over a slab are computed operation by operation; "" if they are programs."""
     if why := why_acting_is_eager(network):
         return why
-    if network.recurrent is not None:
-        return "a learned memory"
     if network.centralised:
         return "a centralised critic"
     if network.config.norm == "batch":
