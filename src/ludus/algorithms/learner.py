@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
-from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
+from ludus.algorithms.forward import Floats, evaluate, part_size, steps_in, units_of
 from ludus.algorithms.group import ALONE, Group, compare_ranks
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import (
@@ -30,7 +30,7 @@ from ludus.algorithms.optimiser import (
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.slab_programs import SlabPrograms
-from ludus.algorithms.tasks import Task, UpdatePlan
+from ludus.algorithms.tasks import DividedTasks, Processes, Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage
@@ -222,7 +222,11 @@ class SlabLearner(ABC, Generic[Config]):
                 f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
             )
         self._value_only = value_only
-        self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)), self._workers)
+        stages = self._update(slab, min(max(progress, 0.0), 1.0))
+        if (processes := self.minibatches.processes) is not None:
+            processes.start(slab, progress, value_only)
+            stages = processes.divide(stages)
+        self._plan = UpdatePlan(stages, self._workers)
         return self._plan
 
     def finish(self) -> UpdateStats:
@@ -247,6 +251,20 @@ class SlabLearner(ABC, Generic[Config]):
     def join(self, group: Group) -> None:
         """Make every update from now on with ``group``, whose ranks have equal states."""
         self.group = self.minibatches.group = group
+
+    def divide(self, processes: Processes) -> None:
+        """Make every update from now on with other processes, which are ended by :meth:`close`."""
+        self.minibatches.processes = processes
+
+    def prepare(self) -> None:
+        """Start the learner's other processes and give them its state, as the next update would."""
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.prepare()
+
+    def close(self) -> None:
+        """End the learner's other processes, if there are any. Idempotent."""
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.close()
 
     def wrap_optimiser(self, wrap: Callable[[Optimiser], Optimiser]) -> None:
         """Replace the optimiser by ``wrap`` of it, which keeps the same vectors and counters."""
@@ -306,6 +324,8 @@ class SlabLearner(ABC, Generic[Config]):
         load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
         self.settle = max(0, counters.get(SETTLE, 0))
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.state_loaded()
 
     def _compare_ranks(self) -> None:
         """Check that every rank has the parameters and statistics of this one. Raises ``GroupError``."""
@@ -386,7 +406,7 @@ class SlabLearner(ABC, Generic[Config]):
             sums.clear()
             decided = samples.learner_mask[:-1]
             size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
-            parts = list(pieces(units_of(self.network, decided), size))
+            parts = list(pieces(units_of(self.network, decided), size, self.config.part_count))
             seen: list[list[list[Tensor]]] = [[] for _ in parts]
 
             def observe(i: int, worker: int) -> None:
@@ -398,13 +418,27 @@ class SlabLearner(ABC, Generic[Config]):
             sums.meet(self.group.add)
         sums.absorb()
 
-    def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
+    def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> Sequence[Task]:
         """Return tasks that write ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
         if (programs := self._programs) is not None:
             return [lambda _: programs.evaluate(samples, value, log_prob)]
         size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
-        parts = pieces(units_of(self.network, samples.learner_mask), size)
-        return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
+        units = units_of(self.network, samples.learner_mask)
+        parts = list(pieces(units, size, self.config.part_count))
+        values, probabilities = value.reshape(-1, *value.shape[2:]), log_prob.reshape(-1)
+
+        def pack(i: int) -> bytes:
+            index = steps_in(self.network, samples, parts[i])
+            return values[index].tobytes() + probabilities[index[index < log_prob.size]].tobytes()
+
+        def unpack(i: int, data: bytes) -> None:
+            index = steps_in(self.network, samples, parts[i])
+            found, heads = np.frombuffer(data, np.float32), value[0, 0].size
+            values[index] = found[: len(index) * heads].reshape(values[index].shape)
+            probabilities[index[index < log_prob.size]] = found[len(index) * heads :]
+
+        tasks = (functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts)
+        return DividedTasks(tasks, pack, unpack)
 
     def _evaluate(self, samples: Samples, part: Index, value: Floats, log_prob: Floats, worker: int) -> None:
         evaluate(self.minibatches.replicas[worker], samples, part, value, log_prob)

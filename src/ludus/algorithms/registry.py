@@ -78,6 +78,8 @@ class Method:
         topologies: Values of ``run.topology`` that it can be trained in.
         value_only: Whether its learner can make updates of the value alone
             (``league.players.*.value_only_updates``).
+        divides: Whether processes may divide the parts of its minibatches (``algorithm.parts``): its learner
+            is a :class:`~ludus.algorithms.learner.SlabLearner`, and a loss writes nothing but its result.
         teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
             learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
             (``one``, ``all``) and ``greedy`` say how that player plays.
@@ -95,6 +97,7 @@ class Method:
     value_heads: bool = False
     topologies: tuple[Topology, ...] = ("many_to_one",)
     value_only: bool = False
+    divides: bool = False
     teaches: Literal["weights", "player"] = "weights"
     rollouts: bool = False
     checks: Reference = ""
@@ -172,6 +175,7 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
         ),
         "a2c": Method(
             A2cConfig,
@@ -179,6 +183,7 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
         ),
         "alphazero": Method(
             AlphaZeroConfig,
@@ -197,6 +202,7 @@ _METHODS: Extensions[Method] = Extensions(
         "imitation": Method(
             ImitationConfig,
             "ludus.algorithms.imitation:ImitationLearner",
+            divides=True,
             teaches="player",
         ),
         "impala": Method(
@@ -205,6 +211,7 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
         ),
         "policy_gradient": Method(
             PolicyGradientConfig,
@@ -212,6 +219,7 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
         ),
         "trpo": Method(
             TrpoConfig,
@@ -219,6 +227,7 @@ _METHODS: Extensions[Method] = Extensions(
             critics=("own",),
             value_heads=True,
             value_only=True,
+            divides=True,
         ),
     },
     checked,
@@ -236,6 +245,11 @@ def register(method: Method) -> None:
 def find(name: str) -> Method | None:
     """Return the method of a name, or None. Raises :class:`ExtensionError` for a broken package."""
     return _METHODS.find(name)
+
+
+def is_registered(name: str) -> bool:
+    """Return whether a program has registered a method, which only its own process knows."""
+    return _METHODS.is_registered(name)
 
 
 def method_package(name: str) -> Package | None:

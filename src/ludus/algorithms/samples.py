@@ -117,11 +117,18 @@ def steps_of(rows: Index, steps: int, total_rows: int) -> Index:
     return (np.arange(steps, dtype=np.int64)[:, None] * total_rows + rows[None, :]).reshape(-1)
 
 
-def pieces(items: Index, size: int) -> Iterable[Index]:
-    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty."""
+def pieces(items: Index, size: int, multiple: int = 1) -> Iterable[Index]:
+    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty.
+
+    Args:
+        items: Numbers of units.
+        size: Most units of a piece.
+        multiple: Number of which the number of pieces is a multiple, unless there are fewer items.
+    """
     if len(items) == 0:
         return ()
-    return np.array_split(items, -(-len(items) // max(size, 1)))
+    fewest = -(-len(items) // max(size, 1))
+    return np.array_split(items, min(-(-fewest // multiple) * multiple, len(items)))
 
 
 def other_seats(slab: Slab, network: PolicyNetwork) -> Index:

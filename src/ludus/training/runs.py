@@ -22,6 +22,7 @@ from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import method_file
+from ludus.presets.parts import with_parts
 from ludus.presets.training_checks import training_problems
 from ludus.storage import (
     Checkpoint,
@@ -109,6 +110,7 @@ def start_run(
     """
     RunDirectory.refuse_existing(run_dir)  # before a cluster starts
     spec, _ = resolve_spec(preset)
+    preset = with_parts(preset, hardware.thread_count(preset.run))
     file = method_file(preset.algorithm)
     info = RunInfo(
         schema=RUN_SCHEMA,
