@@ -161,10 +161,10 @@ def _looked(recording: Recording, learner: Learning) -> Looked:
     if minibatches.first is None:
         raise AssertionError(f"the update of {update.samples} decisions made no gradient")
     out.gradient = minibatches.first
-    samples, sums = minibatches.samples, minibatches.numbers
-    means = [x / samples for name, x in sums.items() if name not in COUNTED]
+    decisions, sums = minibatches.samples, minibatches.numbers
+    means = [x / decisions for name, x in sums.items() if name not in COUNTED]
     out.outputs["loss"] = np.asarray(means, np.float32)
-    out.counts, out.samples = {name: x for name, x in sums.items() if name in COUNTED}, samples
+    out.counts, out.samples = {name: x for name, x in sums.items() if name in COUNTED}, decisions
     return out
 
 

@@ -69,7 +69,7 @@ class Context:
 
     def synchronise(self) -> None:
         """Wait until the device has done its work. Raises ``RuntimeError`` if a kernel has failed."""
-        if self.device == "cuda" and torch.cuda.is_initialized():
+        if self.device == "cuda" and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()
 
 

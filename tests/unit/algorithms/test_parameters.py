@@ -114,8 +114,12 @@ def test_the_processor_has_no_gaps() -> None:
     aligned = FlatParameters(network(), ALIGNMENT)
     other = torch.full_like(aligned.vector, 7.0)
     aligned.gradient(loss_of(aligned.network), aligned.network, other)
-    for name, array in parameters.named(gradient).items():
-        np.testing.assert_allclose(aligned.named(other)[name], array, rtol=1e-5, atol=1e-6, err_msg=name)
+    named, others = (
+        {n: np.asarray(a, np.float32) for n, a in each.items()}
+        for each in (parameters.named(gradient), aligned.named(other))
+    )
+    for name, array in named.items():
+        np.testing.assert_allclose(others[name], array, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 def test_files_know_nothing_of_gaps() -> None:

@@ -212,7 +212,7 @@ def test_cells_with_an_extra_cell_for_absent_units_equal_compact_ones(
 
     flags = tensor("cells", "u16", (65, 5), "rts_flag_cells", side)
     packed[:, :-1, 1] = random.integers(0, 3, (*packed.shape[:1], 64))
-    for row in packed[:, :-1]:  # a unit that stands below a later one says so
+    for row in packed[:, :-1]:  # a unit below a later one is marked
         for u in range(64):
             row[u, 1] += 4 * bool((row[u + 1 :, 0] == row[u, 0]).any())
             row[u] *= row[u, 0] > 0

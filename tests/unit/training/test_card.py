@@ -171,7 +171,8 @@ def test_each_preset_has_a_device_and_a_reason(name: str) -> None:
     if eager_part(preset, spec, GRAPHED_METHODS, GRAPHED_PARTS):
         assert not today.card
         assert today.why.endswith("runs without CUDA graphs")
-    every = frozenset({preset.algorithm.__struct_config__.tag}), frozenset(parts_of(preset, spec))
+    method = str(preset.algorithm.__struct_config__.tag)
+    every = frozenset({method}), frozenset(parts_of(preset, spec))
     found = choose(preset, spec, 16, *every)
     assert "\n" not in found.why
     if not isinstance(preset.algorithm, ActorCriticConfig | AlphaZeroConfig):

@@ -12,6 +12,7 @@ from ludus.presets import card, hardware, run_on_card
 from ludus.presets.card import CardFacts
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
 from ludus.training.runs import start_run
 from tests.unit.training.runs import Recorder, small_preset
 
@@ -44,7 +45,7 @@ def on_card(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def everything_in_graphs(monkeypatch: pytest.MonkeyPatch, preset: Preset, gain: float) -> None:
     """Let ``preset`` run as graphs, ``gain`` times faster on a card than on the processor."""
-    spec, _ = hardware.resolve_spec(preset)
+    spec, _ = resolve_spec(preset)
     choose = run_on_card.choose
 
     def all_in_graphs(preset: Preset, spec: object, processors: int) -> card.Choice:
