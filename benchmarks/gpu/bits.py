@@ -99,7 +99,7 @@ def _graphs(name: str, context: Context) -> Outcome:
         decision = NetworkActor(learner.network, 1, executor=executor).act(batch)
         acted = {"actions": decision.actions, "log_prob": decision.log_prob, "value": decision.value}
         seen.append(digest(learner.state()[0] | acted))
-    outcome = _compared(*seen, 3)
+    outcome = _compared(seen[0], seen[1], 3)
     if not reports:
         return outcome
     return Outcome(False, {**outcome.numbers, "why": "; ".join(reports)})

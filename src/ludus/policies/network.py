@@ -223,7 +223,9 @@ class PolicyNetwork(Encoder):
         with torch.no_grad():
             vector = self.vectors({t.name: obs[t.name].flatten(0, 1) for t in self.inputs}, self.static)
             assert vector is not None
-            return self.recall.sequence(vector.unflatten(0, (steps, rows)), memory, first.bool(), active)
+            return self.recall.sequence(
+                vector.reshape(steps, rows, *vector.shape[1:]), memory, first.bool(), active
+            )
 
     @property
     def centralised(self) -> bool:
@@ -408,7 +410,10 @@ class PolicyNetwork(Encoder):
             if memory is None:
                 raise ValueError("a policy with memory needs the memory at the start of a sequence")
             outputs, memory = self.recurrent.sequence(
-                encoded.features.float().unflatten(0, (steps, rows)), memory, first.bool(), active
+                encoded.features.float().reshape(steps, rows, *encoded.features.shape[1:]),
+                memory,
+                first.bool(),
+                active,
             )
             output = outputs.flatten(0, 1)
             encoded = Encoding(output, output, encoded.pointed)

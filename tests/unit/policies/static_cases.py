@@ -201,7 +201,7 @@ def computed(network: PolicyNetwork, other: PolicyNetwork | None = None) -> Comp
             theirs = other.flat(flat)[0]
             terms = terms + distribution.divergence(theirs, mask, given["actions"])
         loss = terms.masked_fill(~active, 0.0).mean()
-        gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+        gradients: tuple[Tensor | None, ...] = torch.autograd.grad(loss, parameters, allow_unused=True)
         idle = ~active
         out |= {"loss": loss.detach(), "value": network.denormalise(value.detach())}
         out |= {"entropy": evaluated.entropy.detach().masked_fill(idle, 0.0)}

@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from ludus.flow.slab import Array
 from ludus.policies.accelerator import Device, Executor, Plain, executor_of
 from tests.taped import NeedsHost, Taped
 
 CPU = torch.device("cpu")
-EXAMPLES = {
+EXAMPLES: dict[str, Array] = {
     "x": np.zeros((4, 3), np.float32),
     "rows": np.zeros(4, np.int64),
     "mask": np.zeros((4, 5), np.uint8),
@@ -21,7 +22,7 @@ EXAMPLES = {
 }
 
 
-def arrays(seed: int) -> dict[str, np.ndarray]:
+def arrays(seed: int) -> dict[str, Array]:
     random = np.random.default_rng(seed)
     return {
         "x": random.normal(size=(4, 3)).astype(np.float32),

@@ -84,7 +84,7 @@ def close(ours: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray], tole
             np.testing.assert_array_equal(a, b, err_msg=name)
             continue
         if name.startswith("gradient"):
-            gap, size = np.linalg.norm(a - b), np.linalg.norm(b)
+            gap, size = float(np.linalg.norm(a - b)), float(np.linalg.norm(b))
             assert gap <= tolerance * max(1.0, size), f"{name}: {gap} of {size}"
             continue
         np.testing.assert_allclose(a, b, tolerance, tolerance, err_msg=name)
@@ -177,7 +177,7 @@ def test_static_forms_equal_compact_ones_for_odd_rows(
     given["o.units"] = given["o.units"] * kept[..., None]
     given["mask"] = (random.random(given["mask"].shape) < legal).astype(np.uint8)
     given["active"] = random.random(given["active"].shape) < active
-    given["first"] = given["first"] & given["active"]
+    given["first"] = np.logical_and(given["first"], given["active"])
     count = 5 * rows
     given["uniform"] = random.random((count, 3), np.float32)
     given["actions"] = np.zeros((count, 3), np.int32)
@@ -254,8 +254,8 @@ def test_bits_and_numbers_of_entity_rows() -> None:
         tensor("units", "f32", (5, 3)),
     ):
         shape = (4, *spec.packed_shape)
-        packed = random.integers(0, 2, shape) * random.integers(0, 100, shape)
-        packed = torch.from_numpy(packed.astype(spec.packed_dtype))
+        drawn = random.integers(0, 2, shape) * random.integers(0, 100, shape)
+        packed = torch.from_numpy(drawn.astype(spec.packed_dtype))
         owner, place, some = entity_rows(spec, packed)
         present, rows = every_row(spec, packed)
         assert present.nonzero().tolist() == torch.stack([owner, place], dim=1).tolist()
