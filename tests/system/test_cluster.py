@@ -43,6 +43,8 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from ludus.cluster.starting import check_store, start_one
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:

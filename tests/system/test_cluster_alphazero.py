@@ -37,6 +37,8 @@ from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.self_play import INCARNATION_SHIFT
 from ludus.cluster.starting import start_one
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 #: Settings that differ from those of the method's own tests.
 CHANGES = {
     "run.max_steps": "900",

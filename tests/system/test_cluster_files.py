@@ -36,6 +36,8 @@ from ludus.cluster.session import connect, disconnect
 from tests.system.test_cluster import assert_each_once, local, nothing, trained
 from tests.unit.training.test_method_file import forget
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 SMALL = {
     "run.threads": "1",
     "run.lag": "sync",

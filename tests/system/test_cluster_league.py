@@ -33,6 +33,8 @@ from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.remote_sampler import RemoteSampler
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 STEPS = 2700  # of all members of a league
 
 

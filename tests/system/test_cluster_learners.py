@@ -35,6 +35,8 @@ from ludus.cluster.machines import RayMachines
 from ludus.cluster.ranks import Ranks
 from ludus.cluster.session import connect, disconnect
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 _crews: list[Crew] = []
 
 

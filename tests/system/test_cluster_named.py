@@ -119,6 +119,8 @@ from types import SimpleNamespace
 from ludus.cli.__main__ import main
 from ludus.cluster import checks, crew, starting
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 starting.START_S = starting.REPORT_S = 1.0
 command = ["train", "tic_tac_toe", "--quiet", "--cluster.address", sys.argv[1], "--cluster.rollouts"]
 assert main([*command, "2"]) == 2

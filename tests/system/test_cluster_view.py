@@ -31,6 +31,8 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.training.opponents import Seats
 
+pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
+
 
 def preset_of(rollouts: int, lag: str = "sync", steps: int = 600) -> Preset:
     """Return a preset of short slabs."""
