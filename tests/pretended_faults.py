@@ -143,7 +143,7 @@ def _indexed(*rows: int) -> Tensor:
     return torch.autograd.grad(x[_index(*rows)].sum(), x)[0]
 
 
-#: What is wrong with each; "" for those that a card does in a fixed order.
+#: Fault of each case; "" if a card does it in a fixed order.
 CASES: dict[str, tuple[str, Callable[[], Tensor]]] = {
     "convolution": ("", lambda: _convolved(0, 0)),
     "convolution, weight": ("misaligned", lambda: _convolved(0, 1)),

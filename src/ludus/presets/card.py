@@ -1,4 +1,4 @@
-"""What torch and the driver report about a card, and why a run cannot use it."""
+"""Facts about a card from torch and the driver, and why a run cannot use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CODE = re.compile(r"(sm|compute)_(\d+)(\d)([af]?)")
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What torch and the driver report about CUDA and the card that it means.
+    """Facts from torch and the driver about CUDA and the card that it means.
 
     Attributes:
         torch: Version of torch.
