@@ -167,11 +167,11 @@ def test_a_killed_rollout_is_replaced_and_no_match_comes_twice(machines: RayMach
         workers.play_until(400, lambda: False)
         workers.pause()
         parts = [workers.take_matches()]
-        pids = workers.pids()
+        victims = workers.pids()[-1:]
 
         def kill_once() -> bool:
-            if pids:
-                os.kill(pids.pop(), signal.SIGKILL)
+            if victims:
+                os.kill(victims.pop(), signal.SIGKILL)
             return False
 
         workers.play_until(3000, kill_once)

@@ -494,6 +494,16 @@ def test_commands_start_quickly() -> None:
     assert starts_within(15, "games", "list")
 
 
+@pytest.mark.parametrize("words", [["--help"], ["help"], ["--version"]])
+def test_no_other_package_is_loaded_before_the_command_is_known(words: list[str]) -> None:
+    code = (
+        f"import sys; from ludus.cli.__main__ import main; main({words})\n"
+        "print(sorted({'msgspec', 'inspect', 'typing_extensions', 'tomllib', 'html'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     code = (
         "import sys; from ludus.cli.__main__ import main\n"

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ludus.cli import console
-
 GRACE_S = 2.0  # for threads and child processes to end by themselves
 
 Main = Callable[[Sequence[str] | None], int]
@@ -32,6 +30,8 @@ def exits_process(main: Main) -> Callable[..., int]:
 
 def _exit_process(code: int) -> None:
     """End the process after ``GRACE_S``: Python would wait for threads and child processes."""
+    from ludus.cli import console  # not before a command is known
+
     time.sleep(GRACE_S)
     threads = [f"thread {t.name!r}" for t in threading.enumerate() if not t.daemon and t.is_alive()]
     names = [name for name in threads if name != "thread 'MainThread'"]
