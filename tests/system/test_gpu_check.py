@@ -382,6 +382,5 @@ def test_the_pretended_gpu_agrees_and_its_copies_are_counted() -> None:
     assert agreement["worst"] < 1e-5
     assert "bfloat16_worst" not in agreement  # torch has none there
     assert counts.get("holds") is True, counts
-    assert counts["act_up_pageable"] == 4
-    assert counts["act_down_pageable"] == 3
-    assert counts["update_up_pageable_bytes"] > 100_000
+    assert (counts["act_up_pageable"], counts["act_down_pageable"]) == (1, 1)
+    assert 0 < counts["update_up_pageable_bytes"] < 64 << 10  # observations went up with the acts

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ludus.algorithms.config import (
     A2cConfig,
@@ -31,6 +31,9 @@ from ludus.algorithms.config import (
 from ludus.flow.extensions import ExtensionError, Extensions, Package
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
+
+if TYPE_CHECKING:
+    from ludus.algorithms.round_work import RoundSize, RoundWork
 
 Reference = str | Callable[..., object]
 Topology = Literal["many_to_one", "one_to_one"]
@@ -59,6 +62,9 @@ class CheckInput:
 #: Yields the path of each setting that does not fit, and the message. The first argument is the method's own
 #: settings struct.
 Check = Callable[[Any, CheckInput], Iterable[tuple[str, str]]]
+#: Returns the network's work in a round. The first argument is the method's own settings struct.
+RoundWorkOf = Callable[[Any, "RoundSize"], "RoundWork"]
+OF_SLAB = "ludus.algorithms.round_work:of_slab"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,8 @@ class Method:
         rollouts: Whether a trainer of its own has all its matches played by the machines that it is given, so
             that the rollouts of a cluster can play them. Those of :data:`ACTOR_LEARNER` always can.
         checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
+        round_work: Returns the network's work in a round (:data:`RoundWorkOf`), or ``module:attribute``; ""
+            where it has not been measured: ``run.device = "auto"`` is then the processor.
     """
 
     config: type[MethodConfig]
@@ -101,6 +109,7 @@ class Method:
     teaches: Literal["weights", "player"] = "weights"
     rollouts: bool = False
     checks: Reference = ""
+    round_work: Reference = ""
 
     @property
     def name(self) -> str:
@@ -121,6 +130,10 @@ class Method:
         """Run the method's own checks. Raises :class:`ExtensionError` where they cannot be loaded."""
         return cast(Check, resolve(self.checks))(config, around) if self.checks else ()
 
+    def work(self, config: MethodConfig, size: RoundSize) -> RoundWork:
+        """Return the work of a round. Only for methods with ``round_work``."""
+        return cast(RoundWorkOf, resolve(self.round_work))(config, size)
+
 
 def checked(value: object) -> Method:
     """Return ``value`` if it is a method that can be registered. Raises ``ValueError``."""
@@ -132,7 +145,7 @@ def checked(value: object) -> Method:
     tag = config.__struct_config__.tag
     if not isinstance(tag, str):
         raise ValueError(f'has tag = {tag}, expected class {config.__name__}(..., tag="my_method")')
-    for key in ("learner", "trainer", "checks"):
+    for key in ("learner", "trainer", "checks", "round_work"):
         reference: object = getattr(value, key)
         if not (isinstance(reference, str) or callable(reference)):
             raise ValueError(f"has {key} = {_words(reference)}, expected a function or module:attribute")
@@ -176,6 +189,7 @@ _METHODS: Extensions[Method] = Extensions(
             topologies=BOTH,
             value_only=True,
             divides=True,
+            round_work=OF_SLAB,
         ),
         "a2c": Method(
             A2cConfig,
@@ -184,6 +198,7 @@ _METHODS: Extensions[Method] = Extensions(
             topologies=BOTH,
             value_only=True,
             divides=True,
+            round_work=OF_SLAB,
         ),
         "alphazero": Method(
             AlphaZeroConfig,
@@ -192,6 +207,7 @@ _METHODS: Extensions[Method] = Extensions(
             networks=("resnet",),
             rollouts=True,
             checks="ludus.training.alphazero.checks:problems",
+            round_work="ludus.algorithms.round_work:of_search",
         ),
         "dqn": Method(
             DqnConfig,
@@ -212,6 +228,7 @@ _METHODS: Extensions[Method] = Extensions(
             topologies=BOTH,
             value_only=True,
             divides=True,
+            round_work=OF_SLAB,
         ),
         "policy_gradient": Method(
             PolicyGradientConfig,
@@ -220,6 +237,7 @@ _METHODS: Extensions[Method] = Extensions(
             topologies=BOTH,
             value_only=True,
             divides=True,
+            round_work=OF_SLAB,
         ),
         "trpo": Method(
             TrpoConfig,

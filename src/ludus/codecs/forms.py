@@ -43,6 +43,12 @@ def decoded(spec: TensorSpec, layout: TensorLayout, packed: Tensor, static: bool
     return values
 
 
+def is_static(spec: TensorSpec) -> bool:
+    """Return whether a tensor's codec has a static form."""
+    codec = codec_of(spec)
+    return codec is IDENTITY or hasattr(codec, "decode_static") or hasattr(codec, "every")
+
+
 def is_bytes(spec: TensorSpec) -> bool:
     """Return whether a tensor holds bytes that mean their own value times a scale, as pictures do."""
     return spec.dtype == "u8" and codec_of(spec) is IDENTITY

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from ludus.codecs.forms import is_static
 from ludus.policies.network import PolicyNetwork
-
-#: Codecs whose ``decode`` has fixed shapes and needs nothing of the host.
-FIXED_CODECS = frozenset({"identity", "bits", "pommerman", "rts_cells", "rts_flag_cells"})
 
 
 def why_acting_is_eager(network: object) -> str:
@@ -14,7 +12,7 @@ def why_acting_is_eager(network: object) -> str:
         return "networks of boards"
     if network.own is not None:
         return "an encoder of the user"
-    if any(tensor.codec not in FIXED_CODECS for tensor in network.inputs):
+    if not all(map(is_static, network.inputs)):
         return "a codec without a static form"
     return ""
 

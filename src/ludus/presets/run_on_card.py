@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ludus.algorithms.config import ActorCriticConfig, AlphaZeroConfig, SlabLearnerConfig
-from ludus.algorithms.minibatch import passes
+from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import method_of
+from ludus.algorithms.round_work import RoundSize
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array
@@ -130,21 +130,17 @@ def network_times(preset: Preset, spec: GameSpec, processors: int) -> NetworkTim
     Raises:
         ValueError: Network and spec do not match.
     """
-    config, pool = preset.algorithm, preset.pool
-    forward = forward_cost(preset.policy, spec).multiply_adds
-    if isinstance(config, AlphaZeroConfig):  # self-play: its batches outnumber those of learning
-        work = config.self_play.slots * forward
-        return NetworkTimes(work / CORE, ACT_S + min(processors, SPREAD) * work / CARD)
-    if not isinstance(config, ActorCriticConfig):
+    method, pool = method_of(preset.algorithm), preset.pool
+    if not method.round_work:
         return None
-    decisions = pool.slots * pool.rollout_length  # of one seat a match
-    differentiated = sum(passes(config)) * decisions
-    steps = sum(max(1, round(share * config.minibatches)) for share in passes(config))
-    tasks = -(-differentiated // (steps * config.micro_batch))  # of a minibatch; each runs on one thread
-    acted, learned = 2 * decisions * forward, (1 + BACKWARD) * differentiated * forward
+    forward = forward_cost(preset.policy, spec).multiply_adds
+    threads = min(processors, SPREAD)
+    size = RoundSize(pool.slots, pool.groups, pool.rollout_length, threads)
+    work = method.work(preset.algorithm, size)
+    acted, learned = work.acted * forward, (1 + BACKWARD) * work.learned * forward
     return NetworkTimes(
-        acted / (CORE * min(processors, SPREAD)) + learned / (CORE * min(processors, SPREAD, tasks)),
-        pool.rollout_length * pool.groups * ACT_S + steps * MINIBATCH_S + (acted + learned) / CARD,
+        acted / (CORE * threads) + learned / (CORE * min(threads, work.tasks)),
+        work.calls * ACT_S + work.gradient_steps * MINIBATCH_S + (acted + learned) / CARD,
     )
 
 
@@ -160,11 +156,11 @@ def needed_bytes(preset: Preset, spec: GameSpec) -> int:
     cost = forward_cost(preset.policy, spec)
     parameters = 4 * COPIES * summary_of(preset.policy, spec).parameters
     slabs = rows = 0
-    if isinstance(config, AlphaZeroConfig):
-        rows = config.batch_size
-    elif isinstance(config, SlabLearnerConfig):
+    if isinstance(config, SlabLearnerConfig):
         slabs = (1 + preset.run.queue) * _slab_bytes(preset, spec)
         rows = min(config.micro_batch, preset.pool.slots * preset.pool.rollout_length)
+    else:
+        rows = int(getattr(config, "batch_size", 0))
     width = 4 if preset.run.precision == "float32" else 2  # bytes of an output; auto may be bfloat16
     return CONTEXT + parameters + slabs + width * LIVE * rows * cost.outputs
 
