@@ -3,6 +3,8 @@
 ludus train tic_tac_toe --method ./reinforce.py
 """
 
+from torch import Tensor
+
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions, Objective
 from ludus.algorithms.config import ActorCriticConfig
@@ -29,7 +31,7 @@ def returns(
     return Returns(advantage, found.target, found.valid)
 
 
-def loss(config: ReinforceConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+def loss(config: ReinforceConfig, decisions: Decisions, entropy_coefficient: float | Tensor) -> Loss:
     """Return sums over decisions; the learner divides by their number."""
     policy = -(decisions.log_prob * decisions.advantage).sum()
     value = value_loss(decisions.value, decisions.target)

@@ -1,7 +1,8 @@
 """A pretended GPU: tensors that say they are on a device of their own and hold their data on the processor.
 
-It raises where tensors of two devices meet, and counts what would cost time on a real card: kernel launches,
-copies up and down, and waits (an operation whose result's shape or value the host needs). It times nothing.
+It raises where tensors of two devices meet, looks for the faults of ``pretended_faults.py``, and counts what
+is slow on a card: kernel launches, copies up and down, and waits (an operation whose result's shape or
+value the host needs). It times nothing.
 Once installed it stays for the life of the process, so every use has a process of its own::
 
     python -m tests.pretended_training minirts     # costs as JSON
@@ -25,6 +26,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from ludus.policies import accelerator
+from ludus.policies.accelerator import Device, Stream
+from tests import pretended_faults
 
 NAME = "pretend"
 KINDS = ("launch", "upload", "download", "wait")
@@ -174,6 +179,8 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         counts["wait"] += op in _WAITS or masks
         counts["launch"] += op not in _FREE
     inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
+    if here:
+        pretended_faults.check(func, inner_args, inner_kwargs)
     out = func(*inner_args, **inner_kwargs)
     if op == "_local_scalar_dense" or not here:
         return out
@@ -244,6 +251,8 @@ def _install() -> None:
 
     library.impl("empty_strided", empty_strided, "PrivateUse1")
     library.impl("_copy_from", copy_from, "PrivateUse1")
+    device = torch.device(NAME, 0)
+    accelerator._executors[device] = PretendedGraphs(device)
 
     def made(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         def of_data(data: object, *args: object, device: Any = None, **options: object) -> torch.Tensor:
@@ -256,6 +265,18 @@ def _install() -> None:
         return of_data
 
     torch.tensor, torch.as_tensor = made(torch.tensor), made(torch.as_tensor)
+
+
+class PretendedGraphs(Device):
+    """Executor of the device: a program is one launch, as a CUDA graph, and must not wait for the host."""
+
+    def submit(self, replay: Callable[[], None], stream: Stream) -> None:
+        """See :meth:`ludus.policies.accelerator.Device.submit`."""
+        launches, waits = counts["launch"], counts["wait"]
+        replay()
+        if counts["wait"] > waits:
+            raise RuntimeError("a graph waits for the host")
+        counts["launch"] = launches + 1
 
 
 class Meter:
@@ -276,6 +297,8 @@ class Meter:
 def run_apart(job: Callable[[str], object], cases: Sequence[str]) -> None:
     """Write a line of JSON for each case: what ``job`` returns for it, or ``{"error": its traceback}``.
 
+    A job with faults of ``pretended_faults.py`` fails.
+
     Each runs in a copy of this process that ends at once: torch cannot take the device down again, and an
     interpreter that ends in the usual way may crash.
     """
@@ -285,6 +308,8 @@ def run_apart(job: Callable[[str], object], cases: Sequence[str]) -> None:
             continue
         try:
             result = job(case)
+            if pretended_faults.found:
+                result = {"error": "\n".join(pretended_faults.found.values())}
         except BaseException:
             result = {"error": traceback.format_exc()}
         sys.stdout.write(json.dumps(result) + "\n")

@@ -5,29 +5,27 @@ It prints a line of JSON for each: whether it holds, and its numbers.
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from unittest import mock
 
 from benchmarks.gpu import agreement, bits, copies
 from benchmarks.gpu.stage import Context
-from ludus.presets.config import RunConfig
 from tests.pretend import NAME, PretendedGpu, run_apart
 
 STAGES = {"agreement": agreement.cases, "bits": bits.cases, "copies": copies.cases}
 
 
-def _device(run: RunConfig) -> str:
-    return "cpu" if run.device == "auto" else run.device
+def _device(device: str, setting: str = "device") -> str:
+    """Return ``device`` unchecked, in place of :func:`ludus.presets.hardware.device_of`."""
+    return "cpu" if device == "auto" else device
 
 
 def outcome(reference: str) -> dict[str, object]:
     """Return ``holds`` and the numbers of a case."""
     stage, _, case = reference.partition("/")
     context = Context(NAME, small=True, deadline=time.monotonic())
-    patched = functools.partial(mock.patch, new=_device)
-    with PretendedGpu(), patched("ludus.training.actor_learner.sampler.device_name"):
+    with PretendedGpu(), mock.patch("ludus.presets.hardware.device_of", new=_device):
         found = STAGES[stage](context)[case]()
     return {"holds": found.holds, **found.numbers}
 

@@ -2,7 +2,8 @@
 
 ``worst`` is the largest ``|a - b| / max(1, |b|)`` of all outputs, ``typical`` the root of the mean of its
 square, ``b`` being the processor's in float32; a gradient's difference is ``|a - b| / |b|`` by norms. The
-device's float32 is checked by its worst, its bfloat16 by its typical difference.
+device's float32 is checked by its worst, its bfloat16 by its typical difference. Counts of decisions, as of
+clipped ones, are compared as counts: ``other_side`` is the largest difference of one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from benchmarks.gpu.recorded import (
     load,
     record,
     record_pictures,
+    without_gaps,
 )
 from benchmarks.gpu.stage import Cases, Context, Outcome
 from ludus.algorithms.forward import evaluate, part_size, units_of
@@ -37,6 +39,8 @@ from ludus.rollouts.network_actor import NetworkActor
 
 FLOAT32, GRADIENT, BFLOAT16 = 1e-4, 1e-3, 2e-2  # most that may differ
 EQUAL_ACTIONS = 0.99  # a draw between two choices may fall on either side
+#: Numbers of losses that count decisions, and how many of a thousand may lie on the other side of the border.
+COUNTED, OTHER_SIDE = ("policy/clip_fraction", "imitation/accuracy"), 1
 SEED = 5
 ACTION_LOG_PROB = "act_log_prob"
 Floats = npt.NDArray[np.float32]
@@ -44,10 +48,11 @@ Numbers = dict[str, float]
 
 
 class RecordedMinibatches(Minibatches):
-    """Minibatches that keep the first gradient and the numbers of its loss, means over the samples."""
+    """Minibatches that keep the first gradient and the numbers of its loss, sums over the samples."""
 
     first: Tensor | None = None
     numbers: Numbers
+    samples: int
 
     def gradient(
         self, parts: Sequence[Index], loss: PartLoss
@@ -55,8 +60,8 @@ class RecordedMinibatches(Minibatches):
         """See :class:`Minibatches`."""
         gradient, samples, numbers = yield from super().gradient(parts, loss)
         if self.first is None:
-            self.first = gradient.detach().cpu().clone()
-            self.numbers = {name: x / samples for name, x in numbers.items()}
+            self.first = without_gaps(self.parameters, gradient)
+            self.numbers, self.samples = dict(numbers), samples
         return gradient, samples, numbers
 
 
@@ -113,17 +118,22 @@ def judged(processor: Looked, device: Looked, narrow: Looked | None) -> Outcome:
     ]
     if not numbers["equal_actions"] >= EQUAL_ACTIONS:
         faults.append(f"equal_actions {numbers['equal_actions']:.3f}, at least {EQUAL_ACTIONS:g} expected")
+    most = -(-processor.samples * OTHER_SIDE // 1000)
+    if not numbers["other_side"] <= most:
+        faults.append(f"other_side {numbers['other_side']:g} of {processor.samples}, at most {most} expected")
     more: dict[str, object] = {"why": "; ".join(faults)} if faults else {}
     return Outcome(not faults, {**more, **numbers})
 
 
 @dataclass(slots=True)
 class Looked:
-    """Outputs of a network by name, the actions that it drew, and a gradient of its parameters."""
+    """Outputs of a network by name, drawn actions, a gradient of the parameters, and counts of decisions."""
 
     outputs: dict[str, Floats] = field(default_factory=dict)
     actions: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     gradient: Tensor = field(default_factory=lambda: torch.zeros(0))
+    counts: Numbers = field(default_factory=dict)  # by the names of COUNTED
+    samples: int = 0  # decisions of the gradient
 
 
 def _looked(recording: Recording, learner: Learning) -> Looked:
@@ -146,26 +156,30 @@ def _looked(recording: Recording, learner: Learning) -> Looked:
     out.outputs |= {"value": value, "log_prob": log_prob}
     minibatches = RecordedMinibatches(learner.network, learner.parameters, 1)
     learner.minibatches = minibatches
+    learner.eager = True  # programs keep no gradient apart
     update = learner.update(slab)
     if minibatches.first is None:
         raise AssertionError(f"the update of {update.samples} decisions made no gradient")
     out.gradient = minibatches.first
-    out.outputs["loss"] = np.asarray(list(minibatches.numbers.values()), np.float32)
+    decisions, sums = minibatches.samples, minibatches.numbers
+    means = [x / decisions for name, x in sums.items() if name not in COUNTED]
+    out.outputs["loss"] = np.asarray(means, np.float32)
+    out.counts, out.samples = {name: x for name, x in sums.items() if name in COUNTED}, decisions
     return out
 
 
 def _differences(ours: Looked, theirs: Looked) -> Numbers:
-    """Return the largest and a typical difference of all outputs, the gradients', the share of equal actions.
+    """Return the largest and a typical difference of all outputs, the gradients', and two of decisions.
 
-    The probability of an action is compared where both drew the same.
+    These are the share of equal actions, and the number of decisions on the other side of a border. The
+    probability of an action is compared where both drew the same.
     """
     equal = np.ones(len(ours.actions), np.bool_)
     if ours.actions.size:
         equal = (ours.actions == theirs.actions).all(axis=1)
     gaps = []
     for name, a in ours.outputs.items():
-        b = theirs.outputs[name].astype(np.float64)
-        gap = np.abs(a - b) / np.maximum(1.0, np.abs(b))
+        gap = _gaps(a.astype(np.float64), theirs.outputs[name].astype(np.float64))
         gaps.append((gap[equal] if name == ACTION_LOG_PROB else gap).reshape(-1))
     every = np.concatenate(gaps)
     return {
@@ -173,4 +187,12 @@ def _differences(ours: Looked, theirs: Looked) -> Numbers:
         "typical": float(np.sqrt(np.square(every).mean())),
         "gradient": float((ours.gradient - theirs.gradient).norm() / theirs.gradient.norm()),
         "equal_actions": float(equal.mean()) if equal.size else 1.0,
+        "other_side": max((abs(x - theirs.counts[name]) for name, x in ours.counts.items()), default=0.0),
     }
+
+
+def _gaps(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return ``|a - b| / max(1, |b|)``, and 0 for equal infinities, which illegal actions have."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - b) / np.maximum(1.0, np.abs(b))
+    return np.where(a == b, 0.0, gap)

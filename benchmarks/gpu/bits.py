@@ -1,4 +1,7 @@
-"""Equal seeds, equal bits: two trainings on the device, compared by everything that they continue from."""
+"""Equal seeds, equal bits: two trainings on the device, compared by everything that they continue from.
+
+And equal bits of graphs and of their operations one by one.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,31 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from benchmarks.gpu.recorded import PICTURES, Kept, Learning, load, on, record_pictures
+import torch
+
+from benchmarks.gpu.recorded import (
+    PICTURES,
+    Kept,
+    Learning,
+    first_input,
+    load,
+    on,
+    record,
+    record_pictures,
+)
 from benchmarks.gpu.stage import Cases, Context, Outcome
 from ludus.bench.training import seat_first
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Cuda, Device, Plain
 from ludus.presets.config import Preset
+from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.build import LocalWeights, build
 from ludus.training.actor_learner.sampler import local_sampler
 
 #: With rows that meet in sums: pointers at entities, cells, a memory.
 PRESETS = ("minirts", "minirts-units", "minirts-cells", "pommerman-team")
+#: Whose acting and learning are programs.
+GRAPHS = ("minirts", "minirts-impala", "capture-the-flag")
 
 
 def cases(context: Context) -> Cases:
@@ -26,6 +44,8 @@ def cases(context: Context) -> Cases:
         name: functools.partial(_twice, load(name, context), rounds, context.device) for name in PRESETS
     }
     out[PICTURES] = lambda: _pictures(rounds, context)
+    for name in (*GRAPHS, PICTURES):
+        out[f"{name}: graphs"] = functools.partial(_graphs, name, context)
     return out
 
 
@@ -63,6 +83,26 @@ def _pictures(rounds: int, context: Context) -> Outcome:
         return digest(learner.state()[0])
 
     return _compared(learned(), learned(), rounds)
+
+
+def _graphs(name: str, context: Context) -> Outcome:
+    """Learn and act by graphs, and by their operations one by one; on the processor, packed and not."""
+    recording = record_pictures(context) if name == PICTURES else record(load(name, context))
+    device, reports = torch.device(context.device), list[str]()
+    graphs = Cuda(device, reports.append) if context.device == "cuda" else Plain(static=True)
+    seen = []
+    for executor in (Device(device), graphs):
+        learner = recording.learner(context.device, executor=executor)
+        for k in range(3):
+            learner.update(recording.slab, 0.3 * k)
+        batch = first_input(recording.slab, learner)
+        decision = NetworkActor(learner.network, 1, executor=executor).act(batch)
+        acted = {"actions": decision.actions, "log_prob": decision.log_prob, "value": decision.value}
+        seen.append(digest(learner.state()[0] | acted))
+    outcome = _compared(seen[0], seen[1], 3)
+    if not reports:
+        return outcome
+    return Outcome(False, {**outcome.numbers, "why": "; ".join(reports)})
 
 
 def _compared(first: str, second: str, rounds: int) -> Outcome:

@@ -9,21 +9,24 @@ from typing import Any, Literal, cast
 import msgspec
 import numpy as np
 import torch
+from torch import Tensor
 
 from benchmarks.gpu.stage import Context
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext, SlabLearner
+from ludus.algorithms.parameters import FlatParameters
 from ludus.bench.training import seat_first
 from ludus.flow import GameSpec, HeadSpec, RolloutStats, Slab, TensorSpec
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Executor
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
 from ludus.presets.hardware import fix_order
 from ludus.rollouts.actor import ActInput
-from ludus.training.actor_learner.build import LocalWeights, build, build_learner
+from ludus.training.actor_learner.build import build, build_learner
 from ludus.training.actor_learner.sampler import local_sampler
 
 #: Presets by name, with changes of settings: each method of slabs, then each further kind of network.
@@ -69,16 +72,16 @@ class Recording:
     counters: dict[str, int]
     spec: GameSpec | None = None  # of a slab that no game filled
 
-    def learner(self, device: str, precision: str = "float32") -> Learning:
-        """Return a learner on a device in the recorded state."""
-        learner = self.made(device, precision)
+    def learner(self, device: str, precision: str = "float32", executor: Executor | None = None) -> Learning:
+        """Return a learner on a device in the recorded state; ``executor``: of its programs."""
+        learner = self.made(device, precision, executor)
         learner.load_state(self.arrays, dict(self.counters))
         return learner
 
-    def made(self, device: str, precision: str) -> Learning:
+    def made(self, device: str, precision: str, executor: Executor | None = None) -> Learning:
         """Return a new learner on a device."""
         if self.spec is None:
-            return cast(Learning, build_learner(on(self.preset, device, precision)))
+            return cast(Learning, build_learner(on(self.preset, device, precision), executor=executor))
         if device == "cuda":
             fix_order()
         torch.set_num_threads(1)
@@ -86,7 +89,7 @@ class Recording:
         assert isinstance(config, AppoConfig)
         assert isinstance(policy, EncoderConfig)
         network = PolicyNetwork(policy, self.spec, 1, precision).to(device)
-        return make_learner(config, network, LearnerContext(1, workers=2))
+        return make_learner(config, network, LearnerContext(1, workers=2, executor=executor))
 
 
 def on(preset: Preset, device: str, precision: str = "float32") -> Preset:
@@ -116,9 +119,10 @@ def load(case: str, context: Context, changes: Mapping[str, str] | None = None) 
 
 
 def record(preset: Preset, learns: bool = True) -> Recording:
-    """Play and learn one slab on the processor, then play another with the new weights: the recording.
+    """Play a slab on the processor, learn from it, then play another: the recording.
 
-    Without ``learns`` the first slab is the recording.
+    The old weights play both, so that decisions are older than the learner, as in most runs: then their
+    ratios pi / mu are not all 1, at which some methods clip. Without ``learns`` it is the first slab.
     """
     components = build(on(preset, "cpu"), 1)
     try:
@@ -128,7 +132,6 @@ def record(preset: Preset, learns: bool = True) -> Recording:
         sampler.play(slab, Kept())
         if learns:
             cast(Learning, learner).update(slab)
-            sampler.take({components.policy: LocalWeights(learner)})
             sampler.play(slab, Kept())
         arrays, counters = learner.state()
         return Recording(preset, copied(slab), arrays, counters)
@@ -191,3 +194,8 @@ def first_input(slab: Slab, learner: Learning) -> ActInput:
         t,
         rows,
     )
+
+
+def without_gaps(parameters: FlatParameters, vector: Tensor) -> Tensor:
+    """Return a copy of a vector of parameters on the processor, in the layout that all devices share."""
+    return torch.cat(parameters.cut(vector.detach())).cpu()

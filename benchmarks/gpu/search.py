@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from benchmarks.gpu.recorded import on
+from benchmarks.gpu.recorded import on, without_gaps
 from benchmarks.gpu.stage import Context
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
@@ -80,9 +80,9 @@ def evaluated(preset: Preset, positions: Positions, device: str, precision: str)
         for name, array in batch.obs.items():
             array[:] = positions.obs[name]
         policy, value = evaluator.evaluate(batch, len(positions))
-        before = learner.parameters.vector.detach().cpu().clone()
+        before = without_gaps(learner.parameters, learner.parameters.vector)
         stats = learner.learn(positions, 0.0)
-        moved = learner.parameters.vector.detach().cpu() - before
+        moved = without_gaps(learner.parameters, learner.parameters.vector) - before
         losses = [stats.numbers[name] for name in ("loss/policy", "loss/value")]
         outputs = {"policy": policy, "value": value, "loss": np.asarray(losses, np.float32)}
         return Evaluated(outputs, moved / -RATE)

@@ -1,7 +1,8 @@
 """Stages: each runs in a process of its own, so that none takes the others with it.
 
-An error of a kernel leaves CUDA unusable for the rest of a process, and a kernel that hangs cannot be
-interrupted from inside. The parent never starts CUDA, so its children may.
+An error of a kernel leaves CUDA unusable for the rest of a process: after a case that ends so, the stage
+continues in a new one. A kernel that hangs cannot be interrupted from inside. The parent never starts CUDA,
+so its children may.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NamedTuple
@@ -38,12 +39,13 @@ Cases = Mapping[str, Callable[[], Outcome]]
 
 
 class Message(msgspec.Struct):
-    """From a stage's process: one case, or the end."""
+    """From a stage's process: one case, or the end. ``broken``: no further case can run in this process."""
 
     name: str = ""
     case: Case | None = None
     left_out: list[str] = []
     error: str = ""
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class Context:
         return max(0.1, self.deadline - time.monotonic())
 
     def synchronise(self) -> None:
-        """Wait until the device has done its work."""
-        if self.device == "cuda":
+        """Wait until the device has done its work. Raises ``RuntimeError`` if a kernel has failed."""
+        if self.device == "cuda" and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()
 
 
@@ -80,74 +82,122 @@ class Stage(NamedTuple):
     cases: Callable[[Context], Cases]
 
 
-def run_cases(cases: Cases, context: Context, send: Callable[[Message], None]) -> None:
-    """Run one case after another while there is time; the first runs in any case."""
+def run_cases(
+    cases: Cases, context: Context, send: Callable[[Message], None], finished: Collection[str] = ()
+) -> None:
+    """Run one case after another while there is time; the first runs in any case.
+
+    It returns early after a case that leaves the device unusable.
+
+    Args:
+        cases: By name.
+        context: Surroundings.
+        send: Receives a message after each case, and one at the end.
+        finished: Cases that have run in another process.
+    """
     left_out = []
-    for k, (name, work) in enumerate(cases.items()):
-        if k > 0 and time.monotonic() >= context.deadline:
+    first = not finished
+    for name, work in cases.items():
+        if name in finished:
+            continue
+        if not first and time.monotonic() >= context.deadline:
             left_out.append(name)
             continue
-        started = time.monotonic()
-        try:
-            outcome = work()
-            case = Case(outcome.holds, numbers=outcome.numbers)
-        except Exception:
-            case = Case(False, error=traceback.format_exc()[-ERROR_CHARACTERS:])
-        case.seconds = time.monotonic() - started
-        send(Message(name, case))
+        first = False
+        case, broken = _run_case(work, context)
+        send(Message(name, case, broken=broken))
+        if broken:
+            return
     send(Message(left_out=left_out))
+
+
+def _run_case(work: Callable[[], Outcome], context: Context) -> tuple[Case, bool]:
+    """Return the result of a case, and whether it leaves the device unusable.
+
+    A kernel may fail after the call that started it has returned, so a case that gave a result is waited for.
+    """
+    started = time.monotonic()
+    broken = False
+    try:
+        outcome = work()
+        case = Case(outcome.holds, numbers=outcome.numbers)
+    except Exception:
+        case = Case(False, error=traceback.format_exc()[-ERROR_CHARACTERS:])
+    try:
+        context.synchronise()
+    except Exception:
+        broken = True
+        case = Case(False, error=case.error or traceback.format_exc()[-ERROR_CHARACTERS:])
+    case.seconds = time.monotonic() - started
+    return case, broken
 
 
 def run_apart(
     stage: Stage, context: Context, report: StageReport, changed: Callable[[], None], limit_s: float
 ) -> None:
-    """Run a stage in a copy of this process; fill ``report``, and call ``changed`` after each case.
+    """Run a stage in copies of this process; fill ``report``, and call ``changed`` after each case.
 
-    It is stopped ``limit_s`` seconds from now.
+    A case that leaves the device unusable ends its copy, and the next case runs in a new one. The stage is
+    stopped ``limit_s`` seconds from now.
     """
     report.state, report.seconds = "running", 0.0
     changed()
     started = time.monotonic()
-    forked = multiprocessing.get_context("fork")
-    here, there = forked.Pipe(duplex=False)
-    process = forked.Process(target=_in_child, args=(stage, context, there))
-    process.start()
-    there.close()
     try:
-        report.error = _received(here, report, changed, started + limit_s)
-    except EOFError:
-        process.join()
-        report.error = _ended(process.exitcode or 0)
+        while _ran(stage, context, report, changed, started + limit_s):
+            pass
     except TimeoutError:
         report.error = f"stopped after {limit_s:.0f} s"
-    finally:
-        here.close()
-        process.kill()
-        process.join()
     report.state = "failed" if report.error else "done"
     report.seconds = time.monotonic() - started
     report.settle()
     changed()
 
 
-def _received(connection: Connection, report: StageReport, changed: Callable[[], None], end: float) -> str:
-    """Take the messages of a stage until its last; return its error, or nothing.
+def _ran(
+    stage: Stage, context: Context, report: StageReport, changed: Callable[[], None], end: float
+) -> bool:
+    """Run the cases that ``report`` lacks in one copy of this process; return whether the rest needs another.
 
-    Raises ``EOFError`` where its process ends before, ``TimeoutError`` at ``end`` of ``time.monotonic``.
+    Raises ``TimeoutError`` at ``end``.
+    """
+    forked = multiprocessing.get_context("fork")
+    here, there = forked.Pipe(duplex=False)
+    process = forked.Process(target=_in_child, args=(stage, context, there, frozenset(report.cases)))
+    process.start()
+    there.close()
+    try:
+        return _received(here, report, changed, end)
+    except EOFError:
+        process.join()
+        report.error = _ended(process.exitcode or 0)
+    finally:
+        here.close()
+        process.kill()
+        process.join()
+    return False
+
+
+def _received(connection: Connection, report: StageReport, changed: Callable[[], None], end: float) -> bool:
+    """Take the messages of a stage's process until its last; return whether that left the device unusable.
+
+    Raises ``EOFError`` where the process ends before, ``TimeoutError`` at ``end`` of ``time.monotonic``.
     """
     while True:
         if not connection.poll(max(0.0, end - time.monotonic())):
             raise TimeoutError
         message = msgspec.json.decode(connection.recv_bytes(), type=Message)
         if message.case is None:
-            report.left_out = message.left_out
-            return message.error
+            report.left_out, report.error = message.left_out, message.error
+            return False
         report.cases[message.name] = message.case
         report.settle()
         changed()
+        if message.broken:
+            return True
 
 
-def _in_child(stage: Stage, context: Context, connection: Connection) -> None:
+def _in_child(stage: Stage, context: Context, connection: Connection, finished: Collection[str]) -> None:
     """Run ``stage`` and end the process at once: an interpreter with CUDA in it may hang at its end."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -157,7 +207,7 @@ def _in_child(stage: Stage, context: Context, connection: Connection) -> None:
 
     try:
         torch.set_num_threads(1)
-        run_cases(stage.cases(context), context, send)
+        run_cases(stage.cases(context), context, send, finished)
     except BaseException:
         send(Message(error=traceback.format_exc()[-ERROR_CHARACTERS:]))
     sys.stdout.flush()

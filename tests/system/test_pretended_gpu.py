@@ -1,12 +1,15 @@
 """Every method trains on a pretended GPU: no tensors of two devices meet, and no cost rises."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from tests.pretend import KINDS
-from tests.pretended_training import QUICK, SLOW, TABLE, Costs, measured
+from tests.pretended_faults import CASES
+from tests.pretended_training import QUICK, ROOT, SLOW, TABLE, Costs, measured
 
 table = json.loads(TABLE.read_text(encoding="utf-8"))
 pytestmark = pytest.mark.skipif(
@@ -57,3 +60,37 @@ def test_a_cost_above_the_table_is_reported() -> None:
 def test_tensors_of_two_devices_must_not_meet() -> None:
     with pytest.raises(AssertionError, match=r"a tensor of the GPU meets the processor's torch\.float32"):
         measured("--meet")
+
+
+PROGRAMS = (
+    "minirts",
+    "minirts-mixture",
+    "minirts-impala",
+    "minirts-a2c",
+    "minirts-policy-gradient",
+    "capture-the-flag",
+    "minirts policy.value_heads=2",
+)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_programs_copy_once_an_act_and_never_wait_between_steps(case: str) -> None:
+    """The table's costs of programs are those of graphs."""
+    costs = table["costs"][case]
+    assert costs["act"] == {"launch": 1, "upload": 1, "download": 1, "wait": 0}
+    for update in ("update", "update at lag 1"):
+        assert costs[update]["wait"] == 0
+        assert costs[update]["download"] <= 3  # each is a wait: values, moments, numbers
+        assert costs[update]["launch"] <= 60
+
+
+def test_what_a_card_refuses_or_adds_in_any_order_is_found() -> None:
+    command = [sys.executable, "-m", "tests.pretended_faults", "all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=590, check=False)
+    found = json.loads(done.stdout or "{}")
+    assert found == {name: kind for name, (kind, _) in CASES.items()}, done.stderr[-3000:]
+
+
+def test_a_job_with_such_a_fault_fails() -> None:
+    with pytest.raises(AssertionError, match=r"unordered: aten\.index_add"):
+        measured("--add")

@@ -34,7 +34,7 @@ def check(answer: dict[str, Any]) -> None:
     assert "error" not in answer, answer["error"][-3000:]
     assert answer["upload"] > 0
     assert answer["download"] > 0
-    assert answer["launch"] > 20
+    assert answer["launch"] > 0
     assert answer["cuda"] == answer["cpu"]
 
 

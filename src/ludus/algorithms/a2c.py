@@ -7,7 +7,7 @@ from ludus.algorithms.actor_critic.objective import Decisions, Objective, weight
 from ludus.algorithms.config import A2cConfig
 from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.loss import Loss
+from ludus.algorithms.loss import Coefficient, Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions, gae, n_step
 from ludus.policies.network import PolicyNetwork
 
@@ -33,7 +33,7 @@ def a2c_returns(
     return gae(transitions, value, discount=config.discount, gae_lambda=1.0)
 
 
-def a2c_loss(config: A2cConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+def a2c_loss(config: A2cConfig, decisions: Decisions, entropy_coefficient: Coefficient) -> Loss:
     """Return -min(pi/mu, ``clip_ratio``) A log pi with a value and an entropy term.
 
     Tian et al. 2017, section 4.2.1. For arguments and result see

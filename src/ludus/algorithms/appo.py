@@ -9,11 +9,11 @@ from ludus.algorithms.actor_critic.objective import Decisions, Objective, with_v
 from ludus.algorithms.actor_critic.returns import vtrace_returns
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.loss import Loss, value_loss
+from ludus.algorithms.loss import Coefficient, Loss, total, value_loss
 from ludus.policies.network import PolicyNetwork
 
 
-def appo_loss(config: AppoConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+def appo_loss(config: AppoConfig, decisions: Decisions, entropy_coefficient: Coefficient) -> Loss:
     """Return PPO's clipped surrogate with a value and an entropy term.
 
     Schulman et al. 2017, equations 7 and 9.
@@ -29,9 +29,10 @@ def appo_loss(config: AppoConfig, decisions: Decisions, entropy_coefficient: flo
     """
     ratio = (decisions.log_prob - decisions.behaviour_log_prob).exp()
     clipped = ratio.clamp(1.0 - config.clip_ratio, 1.0 + config.clip_ratio)
-    policy = -torch.minimum(ratio * decisions.advantage, clipped * decisions.advantage).sum()
-    value = value_loss(decisions.value, decisions.target, decisions.old_value, config.clip_value)
-    outside = ((ratio.detach() - 1.0).abs() > config.clip_ratio).sum()
+    weight = decisions.weight
+    policy = -total(torch.minimum(ratio * decisions.advantage, clipped * decisions.advantage), weight)
+    value = value_loss(decisions.value, decisions.target, decisions.old_value, config.clip_value, weight)
+    outside = total((ratio.detach() - 1.0).abs() > config.clip_ratio, weight)
     return with_value(config, decisions, policy, value, outside, entropy_coefficient)
 
 

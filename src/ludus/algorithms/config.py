@@ -24,6 +24,8 @@ MinibatchCount = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
 BatchSize = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions that are held at once
 Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+MOST_PARTS = 64
+Parts = Literal["auto"] | Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
 
 
 class SettingError(ValueError):
@@ -62,6 +64,9 @@ class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     max_grad_norm: NonNegative = 0.5
     max_grad_rms: NonNegative = 0.0  # bound of each parameter's gradient, in roots of Adam's v; 0 = off
     micro_batch: Count = 1024  # decisions differentiated at once; conv torsos prefer 256
+    # a minibatch is cut into a multiple of so many parts, which as many processes may differentiate at once;
+    # auto: chosen when a run is made, from its threads and minibatches
+    parts: Parts = "auto"
     discount: Share = 0.99
     horizon: NonNegative = 0.0  # ticks; above 0 the discount is 1 - ticks of a decision / horizon
     horizon_final: NonNegative = 0.0  # reached linearly at the end of the budget; 0 = horizon
@@ -79,6 +84,11 @@ class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
         yield "learning_rate", self.learning_rate_at
         if self.horizon > 0.0:
             yield "horizon", self.horizon_at
+
+    @property
+    def part_count(self) -> int:
+        """``parts`` as a number; 1 for an ``auto`` that no run has resolved, as in older runs."""
+        return 1 if self.parts == "auto" else self.parts
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate when the share ``progress`` in [0, 1] of the budget is spent."""

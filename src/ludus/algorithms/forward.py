@@ -45,6 +45,15 @@ def part_size(network: PolicyNetwork, micro_batch: int, steps: int) -> int:
     return micro_batch if network.recurrent is None else max(1, micro_batch // steps)
 
 
+def steps_in(network: PolicyNetwork, samples: Samples, part: Index) -> Index:
+    """Return ``int64[N]``: the learner's time steps in one part of :func:`units_of` its mask, in order."""
+    if network.recurrent is None:
+        return part
+    index = steps_of(part, len(samples.learner_mask), samples.slab.rows)
+    chosen: Index = index[samples.learner_mask.reshape(-1)[index]]
+    return chosen
+
+
 def forward(network: PolicyNetwork, samples: Samples, part: Index, wanted: Bools) -> Outputs:
     """Return the network's outputs for one part of :func:`units_of`, with gradients.
 

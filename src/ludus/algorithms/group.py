@@ -22,6 +22,7 @@ from torch import Tensor
 from ludus.algorithms.returns import Floats
 from ludus.flow.decode import from_json, to_json
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import kind_of
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
@@ -201,7 +202,7 @@ class TorchGroup(Group):
         if not dist.is_available():
             raise GroupError("this build of torch has no torch.distributed")
         self._dist, self._device = dist, torch.device(device)
-        backend = "nccl" if self._device.type == "cuda" else "gloo"
+        backend = "nccl" if kind_of(self._device) == "cuda" else "gloo"
         with self._failing():
             dist.init_process_group(
                 backend, store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout_s)

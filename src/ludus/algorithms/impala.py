@@ -7,11 +7,11 @@ from ludus.algorithms.actor_critic.objective import Decisions, Objective, weight
 from ludus.algorithms.actor_critic.returns import vtrace_returns
 from ludus.algorithms.config import ImpalaConfig
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.loss import Loss
+from ludus.algorithms.loss import Coefficient, Loss
 from ludus.policies.network import PolicyNetwork
 
 
-def impala_loss(config: ImpalaConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+def impala_loss(config: ImpalaConfig, decisions: Decisions, entropy_coefficient: Coefficient) -> Loss:
     """Return -rho A log pi with rho = min(``rho_clip``, pi/mu), a value and an entropy term.
 
     Espeholt et al. 2018, section 4.2. For arguments and result see

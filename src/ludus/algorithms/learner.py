@@ -1,4 +1,4 @@
-"""Learner: the interface of every learning method, and the base of learners of slabs.
+"""Base of learners of slabs; ``learner_interface.py`` has the interface of every learner.
 
 One update of a :class:`SlabLearner`: decisions of the learned policy are picked from the slab, and the method
 makes lists of tasks of them (``tasks.py``), which any of several threads may run.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,8 +17,11 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
-from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
-from ludus.algorithms.group import ALONE, Group, compare_ranks
+from ludus.algorithms.forward import Floats, evaluate, part_size, steps_in, units_of
+from ludus.algorithms.group import Group, compare_ranks
+from ludus.algorithms.learner_interface import Learner as Learner
+from ludus.algorithms.learner_interface import LearnerContext as LearnerContext
+from ludus.algorithms.learner_interface import UpdateStats as UpdateStats
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import (
     Optimiser,
@@ -29,10 +31,12 @@ from ludus.algorithms.optimiser import (
 )
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.tasks import Task, UpdatePlan
+from ludus.algorithms.slab_programs import SlabPrograms
+from ludus.algorithms.tasks import DividedTasks, Processes, Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage
+from ludus.policies.accelerator import executor_of
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
@@ -42,120 +46,6 @@ SETTLE = "settle"  # counter: updates to come at learning rate 0, as surgery ask
 LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
 COMPARED_EVERY = 100  # updates after which the ranks of a group compare their parameters
 Config = TypeVar("Config", bound=SlabLearnerConfig)
-
-
-@dataclass(frozen=True, slots=True)
-class LearnerContext:
-    """Surroundings of a learner: all that it is made from besides its settings and its network.
-
-    Attributes:
-        seed: Seed of shuffles and draws.
-        policy: Id of the policy in slabs that is trained.
-        workers: Number of threads that may run tasks of one update at once, >= 1.
-        frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
-        group: Learners that make each update together, this one included.
-    """
-
-    seed: int
-    policy: int = 0
-    workers: int = 1
-    frame_skip: int = 1
-    group: Group = ALONE
-
-
-@dataclass(slots=True)
-class UpdateStats:
-    """Result of one update, of all ranks of a group together.
-
-    ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
-    samples unless the method's documentation names others. A method reports the numbers that it has.
-    """
-
-    version: int  # of the weights that the update made
-    samples: int  # distinct decisions that were trained on
-    learned: int = 0  # decisions differentiated, epochs and reuse counted
-    lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
-    numbers: dict[str, float] = field(default_factory=dict)
-    gradient_steps: int = 0  # steps of the optimiser
-    refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
-
-
-class Learner(Protocol):
-    """Interface of a learner: it turns slabs into weights.
-
-    One thread at a time starts updates and calls the other methods, never while an update is unfinished. Any
-    thread may help the plan that :meth:`start` returns.
-    """
-
-    #: Weights that surgery made these of; part of the metadata of :meth:`weights`.
-    lineage: Lineage | msgspec.UnsetType
-
-    @property
-    def version(self) -> int:
-        """Version of the current weights: the number of updates that were made."""
-        ...
-
-    @property
-    def network(self) -> PolicyNetwork:
-        """Network that learns. It never acts: see :meth:`copy_to`."""
-        ...
-
-    def start(self, slab: Slab, progress: float, *, value_only: bool = False) -> UpdatePlan:
-        """Start an update; nothing runs until a thread helps the plan.
-
-        Args:
-            slab: Rollout that must not change until the plan is done; then call :meth:`finish`.
-            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
-            value_only: Whether only parameters move that the value alone depends on.
-
-        Raises:
-            ValueError: ``value_only`` for a method that has no such update.
-        """
-        ...
-
-    def finish(self) -> UpdateStats:
-        """Wait for the update that :meth:`start` started. The new weights have ``self.version``."""
-        ...
-
-    def set_config(self, config: MethodConfig) -> None:
-        """Replace the settings from the next update on; they are of the same method.
-
-        Settings that shape the learner (``optimizer``, ``adam_betas``, ``teacher``) stay what they were.
-        """
-        ...
-
-    def weights(self) -> Weights:
-        """Return copies of all parameters and normalisers with their version, as they are stored."""
-        ...
-
-    def acting_weights(self) -> Weights:
-        """Return copies of the tensors that :meth:`copy_to` copies, to be sent to an acting network.
-
-        They differ from :meth:`weights` where stored weights do not explore and acting ones do.
-        """
-        ...
-
-    def copy_to(self, network: Network) -> int:
-        """Make an acting network of the same configuration equal to this one; return the version."""
-        ...
-
-    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Return everything that a bit-equal continuation needs: arrays by name, and counters.
-
-        All ranks of a group call it at the same version.
-
-        Raises:
-            GroupError: The ranks have different parameters.
-        """
-        ...
-
-    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """Restore what :meth:`state` returned.
-
-        Raises:
-            ValueError: An array or a counter is missing, or an array has the wrong shape.
-        """
-        ...
 
 
 class SlabLearner(ABC, Generic[Config]):
@@ -176,6 +66,9 @@ class SlabLearner(ABC, Generic[Config]):
         self.config, self.network, self.seed = config, network, context.seed
         self.policy, self.frame_skip, self.group = context.policy, context.frame_skip, context.group
         self.spec = network.spec
+        self.executor = context.executor or executor_of(network.device)
+        self._stream = self.executor.stream()  # of everything that this learner does
+        network.static = self.executor.static
         self.parameters = FlatParameters(network)
         self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
@@ -183,13 +76,17 @@ class SlabLearner(ABC, Generic[Config]):
         self.settle = 0  # updates to come at learning rate 0: moments and normalisers move, parameters do not
         self.lineage: Lineage | msgspec.UnsetType = msgspec.UNSET
         #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
-        self._workers = max(1, context.workers) if network.device.type == "cpu" else 1
+        self._workers = 1 if self.executor.static else max(1, context.workers)
         self.minibatches = Minibatches(network, self.parameters, self._workers, self.group)
         #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
         self._value_only = False  # in the update under way
         self._stats = UpdateStats(0, 0)
+        #: whether updates are computed operation by operation though programs could: to compare the two
+        self.eager = False
+        self._kept_programs: SlabPrograms | None = None
+        self._programs: SlabPrograms | None = None  # of the update under way; None: operation by operation
 
     @abstractmethod
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
@@ -211,7 +108,11 @@ class SlabLearner(ABC, Generic[Config]):
                 f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
             )
         self._value_only = value_only
-        self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)), self._workers)
+        stages = self._update(slab, min(max(progress, 0.0), 1.0))
+        if (processes := self.minibatches.processes) is not None:
+            processes.start(slab, progress, value_only)
+            stages = processes.divide(stages)
+        self._plan = UpdatePlan(stages, self._workers)
         return self._plan
 
     def finish(self) -> UpdateStats:
@@ -237,6 +138,20 @@ class SlabLearner(ABC, Generic[Config]):
         """Make every update from now on with ``group``, whose ranks have equal states."""
         self.group = self.minibatches.group = group
 
+    def divide(self, processes: Processes) -> None:
+        """Make every update from now on with other processes, which are ended by :meth:`close`."""
+        self.minibatches.processes = processes
+
+    def prepare(self) -> None:
+        """Start the learner's other processes and give them its state, as the next update would."""
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.prepare()
+
+    def close(self) -> None:
+        """End the learner's other processes, if there are any. Idempotent."""
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.close()
+
     def wrap_optimiser(self, wrap: Callable[[Optimiser], Optimiser]) -> None:
         """Replace the optimiser by ``wrap`` of it, which keeps the same vectors and counters."""
         self.optimiser = wrap(self.optimiser)
@@ -247,6 +162,8 @@ class SlabLearner(ABC, Generic[Config]):
 
     def acting_weights(self) -> Weights:
         """See :meth:`Learner.acting_weights`."""
+        with self.executor.on(self._stream):
+            tensors = tensors_of(self.network)
         meta = WeightsMeta(
             version=self.version,
             spec_hash=self.spec.spec_hash,
@@ -257,27 +174,34 @@ class SlabLearner(ABC, Generic[Config]):
             steps=self.steps,
             lineage=self.lineage,
         )
-        return Weights(meta, tensors_of(self.network))
+        return Weights(meta, tensors)
 
     @torch.no_grad()
     def copy_to(self, network: Network) -> int:
         """See :meth:`Learner.copy_to`."""
         mine = self.network.state_dict()
-        for name, tensor in network.state_dict().items():
-            tensor.copy_(mine[name])
+        with self.executor.on(self._stream):
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(mine[name])
+        self._stream.synchronize()  # the network acts on a stream of its own
         return self.version
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""
-        self._compare_ranks()
-        arrays, counters = optimiser_state(self.optimiser, self.parameters)
-        for kind, network in {"network": self.network, **self.others}.items():
-            arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
+        with self.executor.on(self._stream):
+            self._compare_ranks()
+            arrays, counters = optimiser_state(self.optimiser, self.parameters)
+            for kind, network in {"network": self.network, **self.others}.items():
+                arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
         counters |= {"version": self.version, "steps": self.steps, "seed": self.seed}
         return arrays, counters | ({SETTLE: self.settle} if self.settle else {})
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """See :meth:`Learner.load_state`."""
+        with self.executor.on(self._stream):
+            self._load(arrays, counters)
+
+    def _load(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         for kind, network in {"network": self.network, **self.others}.items():
             load_tensors(network, arrays, f"{kind}.", "learner state")
         for name in ("version", "steps", "seed"):
@@ -286,6 +210,8 @@ class SlabLearner(ABC, Generic[Config]):
         load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
         self.settle = max(0, counters.get(SETTLE, 0))
+        if self.minibatches.processes is not None:
+            self.minibatches.processes.state_loaded()
 
     def _compare_ranks(self) -> None:
         """Check that every rank has the parameters and statistics of this one. Raises ``GroupError``."""
@@ -300,8 +226,37 @@ class SlabLearner(ABC, Generic[Config]):
         """Return the learning rate of an update at the share ``progress`` of the budget; 0 while settling."""
         return 0.0 if self.settle else self.config.learning_rate_at(progress)
 
+    def _why_eager(self) -> str:
+        """Return why this learner's updates are computed operation by operation; "" if they are programs."""
+        return "the method"
+
+    def _programs_for(self, slab: Slab) -> SlabPrograms | None:
+        """Return the programs of an update from ``slab``, None if it is computed operation by operation."""
+        if not self.executor.static or self.eager or self._why_eager():
+            return None
+        kept = self._kept_programs
+        if kept is None or not kept.mirror.fits(slab):
+            chunk = self._largest_minibatch(slab)
+            kept = SlabPrograms(self.executor, self._stream, self.network, slab, chunk)
+            self._kept_programs = kept
+        return kept
+
+    def _largest_minibatch(self, slab: Slab) -> int:
+        """Return the number of decisions of the largest minibatch from a slab."""
+        return self.config.micro_batch
+
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
-        samples = Samples(slab, self.network, self.policy)
+        if not self.executor.static:
+            yield from self._lists(slab, progress)
+            return
+        with self.executor.on(self._stream):  # one thread runs all of it
+            for tasks in self._lists(slab, progress):
+                for task in tasks:
+                    task(0)
+
+    def _lists(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
+        self._programs = self._programs_for(slab)
+        samples = Samples(slab, self.network, self.policy, recalls=self._programs is None)
         self.config = with_horizon(self.config, self.frame_skip, progress)
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.learner_mask[:-1]]
@@ -313,6 +268,8 @@ class SlabLearner(ABC, Generic[Config]):
         stats.refusal = self._too_large(slab)
         if stats.refusal:
             return
+        if self._programs is not None:
+            self._programs.load(samples)
         yield from self._stages(samples, progress, stats)
         yield from self._refresh_norms(samples)
         if self.config.horizon > 0.0:
@@ -335,7 +292,7 @@ class SlabLearner(ABC, Generic[Config]):
             sums.clear()
             decided = samples.learner_mask[:-1]
             size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
-            parts = list(pieces(units_of(self.network, decided), size))
+            parts = list(pieces(units_of(self.network, decided), size, self.config.part_count))
             seen: list[list[list[Tensor]]] = [[] for _ in parts]
 
             def observe(i: int, worker: int) -> None:
@@ -347,11 +304,27 @@ class SlabLearner(ABC, Generic[Config]):
             sums.meet(self.group.add)
         sums.absorb()
 
-    def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
+    def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> Sequence[Task]:
         """Return tasks that write ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
+        if (programs := self._programs) is not None:
+            return [lambda _: programs.evaluate(samples, value, log_prob)]
         size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
-        parts = pieces(units_of(self.network, samples.learner_mask), size)
-        return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
+        units = units_of(self.network, samples.learner_mask)
+        parts = list(pieces(units, size, self.config.part_count))
+        values, probabilities = value.reshape(-1, *value.shape[2:]), log_prob.reshape(-1)
+
+        def pack(i: int) -> bytes:
+            index = steps_in(self.network, samples, parts[i])
+            return values[index].tobytes() + probabilities[index[index < log_prob.size]].tobytes()
+
+        def unpack(i: int, data: bytes) -> None:
+            index = steps_in(self.network, samples, parts[i])
+            found, heads = np.frombuffer(data, np.float32), value[0, 0].size
+            values[index] = found[: len(index) * heads].reshape(values[index].shape)
+            probabilities[index[index < log_prob.size]] = found[len(index) * heads :]
+
+        tasks = (functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts)
+        return DividedTasks(tasks, pack, unpack)
 
     def _evaluate(self, samples: Samples, part: Index, value: Floats, log_prob: Floats, worker: int) -> None:
         evaluate(self.minibatches.replicas[worker], samples, part, value, log_prob)
@@ -376,13 +349,19 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _normalised(self, values: Floats) -> Floats:
         """Convert values from the game's units to those of the value head."""
+        if self._programs is not None:
+            return self._programs.normalised(values)
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
         array: Floats = np.asarray(normalised.numpy(), np.float32)
         return array
 
     def _absorb_returns(self, targets: Floats) -> None:
         """Add value targets ``[N]`` of all ranks to their normaliser; predictions stay what they were."""
-        if self.network.values is not None and self.config.normalise_returns:
+        if self.network.values is None or not self.config.normalise_returns:
+            return
+        if self._programs is not None:
+            self._programs.absorb_returns(targets)
+        else:
             self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
 
     def _absorb_observations(self, samples: Samples, trained: Index) -> None:
@@ -391,6 +370,9 @@ class SlabLearner(ABC, Generic[Config]):
         So behaviour and learner agree on the statistics at lag 0.
         """
         if self.network.normaliser is None:
+            return
+        if self._programs is not None:
+            self._programs.absorb_observations()
             return
         vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]
         seen = [v for v in vectors if v is not None] or [self.network.normaliser.mean[None][:0]]

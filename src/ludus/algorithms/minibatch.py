@@ -2,7 +2,8 @@
 
 A minibatch's gradient is the sum over micro-batches that fit the cache, each differentiated by a replica of
 the network as a task of its own (``tasks.py``) and added in a fixed order, so that the bits do not depend on
-how many threads worked. Passes need not be whole: OpenAI Five calls it sample reuse (section 4.4).
+how many threads or processes worked. Passes need not be whole: OpenAI Five calls it sample reuse
+(section 4.4).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
@@ -22,7 +24,7 @@ from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import Optimiser, clip_by_norm
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed
 from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.tasks import DividedTasks, Processes, Task
 from ludus.policies.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 
@@ -45,6 +47,11 @@ class PassSettings(Protocol):
         """Number of decisions that are differentiated at once."""
         ...
 
+    @property
+    def part_count(self) -> int:
+        """Number of which the number of a minibatch's parts is a multiple."""
+        ...
+
 
 class MinibatchResult(NamedTuple):
     """Result of one step of the optimiser."""
@@ -52,6 +59,18 @@ class MinibatchResult(NamedTuple):
     samples: int
     numbers: dict[str, float]  # of ``Loss.numbers``, summed over the samples
     grad_norm: float  # before clipping
+
+
+class _PartResult(msgspec.Struct, frozen=True, array_like=True):
+    """Results of one part, but for its gradient.
+
+    ``numbers``: of ``Loss.numbers``; ``count``: samples; ``seen``: each ``float64[3, C]`` that a batch norm
+    saw, as bytes.
+    """
+
+    numbers: dict[str, float]
+    count: int
+    seen: list[list[bytes]]
 
 
 def mean_of(name: str, results: Sequence[MinibatchResult]) -> float:
@@ -74,6 +93,8 @@ class Minibatches:
             group: Learners whose parts of a minibatch are added.
         """
         self.parameters, self.group = parameters, group
+        #: processes that the parts are divided among; None: only this one
+        self.processes: Processes | None = None
         self.replicas = [replica_of(network) for _ in range(max(workers, 1))]
         self._gradients: list[Tensor] = []
         #: what the network's batch norms saw in all steps since it was cleared
@@ -97,8 +118,7 @@ class Minibatches:
             The gradient ``[P]``, which the next call overwrites, the number of samples, and ``Loss.numbers``
             summed over them.
         """
-        while len(self._gradients) < max(len(parts), 1):
-            self._gradients.append(torch.empty_like(self.parameters.vector))
+        gradients = self._rows(len(parts))
         done: list[tuple[dict[str, float], int]] = [({}, 0)] * len(parts)
         seen: list[list[list[Tensor]]] = [[] for _ in parts]
 
@@ -106,18 +126,42 @@ class Minibatches:
             network = self.replicas[worker]
             with observing(self._norms[worker]) as seen[i]:
                 (total, numbers), count = loss(network, parts[i])
-            self.parameters.gradient(total, network, self._gradients[i])
+            self.parameters.gradient(total, network, gradients[i])
             sums = torch.stack([x.detach().double() for x in numbers.values()]).tolist()
             done[i] = (dict(zip(numbers, sums, strict=True)), count)
 
-        yield [functools.partial(differentiate, i) for i in range(len(parts))]
+        def pack(i: int) -> bytes:
+            sums = [[tensor.numpy().tobytes() for tensor in norm] for norm in seen[i]]
+            return msgspec.msgpack.encode(_PartResult(*done[i], sums))
+
+        def unpack(i: int, data: bytes) -> None:
+            result = msgspec.msgpack.decode(data, type=_PartResult)
+            done[i] = (result.numbers, result.count)
+            seen[i] = [[_norm_sums(sums) for sums in norm] for norm in result.seen]
+
+        yield DividedTasks((functools.partial(differentiate, i) for i in range(len(parts))), pack, unpack)
+        if self.processes is not None and parts:
+            gradients[0] = self._gradients[0].copy_(gradients[0])  # others still read the shared one
         for sums in seen:
             self.norm_sums.add(sums)
         numbers = {name: sum(part[name] for part, _ in done) for name in done[0][0]} if parts else {}
         totals = self.group.sums({_SAMPLES: sum(count for _, count in done), **numbers})
-        mine = summed(self._gradients[: len(parts)]) if parts else self._gradients[0].zero_()
+        mine = summed(gradients) if parts else self._gradients[0].zero_()
         samples = int(totals.pop(_SAMPLES))
         return self.group.add(mine).div_(float(samples)), samples, totals
+
+    def _rows(self, count: int) -> list[Tensor]:
+        """Return room for the gradients ``[P]`` of ``count`` parts."""
+        vector = self.parameters.vector
+        shared = self.processes is not None and count > 0
+        while len(self._gradients) < (1 if shared else max(count, 1)):
+            self._gradients.append(torch.empty_like(vector))
+        if self.processes is None or not shared:
+            return self._gradients[:count]
+        return [
+            torch.from_numpy(row)
+            for row in self.processes.arrays([(tuple(vector.shape), np.dtype(np.float32))] * count)
+        ]
 
     def step(
         self,
@@ -135,6 +179,10 @@ class Minibatches:
         norm = clip_by_norm(gradient, max_grad_norm)
         optimiser.step(gradient, learning_rate)
         return MinibatchResult(samples, numbers, norm)
+
+
+def _norm_sums(data: bytes) -> Tensor:
+    return torch.from_numpy(np.frombuffer(data, np.float64).reshape(3, -1).copy())
 
 
 def passes(config: AdvantageConfig) -> list[float]:
@@ -185,7 +233,7 @@ def shuffled_minibatches(
     filled = group.sums({str(i): len(units) for i, units in enumerate(minibatches)})
     for i, minibatch in enumerate(minibatches):
         if filled[str(i)]:
-            yield list(pieces(minibatch, size))
+            yield list(pieces(minibatch, size, config.part_count))
 
 
 def minibatches_of(shuffled: Index, share: float, minibatches: int) -> list[Index]:

@@ -1,12 +1,13 @@
 """Optimisers on one flat vector, clipping of gradients, schedules of the learning rate.
 
-``P``: number of parameters. An optimiser owns vectors ``float32[P]`` that a checkpoint keeps by name.
+``P``: length of the parameters' vector. An optimiser owns vectors ``float32[P]`` that checkpoints keep by
+name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -38,6 +39,19 @@ class Optimiser(Protocol):
         ...
 
 
+@runtime_checkable
+class ProgramOptimiser(Optimiser, Protocol):
+    """An optimiser whose step can be part of a program: what changes from step to step is a tensor."""
+
+    def factors(self, learning_rate: float) -> tuple[float, ...]:
+        """Count one more step and return what its :meth:`move` needs, always as many numbers."""
+        ...
+
+    def move(self, gradient: Tensor, factors: Tensor) -> None:
+        """Make the step of ``factors: float32[F]`` against ``gradient: [P]``, which may be overwritten."""
+        ...
+
+
 class SGD:
     """Stochastic gradient descent with heavy-ball momentum; weight decay is added to the gradient."""
 
@@ -58,6 +72,16 @@ class SGD:
         gradient.addcmul_(self.vector, self.matrices, value=self.weight_decay)
         self.velocity.mul_(self.momentum).add_(gradient)
         self.vector.add_(self.velocity, alpha=-learning_rate)
+
+    def factors(self, learning_rate: float) -> tuple[float, ...]:
+        """See :meth:`ProgramOptimiser.factors`."""
+        return (learning_rate,)
+
+    def move(self, gradient: Tensor, factors: Tensor) -> None:
+        """See :meth:`ProgramOptimiser.move`."""
+        gradient.addcmul_(self.vector, self.matrices, value=self.weight_decay)
+        self.velocity.mul_(self.momentum).add_(gradient)
+        self.vector.sub_(self.velocity * factors[0])
 
     def vectors(self) -> dict[str, Tensor]:
         """See :meth:`Optimiser.vectors`."""
@@ -112,6 +136,24 @@ class Adam:
         root.add_(self.eps)
         self.vector.addcdiv_(self.first, root, value=-learning_rate / (1.0 - a**self.steps))
 
+    def factors(self, learning_rate: float) -> tuple[float, ...]:
+        """See :meth:`ProgramOptimiser.factors`: the rate, both biases removed from it and from the root."""
+        self.steps += 1
+        a, b = self.betas
+        return learning_rate, learning_rate / (1.0 - a**self.steps), (1.0 - b**self.steps) ** -0.5
+
+    def move(self, gradient: Tensor, factors: Tensor) -> None:
+        """See :meth:`ProgramOptimiser.move`."""
+        a, b = self.betas
+        self.second.mul_(b).addcmul_(gradient, gradient, value=1.0 - b)
+        root = self.second.sqrt().mul_(factors[2])
+        if self.max_rms > 0.0:
+            bound = root * self.max_rms
+            gradient.clamp_(-bound, bound)
+        self.first.lerp_(gradient, 1.0 - a)
+        root.add_(self.eps)
+        self.vector.sub_(self.first / root * factors[1])
+
     def vectors(self) -> dict[str, Tensor]:
         """See :meth:`Optimiser.vectors`."""
         return {"adam.first": self.first, "adam.second": self.second}
@@ -144,6 +186,11 @@ class AdamW(Adam):
         self.vector.addcmul_(self.vector, self.matrices, value=-learning_rate * self.weight_decay)
         super().step(gradient, learning_rate)
 
+    def move(self, gradient: Tensor, factors: Tensor) -> None:
+        """See :meth:`ProgramOptimiser.move`."""
+        self.vector.sub_(self.vector * self.matrices * (factors[0] * self.weight_decay))
+        super().move(gradient, factors)
+
 
 class Partial:
     """Optimiser of some parameters: the learning rate of all others is 0.
@@ -154,13 +201,22 @@ class Partial:
     def __init__(self, optimiser: Optimiser, parameters: FlatParameters, names: Collection[str]) -> None:
         """Wrap ``optimiser`` so that only the parameters called ``names`` move."""
         self.optimiser, self.vector = optimiser, parameters.vector
-        named = zip(parameters.names, parameters.cut(parameters.vector), strict=True)
-        self.moves = torch.cat([torch.full_like(p, n in names, dtype=torch.bool) for n, p in named])
+        self.moves = parameters.marks(names)
 
     def step(self, gradient: Tensor, learning_rate: float) -> None:
         """Make a step of the wrapped optimiser, and put all other parameters back."""
         before = self.vector.clone()
         self.optimiser.step(gradient, learning_rate)
+        torch.where(self.moves, self.vector, before, out=self.vector)
+
+    def factors(self, learning_rate: float) -> tuple[float, ...]:
+        """See :meth:`ProgramOptimiser.factors`. Raises ``TypeError`` if the wrapped optimiser has none."""
+        return _in_programs(self.optimiser).factors(learning_rate)
+
+    def move(self, gradient: Tensor, factors: Tensor) -> None:
+        """See :meth:`ProgramOptimiser.move`."""
+        before = self.vector.clone()
+        _in_programs(self.optimiser).move(gradient, factors)
         torch.where(self.moves, self.vector, before, out=self.vector)
 
     def vectors(self) -> dict[str, Tensor]:
@@ -174,6 +230,12 @@ class Partial:
     def set_counters(self, counters: dict[str, int]) -> None:
         """See :meth:`Optimiser.set_counters`."""
         self.optimiser.set_counters(counters)
+
+
+def _in_programs(optimiser: Optimiser) -> ProgramOptimiser:
+    if not isinstance(optimiser, ProgramOptimiser):
+        raise TypeError(f"{type(optimiser).__name__} cannot be part of a program")
+    return optimiser
 
 
 def optimiser_state(

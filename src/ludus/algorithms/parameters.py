@@ -7,7 +7,7 @@ several threads differentiate at once; their gradients are added in a fixed orde
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -15,50 +15,90 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import ALIGNMENT, executor_of
 
 Network = TypeVar("Network", bound=nn.Module)
 
 
 class FlatParameters:
-    """Parameters of a network in one vector, of which they stay views."""
+    """Parameters of a network in one vector, of which they stay views.
 
-    def __init__(self, network: nn.Module) -> None:
-        """Move the parameters of ``network`` into one vector."""
+    On a card each starts at a multiple of :data:`ludus.policies.accelerator.ALIGNMENT` bytes: convolutions
+    read 16 bytes at once there, and fail on weights that start in between. The gaps hold zeros, and so does
+    every gradient there, so that optimisers and sums over ranks leave them zero. The processor has no gaps:
+    the last bits of its matrix products depend on where their operands start.
+
+    ``P``: length of the vector with its gaps.
+    """
+
+    def __init__(self, network: nn.Module, alignment: int | None = None) -> None:
+        """Move the parameters of ``network`` into one vector.
+
+        Args:
+            network: Network on its device.
+            alignment: Bytes at whose multiples parameters start; None: as the device needs it.
+        """
         self.network = network
         self.names = [name for name, _ in network.named_parameters()]
         parameters = list(network.parameters())
         self.sizes = [p.numel() for p in parameters]
-        self.vector = torch.cat([p.detach().reshape(-1) for p in parameters])
+        first = parameters[0].detach()
+        if alignment is None:
+            alignment = ALIGNMENT if executor_of(first.device).static else first.element_size()
+        step = alignment // first.element_size()
+        lengths = [-(-size // step) * step for size in self.sizes]
+        starts = [0, *np.cumsum(lengths)[:-1].tolist()]
+        self._places = [slice(at, at + size) for at, size in zip(starts, self.sizes, strict=True)]
+        zeros = first.new_zeros(step)
+        #: behind each parameter, up to where the next one may start; none where no parameter has one
+        self._gaps = [zeros[: length - size] for length, size in zip(lengths, self.sizes, strict=True)]
+        if lengths == self.sizes:
+            self._gaps = []
+        self.vector = self._joined([p.detach().reshape(-1) for p in parameters])
         for p, part in zip(parameters, self.cut(self.vector), strict=True):
             p.data = part.view_as(p)
 
+    def _joined(self, parts: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+        """Return flat parts, one a parameter, with zeros in the gaps: ``[P]``."""
+        if not self._gaps:
+            return torch.cat(list(parts), out=out)
+        return torch.cat([x for pair in zip(parts, self._gaps, strict=True) for x in pair], out=out)
+
     def cut(self, vector: Tensor) -> list[Tensor]:
-        """Return views of a flat vector, one a parameter, still flat."""
-        ends = np.cumsum(self.sizes).tolist()
-        return [vector[end - size : end] for size, end in zip(self.sizes, ends, strict=True)]
+        """Return views of a vector ``[P]``, one a parameter, still flat."""
+        return [vector[place] for place in self._places]
 
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return self.vector.numel()
+        return sum(self.sizes)
 
     def matrices(self) -> Tensor:
-        """Return ``float32[P]``: 1 at parameters of two or more dimensions, 0 at biases and scales."""
-        parts = [torch.full((p.numel(),), float(p.dim() > 1)) for p in self.network.parameters()]
-        return torch.cat(parts).to(self.vector.device)
+        """Return ``float32[P]``: 1 at parameters of two or more dimensions, 0 elsewhere."""
+        out = torch.zeros_like(self.vector)
+        for part, parameter in zip(self.cut(out), self.network.parameters(), strict=True):
+            part.fill_(float(parameter.dim() > 1))
+        return out
+
+    def marks(self, names: Collection[str]) -> Tensor:
+        """Return ``bool[P]``: whether a number belongs to one of the parameters called ``names``."""
+        out = torch.zeros_like(self.vector, dtype=torch.bool)
+        for part, name in zip(self.cut(out), self.names, strict=True):
+            part.fill_(name in names)
+        return out
 
     def gradient(self, loss: Tensor, network: nn.Module, out: Tensor) -> None:
-        """Write d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
+        """Write d loss / d parameters of ``network`` (this one or a replica) into ``out: [P]``."""
         parameters = list(network.parameters())
         grads: tuple[Tensor | None, ...] = torch.autograd.grad(loss, parameters, allow_unused=True)
         parts = [
             out.new_zeros(size) if grad is None else grad.reshape(-1)
             for grad, size in zip(grads, self.sizes, strict=True)
         ]
-        torch.cat(parts, out=out)
+        self._joined(parts, out=out)
 
     def named(self, vector: Tensor) -> dict[str, Array]:
-        """Cut a vector of ``size`` into copies by parameter name, in the parameters' shapes."""
+        """Cut a vector ``[P]`` into copies by parameter name, in the parameters' shapes."""
         shapes = [p.shape for p in self.network.parameters()]
         parts = self.cut(vector.detach().cpu())
         return {n: p.reshape(s).numpy().copy() for n, p, s in zip(self.names, parts, shapes, strict=True)}

@@ -10,7 +10,7 @@ from ludus.algorithms.actor_critic.objective import Decisions, MinimumCoverage, 
 from ludus.algorithms.config import PolicyGradientConfig
 from ludus.algorithms.group import ALONE, Group
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.loss import Loss
+from ludus.algorithms.loss import Coefficient, Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions, gae, monte_carlo
 from ludus.policies.network import PolicyNetwork
 
@@ -47,7 +47,7 @@ def policy_gradient_returns(
 
 
 def policy_gradient_loss(
-    config: PolicyGradientConfig, decisions: Decisions, entropy_coefficient: float
+    config: PolicyGradientConfig, decisions: Decisions, entropy_coefficient: Coefficient
 ) -> Loss:
     """Return -min(pi/mu, ``clip_ratio``) A log pi, an entropy term, a value term for the baseline ``value``.
 

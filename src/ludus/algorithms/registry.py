@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ludus.algorithms.config import (
     A2cConfig,
@@ -31,6 +31,9 @@ from ludus.algorithms.config import (
 from ludus.flow.extensions import ExtensionError, Extensions, Package
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
+
+if TYPE_CHECKING:
+    from ludus.algorithms.round_work import RoundSize, RoundWork
 
 Reference = str | Callable[..., object]
 Topology = Literal["many_to_one", "one_to_one"]
@@ -59,6 +62,9 @@ class CheckInput:
 #: Yields the path of each setting that does not fit, and the message. The first argument is the method's own
 #: settings struct.
 Check = Callable[[Any, CheckInput], Iterable[tuple[str, str]]]
+#: Returns the network's work in a round. The first argument is the method's own settings struct.
+RoundWorkOf = Callable[[Any, "RoundSize"], "RoundWork"]
+OF_SLAB = "ludus.algorithms.round_work:of_slab"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +84,16 @@ class Method:
         topologies: Values of ``run.topology`` that it can be trained in.
         value_only: Whether its learner can make updates of the value alone
             (``league.players.*.value_only_updates``).
+        divides: Whether processes may divide the parts of its minibatches (``algorithm.parts``): its learner
+            is a :class:`~ludus.algorithms.learner.SlabLearner`, and a loss writes nothing but its result.
         teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
             learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
             (``one``, ``all``) and ``greedy`` say how that player plays.
         rollouts: Whether a trainer of its own has all its matches played by the machines that it is given, so
             that the rollouts of a cluster can play them. Those of :data:`ACTOR_LEARNER` always can.
         checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
+        round_work: Returns the network's work in a round (:data:`RoundWorkOf`), or ``module:attribute``; ""
+            where it has not been measured: ``run.device = "auto"`` is then the processor.
     """
 
     config: type[MethodConfig]
@@ -95,9 +105,11 @@ class Method:
     value_heads: bool = False
     topologies: tuple[Topology, ...] = ("many_to_one",)
     value_only: bool = False
+    divides: bool = False
     teaches: Literal["weights", "player"] = "weights"
     rollouts: bool = False
     checks: Reference = ""
+    round_work: Reference = ""
 
     @property
     def name(self) -> str:
@@ -118,6 +130,10 @@ class Method:
         """Run the method's own checks. Raises :class:`ExtensionError` where they cannot be loaded."""
         return cast(Check, resolve(self.checks))(config, around) if self.checks else ()
 
+    def work(self, config: MethodConfig, size: RoundSize) -> RoundWork:
+        """Return the work of a round. Only for methods with ``round_work``."""
+        return cast(RoundWorkOf, resolve(self.round_work))(config, size)
+
 
 def checked(value: object) -> Method:
     """Return ``value`` if it is a method that can be registered. Raises ``ValueError``."""
@@ -129,7 +145,7 @@ def checked(value: object) -> Method:
     tag = config.__struct_config__.tag
     if not isinstance(tag, str):
         raise ValueError(f'has tag = {tag}, expected class {config.__name__}(..., tag="my_method")')
-    for key in ("learner", "trainer", "checks"):
+    for key in ("learner", "trainer", "checks", "round_work"):
         reference: object = getattr(value, key)
         if not (isinstance(reference, str) or callable(reference)):
             raise ValueError(f"has {key} = {_words(reference)}, expected a function or module:attribute")
@@ -172,6 +188,8 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
+            round_work=OF_SLAB,
         ),
         "a2c": Method(
             A2cConfig,
@@ -179,6 +197,8 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
+            round_work=OF_SLAB,
         ),
         "alphazero": Method(
             AlphaZeroConfig,
@@ -187,6 +207,7 @@ _METHODS: Extensions[Method] = Extensions(
             networks=("resnet",),
             rollouts=True,
             checks="ludus.training.alphazero.checks:problems",
+            round_work="ludus.algorithms.round_work:of_search",
         ),
         "dqn": Method(
             DqnConfig,
@@ -197,6 +218,7 @@ _METHODS: Extensions[Method] = Extensions(
         "imitation": Method(
             ImitationConfig,
             "ludus.algorithms.imitation:ImitationLearner",
+            divides=True,
             teaches="player",
         ),
         "impala": Method(
@@ -205,6 +227,8 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
+            round_work=OF_SLAB,
         ),
         "policy_gradient": Method(
             PolicyGradientConfig,
@@ -212,6 +236,8 @@ _METHODS: Extensions[Method] = Extensions(
             value_heads=True,
             topologies=BOTH,
             value_only=True,
+            divides=True,
+            round_work=OF_SLAB,
         ),
         "trpo": Method(
             TrpoConfig,
@@ -219,6 +245,7 @@ _METHODS: Extensions[Method] = Extensions(
             critics=("own",),
             value_heads=True,
             value_only=True,
+            divides=True,
         ),
     },
     checked,
@@ -236,6 +263,11 @@ def register(method: Method) -> None:
 def find(name: str) -> Method | None:
     """Return the method of a name, or None. Raises :class:`ExtensionError` for a broken package."""
     return _METHODS.find(name)
+
+
+def is_registered(name: str) -> bool:
+    """Return whether a program has registered a method, which only its own process knows."""
+    return _METHODS.is_registered(name)
 
 
 def method_package(name: str) -> Package | None:

@@ -29,7 +29,13 @@ class Samples:
     """
 
     def __init__(
-        self, slab: Slab, network: PolicyNetwork, policy: int = 0, memory: Tensor | None = None
+        self,
+        slab: Slab,
+        network: PolicyNetwork,
+        policy: int = 0,
+        memory: Tensor | None = None,
+        *,
+        recalls: bool = True,
     ) -> None:
         """Find the time steps of ``policy``.
 
@@ -38,6 +44,7 @@ class Samples:
             network: Network that learns.
             policy: Id of the policy in the slab that is trained.
             memory: ``[R, ...]`` of ``network`` at t = 0; None: the slab's memory of ``policy``.
+            recalls: Whether :meth:`recalled` will be asked.
         """
         self.slab, self.policy, self._memory = slab, policy, memory
         self.device = network.device
@@ -47,7 +54,7 @@ class Samples:
         self._mask = _merged(slab.mask)
         self._actions = _merged(slab.actions)
         self._recalled: Tensor | None = None
-        if network.recall is not None:
+        if network.recall is not None and recalls:
             rows = np.arange(slab.rows)
             self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 
@@ -110,11 +117,18 @@ def steps_of(rows: Index, steps: int, total_rows: int) -> Index:
     return (np.arange(steps, dtype=np.int64)[:, None] * total_rows + rows[None, :]).reshape(-1)
 
 
-def pieces(items: Index, size: int) -> Iterable[Index]:
-    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty."""
+def pieces(items: Index, size: int, multiple: int = 1) -> Iterable[Index]:
+    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty.
+
+    Args:
+        items: Numbers of units.
+        size: Most units of a piece.
+        multiple: Number of which the number of pieces is a multiple, unless there are fewer items.
+    """
     if len(items) == 0:
         return ()
-    return np.array_split(items, -(-len(items) // max(size, 1)))
+    fewest = -(-len(items) // max(size, 1))
+    return np.array_split(items, min(-(-fewest // multiple) * multiple, len(items)))
 
 
 def other_seats(slab: Slab, network: PolicyNetwork) -> Index:

@@ -2,15 +2,103 @@
 
 The update itself is a generator: between two ``yield``s it runs alone, and what it yields is a list
 of tasks that may run at the same time. The thread that finishes the last task of a list advances it.
+
+Several processes of one machine may make an update together: :class:`Processes`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ludus.flow import Slab
+from ludus.flow.errors import RunFailed
+from ludus.flow.slab import Array
 
 Task = Callable[[int], None]  # called with the number of the worker that runs it
+ArrayShape = tuple[tuple[int, ...], "np.dtype[np.generic]"]
+
+
+class LearnerProcessError(RunFailed):
+    """A learner process has died, was stopped, failed, or has other parameters than this process."""
+
+
+def _no_result(_: int) -> bytes:
+    return b""
+
+
+def _ignore(_: int, __: bytes) -> None:
+    pass
+
+
+class DividedTasks(list[Task]):
+    """Tasks of which each process of a learner runs some, in any order; all have all results afterwards.
+
+    Large results are written into :meth:`Processes.arrays`, others travel as bytes.
+    """
+
+    def __init__(
+        self,
+        tasks: Iterable[Task],
+        pack: Callable[[int], bytes] = _no_result,
+        unpack: Callable[[int, bytes], None] = _ignore,
+    ) -> None:
+        """Keep the tasks.
+
+        Args:
+            tasks: The tasks; they write nothing but their results.
+            pack: Returns the results of a task by number, after it ran in this process.
+            unpack: Stores the results of a task by number, which ran in another process.
+        """
+        super().__init__(tasks)
+        self.pack, self.unpack = pack, unpack
+
+
+class Processes(Protocol):
+    """Processes that make every update together, seen from one of them.
+
+    Each runs the serial work between two lists of tasks itself, and its share of each :class:`DividedTasks`;
+    it runs all tasks of other lists. One thread at a time calls this.
+    """
+
+    def start(self, slab: Slab, progress: float, value_only: bool) -> None:
+        """Prepare, and let the other processes start the update that this one starts. The slab is copied.
+
+        Raises:
+            LearnerProcessError: One of them is gone or cannot be started.
+        """
+
+    def arrays(self, shapes: Sequence[ArrayShape]) -> list[Array]:
+        """Return arrays for results of the next list of tasks, the same memory in all processes.
+
+        The second list after that one gets the same memory. It is zero at first.
+        """
+        ...
+
+    def divide(self, stages: Iterator[Sequence[Task]]) -> Iterator[Sequence[Task]]:
+        """Yield the lists of an update; one task in place of a divided list runs this process's share.
+
+        Raises:
+            LearnerProcessError: The parameters of the processes differ after the update.
+        """
+        ...
+
+    def state_loaded(self) -> None:
+        """Note that another state was loaded into this process's learner."""
+
+    def prepare(self) -> None:
+        """Start the other processes and give them the state of this one's learner, if they lack it.
+
+        Raises:
+            LearnerProcessError: One of them is gone or cannot be started.
+        """
+
+    def close(self) -> None:
+        """End the other processes. Idempotent."""
 
 
 class UpdatePlan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -164,13 +164,14 @@ def _with_network(
         ]
     )
     raw_rows = plays.slots if device == "cpu" else _best_rows(evaluator, spec, plays.slots, count)
+    evaluators = _siblings(evaluator, count)
     raw_s = play_s = 0.0
     raw = played = 0
     filled = batches = 0
     try:
         for turn in range(TURNS + 1):
             started = time.perf_counter()
-            done = _raw(evaluator, LeafBatch(spec, raw_rows), count, seconds / (2 * TURNS))
+            done = _raw(evaluators, LeafBatch(spec, raw_rows), seconds / (2 * TURNS))
             took = time.perf_counter() - started
             started = time.perf_counter()
             workers.start()
@@ -205,9 +206,10 @@ def _best_rows(evaluator: NetworkEvaluator, spec: GameSpec, rows: int, threads: 
     rates: dict[int, float] = {}
     for size in batch_sizes(rows):
         batch = LeafBatch(spec, size)
-        _raw(evaluator, batch, threads, 0.05)  # warm
+        evaluators = _siblings(evaluator, threads)  # only of this size: graphs keep their memory
+        _raw(evaluators, batch, 0.05)  # warm
         started = time.perf_counter()
-        done = _raw(evaluator, batch, threads, 0.2)
+        done = _raw(evaluators, batch, 0.2)
         rates[size] = done / (time.perf_counter() - started)
     return max(rates, key=lambda size: rates[size])
 
@@ -220,24 +222,28 @@ def batch_sizes(rows: int) -> list[int]:
     return sizes
 
 
-def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:
-    """Return the number of evaluations of full batches by ``threads`` threads, nothing else."""
+def _siblings(evaluator: NetworkEvaluator, threads: int) -> list[NetworkEvaluator]:
+    return [evaluator.sibling(k) for k in range(threads)]
+
+
+def _raw(evaluators: Sequence[NetworkEvaluator], batch: LeafBatch, seconds: float) -> int:
+    """Return the number of evaluations of full batches by one thread an evaluator, at least one each."""
     stop = threading.Event()
     random = np.random.default_rng(1)
     for array in batch.obs.values():
         if array.dtype == np.uint8:
             array[...] = random.integers(0, 256, array.shape)
 
-    def work() -> int:
+    def work(evaluator: NetworkEvaluator) -> int:
         one_thread()
         done = 0
-        while not stop.is_set():
+        while not done or not stop.is_set():
             evaluator.evaluate(batch, batch.rows)
             done += batch.rows
         return done
 
-    with ThreadPoolExecutor(threads) as executor:
-        running = [executor.submit(work) for _ in range(threads)]
+    with ThreadPoolExecutor(len(evaluators)) as executor:
+        running = [executor.submit(work, evaluator) for evaluator in evaluators]
         time.sleep(seconds)
         stop.set()
         return sum(f.result() for f in running)

@@ -23,14 +23,17 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from ludus.algorithms.learner import SlabLearner
 from ludus.flow import PoolOptions, PoolStats, Slab
 from ludus.flow.seeds import SEED_POOL, derive_seed
+from ludus.policies.accelerator import kind_of
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.pool.native import NativePool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.hardware import device_title, pool_thread_count
+from ludus.presets.hardware import device_title, pool_thread_count, thread_count
+from ludus.presets.parts import larger_parts, with_parts
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.training.actor_learner.async_loop import AsyncRounds
@@ -117,6 +120,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     preset = msgspec.structs.replace(preset, game=msgspec.structs.replace(preset.game, before=None))
+    preset = with_parts(preset, thread_count(preset.run))
     beside = preset.run.lag == "async"
     components = build(preset, slabs_of(preset.run))
     sampler = components.sampler
@@ -292,6 +296,8 @@ def _learn(
     tally.seconds += time.perf_counter() - started
     tally.steps += update.samples
     components.learner.load_state(arrays, counters)
+    if isinstance(components.learner, SlabLearner):
+        components.learner.prepare()
 
 
 def _result(
@@ -303,7 +309,7 @@ def _result(
     inference: _Tally,
     learning: _Tally,
 ) -> BenchTrainResult:
-    device = components.learner.network.device.type
+    device = kind_of(components.learner.network.device)
     shared = device == "cpu"
     # Inference is timed on one thread; every thread could do as much, but for a GPU.
     infer = inference.steps_per_s * (components.threads if shared else 1)
@@ -342,7 +348,13 @@ def _result(
         device=device_title(device),
         slab_decisions=int(((slab.active[:-1] != 0) & (slab.policy[:-1] == components.policy)).sum()),
         slab_bytes=sum(a.nbytes for a in slab.learned_fields(inputs).values()),
-        advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < components.threads),
+        advice=_advice(
+            pure,
+            infer,
+            learn,
+            few_pool_threads=pool_thread_count(preset) < components.threads,
+            parts=larger_parts(preset, components.threads),
+        ),
     )
 
 
@@ -359,8 +371,16 @@ def limit_of(*rates: float, shared: bool) -> float:
     return 1.0 / sum(1.0 / max(rate, 1e-9) for rate in rates)
 
 
-def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) -> str:
-    """Return one line: which stage costs most, and what to change."""
+def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool, parts: int = 0) -> str:
+    """Return one line: which stage costs most, and what to change.
+
+    Args:
+        pure: Decisions a second of the pool alone.
+        infer: Of inference alone.
+        learn: Of the learner alone.
+        few_pool_threads: Whether the pool has fewer threads than the run.
+        parts: Value of ``algorithm.parts`` that would give more processes work; 0 = none.
+    """
     cost = {"simulation": 1.0 / max(pure, 1e-9), "inference": 1.0 / max(infer, 1e-9), "learning": 1.0 / learn}
     total = sum(cost.values())
     stage = max(cost, key=lambda k: cost[k])
@@ -372,4 +392,6 @@ def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) 
     idle = ""
     if stage == "simulation" and few_pool_threads:
         idle = "; the pool has fewer threads than the run (pool.threads, 0 = as many)"
+    if stage == "learning" and parts:
+        idle = f"; algorithm.parts = {parts} lets {parts} processes learn from each minibatch at once"
     return f"{stage} takes {cost[stage] / total:.0%} of the work: {hint}{idle}"

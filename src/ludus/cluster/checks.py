@@ -30,7 +30,7 @@ def part_of(preset: Preset) -> Preset:
     """Return the settings of one rollout: its threads and device, and the precision of this machine."""
     cluster = preset.cluster
     device = "cuda" if cluster.gpus > 0 else "cpu"
-    precision = precision_name(preset.run, device_name(preset.run))  # other machines may have another
+    precision = precision_name(preset.run, device_name(preset))  # other machines may have another
     run = msgspec.structs.replace(preset.run, threads=cluster.cpus, device=device, precision=precision)
     return msgspec.structs.replace(preset, run=run)
 
@@ -40,7 +40,7 @@ def learner_part_of(preset: Preset) -> Preset:
 
     The first learner sends its weights, so that no other reads ``run.start``.
     """
-    device = device_name(preset.run)
+    device = device_name(preset)
     run = msgspec.structs.replace(
         preset.run,
         threads=max(preset.run.threads, 1),

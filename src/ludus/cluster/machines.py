@@ -16,6 +16,7 @@ from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import connect, disconnect
+from ludus.policies.accelerator import kind_of
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
@@ -89,7 +90,7 @@ class RayMachines:
         self._connect()
         self._groups += 1
         try:
-            self._ranks = Ranks(preset, learner.network.device.type == "cuda", self._report)
+            self._ranks = Ranks(preset, kind_of(learner.network.device) == "cuda", self._report)
             return GroupLearner(preset, learner, self._ranks, f"group{self._groups}")
         except GroupError as error:
             raise ConfigError(f"{where}: {error}") from error

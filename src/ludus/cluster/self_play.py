@@ -13,7 +13,7 @@ from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow.slab import Array
 from ludus.mcts import NEVER_RESIGN, MatchNumbers
-from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.network import NetworkEvaluator, current_evaluator
 from ludus.mcts.text import Seen
 from ludus.policies.factory import build_network
 from ludus.presets.config import Preset
@@ -103,10 +103,11 @@ class RolloutSelfPlay:
         """
         spec, params = resolve_spec(preset)
         self._config = cast(AlphaZeroConfig, preset.algorithm)
-        self._precision = precision_name(preset.run, device_name(preset.run))
+        self._precision = precision_name(preset.run, device_name(preset))
         self._network = build_network(preset.policy, spec, 0, self._precision)
-        self._network.to(device_name(preset.run))
+        self._network.to(device_name(preset))
         self._network.eval()
+        self._before: NetworkEvaluator | None = None
         threads = thread_count(preset.run)
         self._first_seed = order.number * threads
         plays = numbered_plays(preset, params, order.seed, order.numbers(threads), self._evaluator())
@@ -117,7 +118,10 @@ class RolloutSelfPlay:
     def _evaluator(self) -> NetworkEvaluator:
         seen: Seen = "random" if self._config.symmetries else "one"
         slots = self._config.self_play.slots
-        return NetworkEvaluator(self._network, self._precision, symmetries=seen, rows=slots)
+        self._before = current_evaluator(
+            self._network, self._precision, symmetries=seen, rows=slots, before=self._before
+        )
+        return self._before
 
     def play(
         self, request: SelfPlayRequest, weights: dict[str, Array] | None

@@ -26,6 +26,12 @@ class Identity:
             some = some * spec.scale
         return owner, place, some
 
+    def every(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
+        """Decode all entity rows: see :class:`ludus.codecs.protocol.RowsCodec`."""
+        values = self.decode(spec, packed)
+        stored = values if spec.dtype == "bits" else packed.reshape(packed.shape[0], *spec.shape)
+        return occupied(stored), values
+
     def layout(self, spec: TensorSpec) -> TensorLayout:
         """Return the layout by the number of axes: see :func:`ludus.codecs.layout.by_rank`."""
         return by_rank(spec.shape)
@@ -44,6 +50,15 @@ class Identity:
         return values.reshape(shape)
 
 
+def occupied(values: Tensor) -> Tensor:
+    """Return ``bool[B, U]``: the rows of ``[B, U, F]`` with an element that is not zero."""
+    batch, units, features = values.shape
+    rows = values.reshape(batch * units, features)
+    width = rows.element_size() * features
+    words = rows.view(torch.int64) if width % 8 == 0 and rows.storage_offset() % 8 == 0 else rows
+    return (words != 0).any(dim=1).view(batch, units)
+
+
 def nonzero_rows(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Find the rows of ``[B, U, F]`` with an element that is not zero.
 
@@ -51,11 +66,8 @@ def nonzero_rows(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         Owner and place ``int64[n]``, ascending, and the rows as ``float32[n, F]``.
     """
     batch, units, features = values.shape
-    rows = values.reshape(batch * units, features)
-    width = rows.element_size() * features
-    words = rows.view(torch.int64) if width % 8 == 0 and rows.storage_offset() % 8 == 0 else rows
-    index = (words != 0).any(dim=1).nonzero().squeeze(1)
-    some = rows.index_select(0, index).to(torch.float32)
+    index = occupied(values).flatten().nonzero().squeeze(1)
+    some = values.reshape(batch * units, features).index_select(0, index).to(torch.float32)
     owner = torch.div(index, units, rounding_mode="floor")
     return owner, index - owner * units, some
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Codec(Protocol):
     """Decoder of one packed tensor format. Stateless; safe to use from several threads.
 
-    A codec may have more (:class:`SparseCodec`, :class:`RowsCodec`); networks use it where it is there.
+    A codec may have more (:class:`SparseCodec`, :class:`StaticCodec`, :class:`RowsCodec`,
+    :class:`EveryRowCodec`); networks use it if it is there.
     """
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
@@ -36,6 +37,14 @@ class SparseCodec(Codec, Protocol):
         ...
 
 
+class StaticCodec(Codec, Protocol):
+    """A codec whose ``decode`` makes shapes that depend on data, or waits for the host."""
+
+    def decode_static(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """Return what :meth:`decode` returns, by shapes that depend on the shape of ``packed`` only."""
+        ...
+
+
 class RowsCodec(Codec, Protocol):
     """A codec of entity rows that finds those that are present before it decodes."""
 
@@ -44,5 +53,18 @@ class RowsCodec(Codec, Protocol):
 
         Returns:
             Owner and place among the owner's rows ``int64[n]``, ascending, and features ``float32[n, F]``.
+        """
+        ...
+
+
+class EveryRowCodec(Codec, Protocol):
+    """A codec of entity rows that decodes all of them, for accelerators."""
+
+    def every(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
+        """Decode all entity rows, by shapes that depend on the shape of ``packed`` only.
+
+        Returns:
+            Which rows are present, ``bool[B, U]``, and features ``float32[B, U, F]``. Absent rows have any
+            finite numbers.
         """
         ...

@@ -144,6 +144,21 @@ class RtsCells:
         planes += seat_planes(packed, layout).unsqueeze(1)
         return planes.reshape(batch, side, side, layout.count).permute(0, 3, 1, 2)
 
+    def decode_static(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """Decode as :meth:`decode`: see :class:`ludus.codecs.protocol.StaticCodec`."""
+        side, layout = int(spec.scale), planes_of(spec)
+        batch, area = packed.shape[0], side * side
+        at, _, unit = every_unit(packed, area)
+        values = unit_planes(unit, layout)
+        values = torch.cat([values, values.new_ones((len(values), 1))], dim=1)  # the last column counts
+        sums = exact_sums(batch * (area + 1), at, values)
+        sums = sums.reshape(batch, area + 1, layout.count + 1)[:, :area]
+        planes, count = sums[:, :, :-1], sums[:, :, -1:].clamp(min=1.0)
+        mean = constant(tuple(p in layout.means for p in range(layout.count)), packed.device, torch.bool)
+        planes = torch.where(mean, planes / count, planes.clamp(max=1.0))
+        planes = planes + seat_planes(packed, layout).unsqueeze(1)
+        return planes.reshape(batch, side, side, layout.count).permute(0, 3, 1, 2)
+
     def sparse(self, spec: TensorSpec, packed: Tensor) -> SparsePlanes:
         """Return the same planes as one entry a unit.
 
@@ -187,15 +202,37 @@ def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
     return index // units, columns
 
 
-def summed_by_cell(cells: int, at: Tensor, values: Tensor) -> Tensor:
-    """Return ``float32[cells, C]``: sums of the ``values: float32[n, C]`` at the same cell ``at: int64[n]``.
+def every_unit(packed: Tensor, area: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return all unit rows of ``uint16[B, U + 1, 5]``, absent ones too.
 
-    A GPU adds in any order. There sums are float64, in which those of a few units are exact, whatever the
-    order: values are 0 or between 2^-17 and 2^6, with 24 bits each.
+    Each sample has ``area`` cells and one more, to which absent units are written.
+
+    Returns:
+        Cells among ``B * (area + 1)``, ``int64[n]`` with ``n = B * U``; the extra cell of each sample,
+        ``int64[n]``; columns ``int64[n, 5]``.
     """
-    dtype = torch.float32 if values.device.type == "cpu" else torch.float64
-    sums = torch.zeros((cells, values.shape[1]), dtype=dtype, device=values.device)
-    return sums.index_add_(0, at, values.to(dtype)).float()
+    unit = packed.view(torch.int16)[:, :-1].long() & 0xFFFF
+    cell = unit[:, :, 0] - 1
+    start = torch.arange(len(packed), device=packed.device).unsqueeze(1) * (area + 1)
+    extra = (start + area).expand_as(cell)
+    at = torch.where(cell >= 0, start + cell, extra)
+    return at.flatten(), extra.flatten(), unit.flatten(0, 1)
+
+
+def summed_by_cell(cells: int, at: Tensor, values: Tensor) -> Tensor:
+    """Return the sums ``float32[cells, C]`` of ``values: float32[n, C]`` in the cells ``at: int64[n]``."""
+    sums = torch.zeros((cells, values.shape[1]), device=values.device)
+    return sums.index_add_(0, at, values)
+
+
+def exact_sums(cells: int, at: Tensor, values: Tensor) -> Tensor:
+    """Return :func:`summed_by_cell`, rounded once, for devices that add in any order.
+
+    In float64 the sums of a few units are exact, whatever the order: values are 0 or between 2^-17 and 2^6,
+    with 24 bits each.
+    """
+    sums = torch.zeros((cells, values.shape[1]), dtype=torch.float64, device=values.device)
+    return sums.index_add_(0, at, values.double()).float()
 
 
 def unit_planes(unit: Tensor, layout: PlaneIndex) -> Tensor:

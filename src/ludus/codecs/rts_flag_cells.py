@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ludus.codecs.layout import TensorLayout
-from ludus.codecs.rts_cells import hp_ratio, present_units
+from ludus.codecs.rts_cells import every_unit, hp_ratio, present_units
 from ludus.flow import TensorSpec
 
 PLANES = 11
@@ -55,4 +55,22 @@ class RtsFlagCells:
         about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
         score = about[:, 0].clamp(max=_SCORE_BINS - 1)
         planes[torch.arange(batch, device=packed.device), :, _SCORE + score] = 1.0
+        return planes.reshape(batch, side, side, PLANES).permute(0, 3, 1, 2)
+
+    def decode_static(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """Decode as :meth:`decode`: see :class:`ludus.codecs.protocol.StaticCodec`."""
+        side = int(spec.scale)
+        batch, area = packed.shape[0], side * side
+        at, extra, unit = every_unit(packed, area)
+        planes = torch.zeros((batch * (area + 1), PLANES), device=packed.device)
+        planes.view(-1).scatter_(0, at * PLANES + (unit[:, 1] & 3), 1.0)
+        last = torch.where(unit[:, 1] < 4, at, extra)  # one a cell; the extra cells are dropped
+        shown = [(unit[:, 2] & 7).float(), hp_ratio(unit[:, 3], unit[:, 4]), (unit[:, 2] >= 8).float()]
+        planes[:, _OWNER:_SCORE].index_copy_(0, last, torch.stack(shown, dim=1))
+        planes = planes.reshape(batch, area + 1, PLANES)[:, :area]
+        about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
+        score = about[:, 0].clamp(max=_SCORE_BINS - 1)
+        everywhere = torch.zeros((batch, PLANES), device=packed.device)
+        everywhere.scatter_(1, (_SCORE + score).unsqueeze(1), 1.0)
+        planes = planes + everywhere.unsqueeze(1)
         return planes.reshape(batch, side, side, PLANES).permute(0, 3, 1, 2)

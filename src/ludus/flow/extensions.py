@@ -124,6 +124,10 @@ class Extensions(Generic[T]):
         entries = self._entry_points(name)
         return package_of(entries[0], self.noun) if entries else None
 
+    def is_registered(self, name: str) -> bool:
+        """Return whether the object of ``name`` was registered in this process."""
+        return name in self._registered
+
     def local_names(self) -> list[str]:
         """Return the names that need no look at other distributions, those that come with Ludus first."""
         return [*self._built_in, *(n for n in self._registered if n not in self._built_in)]

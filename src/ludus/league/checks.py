@@ -21,7 +21,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 RESERVED = (*GROUPS, "latest", "past", "seed", "itself", "learner")
 #: Settings that are part of a network, a pool or an optimiser as it is built.
 FIXED = tuple(
-    f"algorithm.{key}" for key in ("adam_betas", "adam_eps", "max_grad_rms", "micro_batch", "momentum")
+    f"algorithm.{key}"
+    for key in ("adam_betas", "adam_eps", "max_grad_rms", "micro_batch", "momentum", "parts")
 )
 TUNABLE = ("algorithm.", "game.params.")
 

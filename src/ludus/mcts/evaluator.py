@@ -41,7 +41,10 @@ class LeafBatch:
 
 
 class Evaluator(Protocol):
-    """Evaluator of positions in batches. Called by one thread at a time."""
+    """Evaluator of positions in batches. Called by one thread at a time.
+
+    A call may overwrite the answers of the call before.
+    """
 
     def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate the first ``count`` rows of ``batch``.

@@ -80,17 +80,28 @@ class Head(nn.Module):
             parts.append(self.plain(hidden))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def embed(self, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+    def embed(self, choice: Tensor, pointed: PointerTargets | None, static: bool = False) -> Tensor:
         """Return the embeddings ``[N, C]`` of the choices ``int64[N]``."""
         if self.entity_embedding is None:
             assert self.embedding is not None
-            return functional.embedding(choice, self.embedding)
+            return _rows_of(self.embedding, choice, static)
         assert pointed is not None
         embedding: Tensor = self.entity_embedding(pointed.chosen(choice, self.spec))
         if self.embedding is not None:
-            plain = functional.embedding((choice - self.spec.rows).clamp(min=0), self.embedding)
+            plain = _rows_of(self.embedding, (choice - self.spec.rows).clamp(min=0), static)
             embedding = embedding + plain * (choice >= self.spec.rows).unsqueeze(1)
         return embedding
+
+
+def _rows_of(table: Tensor, index: Tensor, static: bool) -> Tensor:
+    """Return the rows ``[N, C]`` of a small ``table`` at ``index: int64[N]``.
+
+    The gradient of a lookup adds in any order on a GPU; that of a product has one.
+    """
+    if not static or not torch.is_grad_enabled():
+        return functional.embedding(index, table)
+    each = torch.arange(len(table), device=index.device)
+    return (index.unsqueeze(1) == each).to(table.dtype) @ table
 
 
 class SequentialHeads(ABC):
@@ -115,8 +126,11 @@ class SequentialHeads(ABC):
         """
 
     @abstractmethod
-    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """Return the embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None, static: bool = False) -> Tensor:
+        """Return the embeddings ``[N, C]`` of the choices ``int64[N]`` of head k.
+
+        With ``static`` the gradient has one order on every device.
+        """
 
     def run(
         self,
@@ -183,6 +197,50 @@ class SequentialHeads(ABC):
                 choice = chosen[:, k].index_select(0, rows)
                 context = context.index_add(0, rows, here.embed(k, choice, near))
 
+    def run_every(
+        self,
+        features: Tensor,
+        pointed: Mapping[str, PointerTargets],
+        mask: Tensor,
+        *,
+        actions: Tensor | None = None,
+        uniform: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what :meth:`run` returns; no shape depends on data."""
+        chosen = mask.new_zeros((mask.shape[0], len(self.specs)), dtype=torch.int64)
+        if actions is not None:
+            chosen.copy_(actions)
+        log_prob = features.new_zeros(mask.shape[0], dtype=torch.float32)
+        entropy = torch.zeros_like(log_prob)
+        for k, matters, log_probs in self.every_conditional(features, pointed, mask, chosen):
+            if actions is None:
+                draws = uniform[:, k] if uniform is not None else None
+                chosen[:, k] = log_probs.argmax(dim=1) if draws is None else sample_of(log_probs, draws)
+            taken = log_probs.gather(1, chosen[:, k : k + 1]).squeeze(1)
+            log_prob = log_prob + taken.masked_fill(~matters, 0.0)
+            if torch.is_grad_enabled():
+                entropy = entropy + entropy_of(log_probs)  # 0 for a head without a legal choice
+        return chosen, log_prob, entropy
+
+    def every_conditional(
+        self, features: Tensor, pointed: Mapping[str, PointerTargets], mask: Tensor, chosen: Tensor
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Yield the conditional distributions of the heads in order, as :meth:`conditionals`.
+
+        Yields:
+            k, whether head k has a legal choice, ``bool[N]``, and its log-probabilities ``float32[N, size]``:
+            choice 0 has probability 1 without one.
+        """
+        context = self.initial_context(features)
+        for k, head in enumerate(self.specs):
+            legal = self.heads.legal(mask, k, chosen)
+            matters = legal.any(dim=1)
+            near = pointed[head.points_at] if head.rows else None
+            yield k, matters, log_probs_of(self.logits(k, context, near), legal)
+            if k + 1 < len(self.specs):
+                embedding = self.embed(k, chosen[:, k], near, static=True)
+                context = context + embedding * matters.unsqueeze(1)
+
 
 class AutoregressiveHeads(nn.Module, SequentialHeads):
     """All heads of a game whose heads depend on each other or point at entities or cells."""
@@ -233,11 +291,11 @@ class AutoregressiveHeads(nn.Module, SequentialHeads):
         assert isinstance(head, Head)
         return head.logits(context, pointed)
 
-    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None, static: bool = False) -> Tensor:
         """Return the embeddings of choices of head k, as :class:`SequentialHeads`."""
         head = self.each[k]
         assert isinstance(head, Head)
-        return head.embed(choice, pointed)
+        return head.embed(choice, pointed, static)
 
 
 class AutoregressiveDistribution(ActionDistribution):
@@ -248,20 +306,32 @@ class AutoregressiveDistribution(ActionDistribution):
     """
 
     def __init__(
-        self, heads: SequentialHeads, features: Tensor, pointed: Mapping[str, PointerTargets]
+        self,
+        heads: SequentialHeads,
+        features: Tensor,
+        pointed: Mapping[str, PointerTargets],
+        static: bool = False,
     ) -> None:
-        """Take the heads, features ``float32[N, F]``, and the targets of pointers by name of the tensor."""
-        self.heads, self.features, self.pointed = heads, features, pointed
+        """Take the outputs of a network.
+
+        Args:
+            heads: Heads of the game.
+            features: ``float32[N, F]``.
+            pointed: Targets of pointers by the name of the tensor.
+            static: Whether no shape may depend on data.
+        """
+        self.heads, self.features, self.pointed, self.static = heads, features, pointed, static
+        self._run = heads.run_every if static else heads.run
 
     @torch.no_grad()
     def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
         """Sample decisions, as :class:`ActionDistribution`."""
-        actions, log_prob, _ = self.heads.run(self.features, self.pointed, mask, uniform=uniform)
+        actions, log_prob, _ = self._run(self.features, self.pointed, mask, uniform=uniform)
         return ActionSample(actions, log_prob)
 
     def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
         """Evaluate decisions, as :class:`ActionDistribution`."""
-        _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
+        _, log_prob, entropy = self._run(self.features, self.pointed, mask, actions=actions)
         return ActionEvaluation(log_prob, entropy)
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
@@ -270,14 +340,25 @@ class AutoregressiveDistribution(ActionDistribution):
             raise TypeError(f"expected heads in turn, got {type(other).__name__}")
         chosen = actions.long()
         total = self.features.new_zeros(mask.shape[0], dtype=torch.float32)
+        if self.static or other.static:
+            return self._divergence_of_every(other, mask, chosen)
         ours = self.heads.conditionals(self.features, self.pointed, mask, chosen)
         theirs = other.heads.conditionals(other.features, other.pointed, mask, chosen)
         for (_, rows, log_p), (_, _, log_q) in zip(ours, theirs, strict=True):
             total = total.index_add(0, rows, Heads((log_p.shape[1],)).kl(log_p, log_q))
         return total
 
+    def _divergence_of_every(self, other: AutoregressiveDistribution, mask: Tensor, chosen: Tensor) -> Tensor:
+        total = self.features.new_zeros(mask.shape[0], dtype=torch.float32)
+        ours = self.heads.every_conditional(self.features, self.pointed, mask, chosen)
+        theirs = other.heads.every_conditional(other.features, other.pointed, mask, chosen)
+        for (_, _, log_p), (_, _, log_q) in zip(ours, theirs, strict=True):
+            total = total + Heads((log_p.shape[1],)).kl(log_p, log_q)
+        return total
+
     def select(self, index: Tensor) -> AutoregressiveDistribution:
         """Return the distributions of some time steps, as :class:`ActionDistribution`."""
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index
         pointed = {name: some.select(index) for name, some in self.pointed.items()}
-        return AutoregressiveDistribution(self.heads, self.features.index_select(0, index), pointed)
+        features = self.features.index_select(0, index)
+        return AutoregressiveDistribution(self.heads, features, pointed, self.static)

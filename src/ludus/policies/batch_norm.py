@@ -39,6 +39,8 @@ class BatchNorm(nn.Module):
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))  # of past updates
         #: sums of z, of its squares and their number, of each pass; None outside observing()
         self.seen: list[Tensor] | None = None
+        #: ``bool[N]``, the rows that are recorded; None: all
+        self.counted: Tensor | None = None
 
     def affine(self) -> tuple[Tensor, Tensor]:
         """Return scale and shift, ``[C]`` each, of ``y = x * scale + shift``."""
@@ -64,37 +66,63 @@ class BatchNorm(nn.Module):
         """Return ``y`` itself; its moments are recorded inside :func:`observing`."""
         if self.seen is not None and y.numel():
             with torch.no_grad():
-                flat = y.detach().float()
-                dims = (0, 2, 3) if y.dim() == 4 else (0,)
-                mean, square = flat.mean(dims), flat.square().mean(dims)
-                bias = self.bias.detach()
-                count = y.numel() // y.shape[1]
-                first = mean - bias
-                second = square - 2.0 * bias * mean + bias.square()
-                number = torch.full_like(mean, float(count))
-                self.seen.append(torch.stack([first * count, second * count, number]).double())
+                self.seen.append(self._sums(y.detach().float()))
         return y
+
+    def _sums(self, y: Tensor) -> Tensor:
+        """Return the sums ``float64[3, C]`` of ``y: [N, C, ...]``, see ``seen``."""
+        dims = (0, 2, 3) if y.dim() == 4 else (0,)
+        bias = self.bias.detach()
+        cells = y.numel() // (y.shape[0] * y.shape[1])
+        if self.counted is not None:
+            some = y * self.counted.to(y.dtype).reshape(-1, *([1] * (y.dim() - 1)))
+            number = (self.counted.sum() * cells).to(y.dtype).expand_as(bias)
+            total, square = some.sum(dims), (some * y).sum(dims)
+            first = total - bias * number
+            second = square - 2.0 * bias * total + bias.square() * number
+            return torch.stack([first, second, number]).double()
+        mean, square = y.mean(dims), y.square().mean(dims)
+        count = y.shape[0] * cells
+        first = mean - bias
+        second = square - 2.0 * bias * mean + bias.square()
+        number = torch.full_like(mean, float(count))
+        return torch.stack([first * count, second * count, number]).double()
 
     @torch.no_grad()
     def absorb(self, sums: Tensor) -> None:
         """Refresh the statistics by ``float64[3, C]``, see ``seen``.
 
         A decaying average over updates without the bias of its start; the first call replaces everything.
+        Sums over nothing change nothing. The host waits for no number.
         """
         mean_z, square_z = sums[0] / sums[2], sums[1] / sums[2]
         deviation = torch.sqrt(self.variance.double() + EPS)
         mean = self.mean.double() + deviation * mean_z
         variance = deviation.square() * (square_z - mean_z.square()).clamp(min=0.0)
-        old = float(self.weight) * DECAY
+        old = self.weight * DECAY
         total = old + 1.0
-        self.mean.copy_((self.mean.double() * old + mean) / total)
-        self.variance.copy_((self.variance.double() * old + variance) / total)
-        self.weight.fill_(total)
+        known = sums[2] > 0.0
+        for kept, new in ((self.mean, mean), (self.variance, variance)):
+            kept.copy_(torch.where(known, (kept.double() * old + new) / total, kept.double()))
+        self.weight.copy_(torch.where(known[0], total, self.weight))
 
 
 def batch_norms(network: nn.Module) -> list[BatchNorm]:
     """Return the norms of a network, in the order of its modules."""
     return [module for module in network.modules() if isinstance(module, BatchNorm)]
+
+
+@contextmanager
+def counting(norms: Sequence[BatchNorm], rows: Tensor) -> Iterator[None]:
+    """Record only ``rows: bool[N]`` of the inputs of ``norms`` meanwhile, if anything is recorded."""
+    before = [norm.counted for norm in norms]
+    for norm in norms:
+        norm.counted = rows
+    try:
+        yield
+    finally:
+        for norm, counted in zip(norms, before, strict=True):
+            norm.counted = counted
 
 
 @contextmanager
@@ -116,43 +144,43 @@ class NormSums:
     def __init__(self, network: nn.Module) -> None:
         """Start without sums."""
         self.norms = batch_norms(network)
-        self._sums: list[Tensor | None] = [None] * len(self.norms)
+        #: ``float64[3, C]`` of each norm, always the same tensors, so that a graph adds to them
+        self.totals = [
+            torch.zeros((3, n.bias.numel()), dtype=torch.float64, device=n.bias.device) for n in self.norms
+        ]
 
     def clear(self) -> None:
         """Drop all sums, before an update."""
-        self._sums = [None] * len(self.norms)
+        for total in self.totals:
+            total.zero_()
 
     def add(self, seen: Sequence[Sequence[Tensor]]) -> None:
         """Add the sums of :func:`observing`."""
-        for k, some in enumerate(seen):
+        for total, some in zip(self.totals, seen, strict=True):
             for sums in some:
-                before = self._sums[k]
-                self._sums[k] = sums if before is None else before + sums
+                total.add_(sums)
 
     def meet(self, add: Callable[[Tensor], Tensor]) -> None:
         """Replace the sums of every norm by ``add`` of them, which adds those of other learners.
 
-        A norm without sums gives zeros ``float64[3, C]``, and has none afterwards where all gave zeros.
+        A norm without sums gives zeros ``float64[3, C]``, and has none afterwards if all gave zeros.
         """
-        for k, norm in enumerate(self.norms):
-            mine = self._sums[k]
-            if mine is None:
-                mine = torch.zeros((3, norm.bias.numel()), dtype=torch.float64, device=norm.bias.device)
-            total = add(mine)
-            self._sums[k] = total if float(total[2, 0]) > 0.0 else None
+        for total in self.totals:
+            total.copy_(add(total))
 
     @property
     def sums(self) -> tuple[Tensor | None, ...]:
         """Sums ``float64[3, C]`` of each norm, None without any."""
-        return tuple(self._sums)
+        return tuple(total if float(total[2, 0]) > 0.0 else None for total in self.totals)
 
     @property
     def complete(self) -> bool:
-        """Whether every norm has sums."""
-        return all(sums is not None for sums in self._sums)
+        """Whether every norm has sums. The host waits once."""
+        if not self.totals:
+            return True
+        return bool(torch.stack([total[2, 0] for total in self.totals]).min() > 0.0)
 
     def absorb(self) -> None:
         """Refresh the statistics of the norms that have sums."""
-        for norm, sums in zip(self.norms, self._sums, strict=True):
-            if sums is not None:
-                norm.absorb(sums)
+        for norm, total in zip(self.norms, self.totals, strict=True):
+            norm.absorb(total)

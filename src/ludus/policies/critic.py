@@ -27,6 +27,8 @@ class Others(NamedTuple):
 
     obs: Observation  # name -> [M, *packed]
     place: Tensor  # int64[M], ascending: decision * K + number of the other seat
+    #: ``bool[M]``; given, ``M = N * K``, and the rest of ``obs`` only fills a shape. None: all are present
+    present: Tensor | None = None
 
 
 def seen_seats(config: EncoderConfig, spec: GameSpec, seat: int) -> list[int]:
@@ -65,10 +67,13 @@ class Critic(Encoder):
         size = self.join.size
         self.together = Dense(config, (1 + self.seats) * size, (size,)) if self.seats else None
 
-    def joined(self, own: Tensor, others: Tensor, place: Tensor) -> Tensor:
-        """Join features of a seat ``[N, size]`` and of the present others ``[M, size]``: ``[N, size]``."""
+    def joined(self, own: Tensor, seen: Tensor, others: Others) -> Tensor:
+        """Join features ``[N, size]`` of a seat and ``[M, size]`` of ``others``: ``[N, size]``."""
         assert self.together is not None
         rows, size = own.shape
-        seen = others.new_zeros((rows * self.seats, size)).index_copy(0, place, others)
+        if others.present is None:
+            seen = seen.new_zeros((rows * self.seats, size)).index_copy(0, others.place, seen)
+        else:
+            seen = seen.masked_fill(~others.present.unsqueeze(1), 0.0)
         out: Tensor = self.together(torch.cat([own, seen.reshape(rows, -1).to(own.dtype)], dim=1))
         return out

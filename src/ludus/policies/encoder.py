@@ -8,13 +8,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ludus.codecs.forms import decoded, entity_rows, is_bytes, sparse_planes
+from ludus.codecs.forms import decoded, entity_rows, every_row, is_bytes, sparse_planes
 from ludus.codecs.layout import TensorLayout
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.accelerator import uses_bfloat16
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import make_encoder
-from ludus.policies.pointed import Cells, Entities, PointerTargets
+from ludus.policies.pointed import Cells, Entities, EntityTable, PointerTargets
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 
@@ -91,10 +92,10 @@ class Encoder(nn.Module):
         assert isinstance(size, int)
         return size
 
-    def vectors(self, obs: Observation) -> Tensor | None:
+    def vectors(self, obs: Observation, static: bool = False) -> Tensor | None:
         """Return all vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
         parts = [
-            decoded(t, layout, obs[t.name])
+            decoded(t, layout, obs[t.name], static)
             for t in self.inputs
             if (layout := self.layouts[t.name]).kind == "vector"
         ]
@@ -102,41 +103,53 @@ class Encoder(nn.Module):
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, PointerTargets]]:
+    def features(
+        self, obs: Observation, vector: Tensor | None, static: bool = False
+    ) -> tuple[Tensor, dict[str, PointerTargets]]:
         """Return features ``[N, size]``, and the entities that heads point at.
 
         Args:
             obs: Packed observations.
             vector: Input of the dense torso, ``[N, D]`` or ``[N, 3 D]`` with recalled inputs, normalised.
+            static: Whether no shape may depend on data.
         """
         parts: list[Tensor] = []
         pointed: dict[str, PointerTargets] = {}
         if self.own is not None:
-            parts.append(self._own_features(self.own, obs, vector))
+            parts.append(self._own_features(self.own, obs, vector, static))
         for tensor in self.inputs:
             if self.own is not None and tensor.name not in self.points_at:
                 continue
             layout = self.layouts[tensor.name]
             if layout.kind == "planes":
-                flat, cells = self.encode_planes(tensor, obs[tensor.name])
+                flat, cells = self.encode_planes(tensor, obs[tensor.name], static)
                 parts.append(flat)
                 if cells is not None:
                     pointed[tensor.name] = cells
             elif layout.kind == "rows":
-                packed = obs[tensor.name]
-                owner, slot, some = entity_rows(tensor, packed)
-                rows = self.rows[tensor.name]
-                assert isinstance(rows, Rows)
-                embedded = rows.embed(some)
-                parts.append(rows.pool(owner, embedded, packed.shape[0]))
+                flat, entities = self._encode_rows(tensor, obs[tensor.name], static)
+                parts.append(flat)
                 if tensor.name in self.points_at:
-                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0], layout.shape[0])
+                    pointed[tensor.name] = entities
         if vector is not None and self.dense is not None:
             parts.append(self.dense(vector))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return joined, pointed
 
-    def _own_features(self, own: nn.Module, obs: Observation, vector: Tensor | None) -> Tensor:
+    def _encode_rows(self, tensor: TensorSpec, packed: Tensor, static: bool) -> tuple[Tensor, PointerTargets]:
+        """Return the features ``[N, size]`` of entity rows, and the rows as targets of pointers."""
+        torso, samples = self.rows[tensor.name], packed.shape[0]
+        assert isinstance(torso, Rows)
+        if static:
+            present, every = every_row(tensor, packed)
+            embedded = torso.embed_every(present, every)
+            return torso.pool_every(present, embedded), EntityTable(embedded)
+        owner, slot, some = entity_rows(tensor, packed)
+        embedded = torso.embed(some)
+        places = self.layouts[tensor.name].shape[0]
+        return torso.pool(owner, embedded, samples), Entities(owner, slot, embedded, samples, places)
+
+    def _own_features(self, own: nn.Module, obs: Observation, vector: Tensor | None, static: bool) -> Tensor:
         """Return features of the user's encoder, which receives vectors one by one, normalised."""
         seen: dict[str, Tensor] = {}
         at = 0
@@ -146,7 +159,7 @@ class Encoder(nn.Module):
                 seen[tensor.name] = vector[:, at : at + layout.shape[0]]
                 at += layout.shape[0]
             else:
-                seen[tensor.name] = decoded(tensor, layout, obs[tensor.name])
+                seen[tensor.name] = decoded(tensor, layout, obs[tensor.name], static)
         features: object = own(seen)
         count = next(iter(obs.values())).shape[0]
         if not isinstance(features, Tensor) or tuple(features.shape) != (count, self.own_size):
@@ -157,17 +170,20 @@ class Encoder(nn.Module):
             )
         return features
 
-    def encode_planes(self, tensor: TensorSpec, packed: Tensor) -> tuple[Tensor, Cells | None]:
+    def encode_planes(
+        self, tensor: TensorSpec, packed: Tensor, static: bool = False
+    ) -> tuple[Tensor, Cells | None]:
         """Return the torso's features ``[N, size]``, and the cells if heads point at them."""
         layout, torso = self.layouts[tensor.name], self.planes[tensor.name]
         assert isinstance(torso, Planes | Residual)
         if tensor.name in self.points_at:
-            flat, cells = torso.with_cells(decoded(tensor, layout, packed))
+            flat, cells = torso.with_cells(decoded(tensor, layout, packed, static))
             return flat, Cells(cells)
-        planes = sparse_planes(tensor, packed) if self.config.channels and torso.sparse else None
+        compact = self.config.channels and torso.sparse and not static
+        planes = sparse_planes(tensor, packed) if compact else None
         if planes is None and is_bytes(tensor):
             return torso(self._pictures(tensor, packed), tensor.scale), None
-        return torso(decoded(tensor, layout, packed) if planes is None else planes), None
+        return torso(decoded(tensor, layout, packed, static) if planes is None else planes), None
 
     def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
         """Return planes of bytes as numbers 0..255, which bfloat16 represents exactly.
@@ -175,7 +191,7 @@ class Encoder(nn.Module):
         The torso scales its weights instead. Images are a network's largest input, so each avoided pass over
         them is measurable.
         """
-        dtype = torch.bfloat16 if torch.is_autocast_enabled(packed.device.type) else torch.float32
+        dtype = torch.bfloat16 if uses_bfloat16(packed.device) else torch.float32
         return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
 
     def store_as_used(self, dtype: torch.dtype) -> None:

@@ -74,6 +74,11 @@ def encoder_package(name: str) -> Package | None:
     return _ENCODERS.package(name)
 
 
+def encoder_is_registered(name: str) -> bool:
+    """Return whether a program has registered an encoder, which only its own process knows."""
+    return _ENCODERS.is_registered(name)
+
+
 def make_encoder(name: str, layouts: Mapping[str, TensorLayout], seed: int | None) -> nn.Module:
     """Return the module of an encoder for these observations, its initial weights drawn with ``seed``.
 

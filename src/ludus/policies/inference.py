@@ -1,4 +1,8 @@
-"""Fast inference of a residual network: statistics folded into convolutions; a traced graph on processors."""
+"""Fast inference of a residual network: statistics are folded into convolutions.
+
+The processor runs a graph that is traced for the weights (:class:`Inference`). Programs of an accelerator run
+the operations over weights that are replaced in place (:class:`SharedInference`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ from torch.nn import functional
 
 from ludus.policies.own_draws import own_draws
 from ludus.policies.tower import Block, Convolution
+from ludus.policies.transfer import finish
+
+_LINEAR = ("policy_head", "value_inner", "value_head")
 
 
 class Tower(Protocol):
@@ -49,7 +56,24 @@ class _Folded(nn.Module):
         self.policy_head = nn.Linear(network.policy_head.in_features, network.policy_head.out_features)
         self.value_inner = nn.Linear(network.value_inner.in_features, network.value_inner.out_features)
         self.value_head = nn.Linear(network.value_head.in_features, 1)
-        for name in ("policy_head", "value_inner", "value_head"):
+        for name in _LINEAR:
+            getattr(self, name).load_state_dict(getattr(network, name).state_dict())
+
+    @torch.no_grad()
+    def load(self, network: Tower) -> None:
+        """Copy the weights of another network with the same layers."""
+        blocks = [b for b in network.tower if isinstance(b, Block)]
+        pairs = [
+            (network.stem, self.stem),
+            *zip([b.first for b in blocks], self.first, strict=True),
+            *zip([b.second for b in blocks], self.second, strict=True),
+            (network.policy_planes, self.policy_planes),
+            (network.value_plane, self.value_plane),
+        ]
+        for convolution, made in pairs:
+            assert isinstance(made, nn.Conv2d)
+            convolution.fold_into(made)
+        for name in _LINEAR:
             getattr(self, name).load_state_dict(getattr(network, name).state_dict())
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,6 +87,49 @@ class _Folded(nn.Module):
         return torch.softmax(policy.float(), dim=1), torch.tanh(value.float()).squeeze(1)
 
 
+def _dtype(precision: str) -> torch.dtype:
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32
+
+
+def _folded(network: Tower, dtype: torch.dtype) -> _Folded:
+    """Return the folded layers on the network's device, convolutions in channels-last memory."""
+    folded = _Folded(network).eval().to(network.device, dtype)
+    for module in folded.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+    return folded
+
+
+class SharedInference:
+    """``planes: float32[N, C, H, W]`` -> probabilities ``float32[N, A]`` and values ``float32[N]``.
+
+    Programs of several threads run it over the same weights, which stay at their addresses.
+    """
+
+    def __init__(self, network: Tower, precision: str = "float32") -> None:
+        """Copy the weights of a network.
+
+        Args:
+            network: The network to copy.
+            precision: ``float32`` or ``bfloat16`` (inputs, weights and intermediate sums).
+        """
+        self.dtype = _dtype(precision)
+        self._layers = _folded(network, self.dtype)
+        self.load(network)  # as every later copy: the device, not the processor, folds the statistics
+
+    def load(self, network: Tower) -> None:
+        """Replace the weights, while no program runs, by those of a network with the same layers."""
+        self._layers.load(network)
+        finish(self._layers.value_head.weight)
+
+    @torch.no_grad()
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return probabilities and values of planes."""
+        ready = planes.to(self.dtype).contiguous(memory_format=torch.channels_last)
+        policy, value = self._layers(ready)
+        return policy, value
+
+
 class Inference:
     """``planes: float32[N, C, H, W]`` -> probabilities ``float32[N, A]`` and values ``float32[N]``.
 
@@ -71,31 +138,23 @@ class Inference:
     """
 
     def __init__(self, network: Tower, precision: str = "float32", rows: int = 0) -> None:
-        """Compile a network.
+        """Compile a network of the processor.
 
         Args:
             network: The network to copy.
             precision: ``float32`` or ``bfloat16`` (inputs, weights and intermediate sums).
-            rows: The usual batch size. On a CPU such batches use a graph compiled for that size, with
-                convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
+            rows: The usual batch size. Such batches use a graph compiled for that size, with convolutions,
+                sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
         """
-        self.device, self.rows = network.device, rows
-        shape = (network.height, network.width)
-        self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-        channels = network.stem.convolution.in_channels
-        folded = _Folded(network).eval().to(self.device, self.dtype)
-        for module in folded.modules():
-            if isinstance(module, nn.Conv2d):
-                module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
-        self._graph: nn.Module = folded
+        self.rows, self.dtype = rows, _dtype(precision)
+        shape = (network.stem.convolution.in_channels, network.height, network.width)
+        folded = _folded(network, self.dtype)
+        self._graph = self._compiled(folded, torch.zeros((2, *shape)))
         self._fused: torch.jit.ScriptModule | None = None
-        if self.device.type != "cpu":  # its fuser would compile again for each batch size and each publish
-            return
-        self._graph = self._compiled(folded, torch.zeros((2, channels, *shape)))
         fuses = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         if rows > 0 and fuses:
             with _fusion():
-                self._fused = self._compiled(folded, torch.zeros((rows, channels, *shape)))
+                self._fused = self._compiled(folded, torch.zeros((rows, *shape)))
 
     def _compiled(self, folded: nn.Module, example: Tensor) -> torch.jit.ScriptModule:
         ready = self._ready(example)
@@ -109,7 +168,7 @@ class Inference:
         return graph
 
     def _ready(self, planes: Tensor) -> Tensor:
-        return planes.to(self.device, self.dtype).contiguous(memory_format=torch.channels_last)
+        return planes.to(self.dtype).contiguous(memory_format=torch.channels_last)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Return probabilities and values of planes."""

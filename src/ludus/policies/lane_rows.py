@@ -26,7 +26,7 @@ class LaneRows:
     def __init__(self, lane: Tensor, counts: Sequence[int]) -> None:
         """Take the lane of each row, ``int64[N]``, ascending, and the number of rows of each lane."""
         self.lane, self.counts = lane, tuple(counts)
-        self.size = max(self.counts)
+        self.lanes, self.size = len(self.counts), max(self.counts)
         self.even = min(self.counts) == self.size
 
     @classmethod
@@ -54,7 +54,7 @@ class LaneRows:
     def padded(self, x: Tensor) -> Tensor:
         """Return ``[N, ...]`` as ``[L, M, ...]``; short lanes are padded with some row of another lane."""
         x = x if self.even else x.index_select(0, self._places[0])
-        return x.reshape(len(self.counts), self.size, *x.shape[1:])
+        return x.reshape(self.lanes, self.size, *x.shape[1:])
 
     def flat(self, x: Tensor) -> Tensor:
         """Invert :meth:`padded`."""

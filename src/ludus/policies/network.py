@@ -13,8 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, HeadSpec
+from ludus.policies.accelerator import executor_of
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveDistribution, AutoregressiveHeads
+from ludus.policies.batch_norm import batch_norms, counting
 from ludus.policies.config import EncoderConfig, encode_config
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.critic import Critic, Others
@@ -110,6 +112,7 @@ class PolicyNetwork(Encoder):
             self.values = HeadsNormaliser(config.value_heads) if several else ValueNormaliser()
         #: of the value alone; None where it shares the policy's encoder
         self.critic = Critic(config, spec, seed) if config.critic == "own" else None
+        self._static: bool | None = None
         #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
         self.register_buffer("epsilon", torch.zeros(()) if config.output == "q" else None)
         if seed is not None:
@@ -178,6 +181,20 @@ class PolicyNetwork(Encoder):
         return self.value_head.weight.device
 
     @property
+    def static(self) -> bool:
+        """Whether outputs are computed by static forms: no shape depends on data, the host waits for nothing.
+
+        The executor of the weights' device decides until it is set.
+        """
+        return executor_of(self.device).static if self._static is None else self._static
+
+    @static.setter
+    def static(self, static: bool) -> None:
+        self._static = static
+        if self.values is not None:
+            self.values.static = static
+
+    @property
     def memory_shape(self) -> tuple[int, ...] | None:
         """Shape of one row's memory, or None."""
         memory = self.recurrent or self.recall
@@ -204,9 +221,11 @@ class PolicyNetwork(Encoder):
             raise ValueError("a policy with memory needs the memory at the start of a sequence")
         steps, rows = first.shape
         with torch.no_grad():
-            vector = self.vectors({t.name: obs[t.name].flatten(0, 1) for t in self.inputs})
+            vector = self.vectors({t.name: obs[t.name].flatten(0, 1) for t in self.inputs}, self.static)
             assert vector is not None
-            return self.recall.sequence(vector.reshape(steps, rows, -1), memory, first.bool(), active)
+            return self.recall.sequence(
+                vector.reshape(steps, rows, *vector.shape[1:]), memory, first.bool(), active
+            )
 
     @property
     def centralised(self) -> bool:
@@ -219,7 +238,11 @@ class PolicyNetwork(Encoder):
         return not self.centralised and self.config.value_heads == 1
 
     def encode(
-        self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
+        self,
+        obs: Observation,
+        recalled: Tensor | None = None,
+        others: Others | None = None,
+        counted: Tensor | None = None,
     ) -> Encoding:
         """Encode ``obs[name]: [N, *packed]`` for the heads.
 
@@ -227,22 +250,44 @@ class PolicyNetwork(Encoder):
             obs: Observations of the seats that decide.
             recalled: ``[N, 2, D]``, the state of :class:`Recall` after these observations.
             others: Observations of the seats that a centralised critic sees; None: do not evaluate it.
+            counted: ``bool[N]``, the rows that batch norms record; None: all. The rest only fills a shape.
         """
-        vector = self._vector(obs, recalled)
-        features, pointed = self.features(obs, vector)
+        if counted is None:
+            return self._encode(obs, recalled, others, None)
+        with counting(batch_norms(self), counted):
+            return self._encode(obs, recalled, others, counted)
+
+    def _encode(
+        self, obs: Observation, recalled: Tensor | None, others: Others | None, counted: Tensor | None
+    ) -> Encoding:
+        static = self.static
+        vector = self._vector(obs, static, recalled)
+        features, pointed = self.features(obs, vector, static)
         critic: Tensor | None = features
         if self.critic is not None:
             critic = None
             if not self.centralised or others is not None:
-                critic = self.critic.features(obs, vector)[0]
+                critic = self.critic.features(obs, vector, static)[0]
             if critic is not None and others is not None:
-                seen = self.critic.features(others.obs, self._vector(others.obs))[0]
-                critic = self.critic.joined(critic, seen, others.place)
+                seen = self._of_others(self.critic, others, counted)
+                critic = self.critic.joined(critic, seen, others)
         return Encoding(features, critic, pointed)
 
-    def _vector(self, obs: Observation, recalled: Tensor | None = None) -> Tensor | None:
+    def _of_others(self, critic: Critic, others: Others, counted: Tensor | None) -> Tensor:
+        """Return features of other seats, ``[M, size]``."""
+        vector = self._vector(others.obs, self.static)
+        present = others.present
+        if counted is not None:
+            every = counted.unsqueeze(1).expand(-1, critic.seats).flatten()
+            present = every.index_select(0, others.place) if present is None else present & every
+        if present is None:
+            return critic.features(others.obs, vector, self.static)[0]
+        with counting(batch_norms(critic), present):
+            return critic.features(others.obs, vector, self.static)[0]
+
+    def _vector(self, obs: Observation, static: bool, recalled: Tensor | None = None) -> Tensor | None:
         """Return the input of dense torsos."""
-        vector = self.vectors(obs)
+        vector = self.vectors(obs, static)
         if vector is None:
             return None
         if recalled is not None:  # each in the units of the input that it recalls
@@ -258,7 +303,7 @@ class PolicyNetwork(Encoder):
             critic = features if encoded.critic is encoded.features else encoded.critic.float()
             value = self.value_head(critic).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
-            return AutoregressiveDistribution(self.policy_head, features, encoded.pointed), value
+            return AutoregressiveDistribution(self.policy_head, features, encoded.pointed, self.static), value
         scores = self.policy_head(features)
         if self.epsilon is not None:
             q = QValues(self.heads, scores, value if self.config.duelling else None, self.epsilon)
@@ -295,7 +340,7 @@ class PolicyNetwork(Encoder):
         if self.recall is not None:
             assert memory is not None
             assert first is not None
-            vector = self.vectors(obs)
+            vector = self.vectors(obs, self.static)
             assert vector is not None
             memory = self.recall.step(vector, memory, first.bool())
         with autocast(self.device, self.precision):
@@ -312,7 +357,11 @@ class PolicyNetwork(Encoder):
         return Step(distribution, self.denormalise(value), memory)
 
     def flat(
-        self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
+        self,
+        obs: Observation,
+        recalled: Tensor | None = None,
+        others: Others | None = None,
+        counted: Tensor | None = None,
     ) -> tuple[ActionDistribution, Tensor]:
         """Return action distributions and normalised values of any time steps, without learned memory.
 
@@ -322,12 +371,13 @@ class PolicyNetwork(Encoder):
             obs: ``obs[name]: [N, *packed]``.
             recalled: ``[N, 2, D]`` of these time steps (:meth:`recalled`), for policies with ``Recall``.
             others: Observations of other seats at these time steps, for a centralised critic.
+            counted: ``bool[N]``, the time steps that batch norms record; None: all.
 
         Raises:
             ValueError: A centralised critic without ``others``.
         """
         with autocast(self.device, self.precision):
-            encoded = self.encode(obs, recalled, others)
+            encoded = self.encode(obs, recalled, others, counted)
         distribution, value = self._heads(encoded)
         if value is None:
             raise ValueError("a centralised critic needs the observations of other seats")
@@ -344,8 +394,7 @@ class PolicyNetwork(Encoder):
             obs: ``obs[name]: [T, B, *packed]``.
             memory: ``[B, ...]`` at the start, or None for a policy without memory.
             first: ``bool[T, B]``, whether the row's match starts here.
-            active: ``bool[T, B]``. Inactive time steps are not encoded and do not change memory; their
-                outputs are undefined.
+            active: ``bool[T, B]``. Inactive time steps do not change memory; their outputs are undefined.
         """
         steps, rows = first.shape
         if active is None:
@@ -355,21 +404,16 @@ class PolicyNetwork(Encoder):
         if self.recall is not None:
             each = self.recalled(obs, first, active, memory)
             recalled, memory = each.flatten(0, 1), each[-1]
-        index = active.flatten().nonzero().squeeze(1)
-        if index.numel() == steps * rows:
-            with autocast(self.device, self.precision):
-                encoded = self.encode(flat, recalled)
-        else:
-            if recalled is not None:
-                recalled = recalled.index_select(0, index)
-            with autocast(self.device, self.precision):
-                some = self.encode({name: x.index_select(0, index) for name, x in flat.items()}, recalled)
-            encoded = _spread(some, index, steps * rows)
+        with autocast(self.device, self.precision):
+            encoded = self._encode_active(flat, recalled, active.flatten())
         if self.recurrent is not None:
             if memory is None:
                 raise ValueError("a policy with memory needs the memory at the start of a sequence")
             outputs, memory = self.recurrent.sequence(
-                encoded.features.float().reshape(steps, rows, -1), memory, first.bool(), active
+                encoded.features.float().reshape(steps, rows, *encoded.features.shape[1:]),
+                memory,
+                first.bool(),
+                active,
             )
             output = outputs.flatten(0, 1)
             encoded = Encoding(output, output, encoded.pointed)
@@ -377,6 +421,18 @@ class PolicyNetwork(Encoder):
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
         return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)
+
+    def _encode_active(self, obs: Observation, recalled: Tensor | None, active: Tensor) -> Encoding:
+        """Encode the time steps that are ``active: bool[N]``; those of the others are undefined."""
+        if self.static:
+            return self.encode(obs, recalled, counted=active)
+        index = active.nonzero().squeeze(1)
+        if index.numel() == active.numel():
+            return self.encode(obs, recalled)
+        if recalled is not None:
+            recalled = recalled.index_select(0, index)
+        some = self.encode({name: x.index_select(0, index) for name, x in obs.items()}, recalled)
+        return _spread(some, index, active.numel())
 
 
 def _spread(encoded: Encoding, index: Tensor, rows: int) -> Encoding:

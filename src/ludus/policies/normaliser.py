@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ludus.policies.accelerator import executor_of
+
 
 class ObservationNormaliser(nn.Module):
     """``(x - mean) / deviation`` of a column, clipped to ``[-limit, limit]``.
@@ -44,13 +46,13 @@ class ObservationNormaliser(nn.Module):
         n = float(x.shape[0])
         mean = data.mean(dim=0)
         variance = data.var(dim=0, unbiased=False)
-        old = float(self.count)
+        old = self.count
         total = old + n
         delta = mean - self.mean.double()
         merged = self.variance.double() * old + variance * n + delta.square() * (old * n / total)
         self.mean.copy_(self.mean.double() + delta * (n / total))
         self.variance.copy_(merged / total)
-        self.count.fill_(total)
+        self.count.copy_(total)
 
 
 class _Read(NamedTuple):
@@ -94,6 +96,8 @@ class ValueNormaliser(nn.Module):
         self.register_buffer("square", torch.ones((), dtype=torch.float64))
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))
         self._read: _Read | None = None
+        #: whether the moments stay tensors, which a graph follows; None: the executor of the device decides
+        self.static: bool | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what was read: a copy has tensors of its own."""
@@ -114,20 +118,42 @@ class ValueNormaliser(nn.Module):
             )
         return read.moments
 
+    def reread(self) -> None:
+        """Read the moments again when next asked: a graph wrote them, which tensors do not count."""
+        self._read = None
+
+    def moment_tensors(self) -> tuple[Tensor, Tensor]:
+        """Return :meth:`moments` as tensors ``float64[]``, which the host does not wait for."""
+        variance = (self.square - self.mean.square()).clamp(min=0.0)
+        return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
+
+    def _static(self) -> bool:
+        return executor_of(self.mean.device).static if self.static is None else self.static
+
+    def _units(self, like: Tensor) -> tuple[Tensor, Tensor] | tuple[float, float]:
+        """Return mean and standard deviation for numbers on the device of ``like``."""
+        if self._static() and like.device == self.mean.device:
+            mean, deviation = self.moment_tensors()
+            return mean.to(like.dtype), deviation.to(like.dtype)
+        return self.moments()
+
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the head in the game's own units."""
-        mean, deviation = self.moments()
+        mean, deviation = self._units(value)
         return value * deviation + mean
 
     def normalise(self, returns: Tensor) -> Tensor:
         """Return targets of the head for returns."""
-        mean, deviation = self.moments()
+        mean, deviation = self._units(returns)
         return (returns - mean) / deviation
 
     @torch.no_grad()
     def absorb(self, returns: Tensor, head: nn.Linear) -> None:
         """Add ``float32[N]`` returns and rescale ``head`` (one output) to keep its predictions."""
         if returns.numel() == 0:
+            return
+        if self._static():
+            self._absorb_tensors(returns, head)
             return
         old_mean, old_deviation = self.moments()
         data = returns.double()
@@ -148,9 +174,26 @@ class ValueNormaliser(nn.Module):
         head.weight.mul_(old_deviation / deviation)
         head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)
 
+    def _absorb_tensors(self, returns: Tensor, head: nn.Linear) -> None:
+        """Do as :meth:`absorb`; the host waits for no number."""
+        old_mean, old_deviation = self.moment_tensors()
+        # means of one head are numbers, which a device takes along with the operation that reads them
+        data = (returns.to(self.mean.device) if returns.dim() > 1 else returns).double()
+        old = self.weight * self.decay
+        total = old + 1.0
+        self.mean.mul_(old).add_(data.mean(dim=0)).div_(total)
+        self.square.mul_(old).add_(data.square().mean(dim=0)).div_(total)
+        self.weight.copy_(total)
+        mean, deviation = self.moment_tensors()
+        known = old > 0.0  # predictions move to the mean of the first returns
+        scale = torch.where(known, old_deviation / deviation, torch.ones_like(deviation))
+        head.weight.mul_(scale.to(head.weight.dtype).reshape(-1, 1))
+        bias = head.bias.double()
+        head.bias.copy_(torch.where(known, (bias * old_deviation + old_mean - mean) / deviation, bias))
+
 
 class HeadsNormaliser(ValueNormaliser):
-    """A :class:`ValueNormaliser` for ``K`` value heads; values and returns are ``[..., K]``."""
+    """A :class:`ValueNormaliser` for ``K`` value heads; values, returns and moments are ``[..., K]``."""
 
     def __init__(self, heads: int, decay: float = 0.99, floor: float = 1e-2) -> None:
         """Start with mean 0 and deviation 1 for each of ``heads``."""
@@ -162,36 +205,18 @@ class HeadsNormaliser(ValueNormaliser):
         """Raise ``TypeError``: each head has moments of its own."""
         raise TypeError("several value heads have no common moments")
 
-    def of_heads(self) -> tuple[Tensor, Tensor]:
-        """Return mean and standard deviation of returns, ``float64[K]`` each."""
-        variance = (self.square - self.mean.square()).clamp(min=0.0)
-        return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
-
     def denormalise(self, value: Tensor) -> Tensor:
         """Return predictions of the heads in the game's own units."""
-        mean, deviation = (x.to(value.device) for x in self.of_heads())
+        mean, deviation = (x.to(value.device) for x in self.moment_tensors())
         return value * deviation.to(value.dtype) + mean.to(value.dtype)
 
     def normalise(self, returns: Tensor) -> Tensor:
         """Return targets of the heads for returns."""
-        mean, deviation = (x.to(returns.device) for x in self.of_heads())
+        mean, deviation = (x.to(returns.device) for x in self.moment_tensors())
         return (returns - mean.to(returns.dtype)) / deviation.to(returns.dtype)
 
     @torch.no_grad()
     def absorb(self, returns: Tensor, head: nn.Linear) -> None:
         """Add ``float32[N, K]`` returns and rescale ``head`` (K outputs) to keep its predictions."""
-        if returns.numel() == 0:
-            return
-        old_mean, old_deviation = self.of_heads()
-        data = returns.to(self.mean.device).double()
-        old = float(self.weight) * self.decay
-        total = old + 1.0
-        self.mean.mul_(old).add_(data.mean(dim=0)).div_(total)
-        self.square.mul_(old).add_(data.square().mean(dim=0)).div_(total)
-        self.weight.fill_(total)
-        if old == 0.0:
-            return
-        mean, deviation = self.of_heads()
-        head.weight.mul_((old_deviation / deviation).to(head.weight.dtype).unsqueeze(1))
-        bias = (head.bias.double() * old_deviation + old_mean - mean) / deviation
-        head.bias.copy_(bias)
+        if returns.numel() > 0:
+            self._absorb_tensors(returns, head)

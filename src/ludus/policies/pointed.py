@@ -109,6 +109,36 @@ class Entities(PointerTargets):
 
 
 @dataclass(frozen=True, slots=True)
+class EntityTable(PointerTargets):
+    """All entity rows of a batch, absent ones too: the static form of :class:`Entities`."""
+
+    features: Tensor  # float32[N, U, E]; zeros for absent rows
+
+    def select(self, index: Tensor) -> EntityTable:
+        """Return the entities of some samples, as :class:`PointerTargets`."""
+        return EntityTable(self.features.index_select(0, index))
+
+    def spread(self, index: Tensor, samples: int) -> EntityTable:
+        """Place the samples among ``samples``, as :class:`PointerTargets`."""
+        features = self.features.new_zeros((samples, *self.features.shape[1:]))
+        return EntityTable(features.index_copy(0, index, self.features))
+
+    def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
+        """Return the score of each row, as :class:`PointerTargets`."""
+        factor = key.of_queries(query).unsqueeze(2)
+        scores = torch.bmm(self.features[:, : head.rows], factor).squeeze(2)
+        beyond = head.rows - scores.shape[1]  # choices of rows that the tensor does not have
+        return torch.cat([scores, scores.new_zeros((len(scores), beyond))], dim=1) if beyond else scores
+
+    def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
+        """Return the features of chosen rows, as :class:`PointerTargets`."""
+        _, units, width = self.features.shape
+        rows = min(head.rows, units)
+        at = choice.clamp(max=rows - 1).view(-1, 1, 1).expand(-1, 1, width)
+        return self.features.gather(1, at).squeeze(1) * (choice < rows).unsqueeze(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Cells(PointerTargets):
     """Cells of planes, as a torso outputs them."""
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.accelerator import kind_of
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
@@ -147,6 +148,14 @@ class BoardNetwork(Network, Protocol):
         """Return a copy as one compiled graph (:class:`ludus.policies.inference.Inference`)."""
         ...
 
+    def shared_inference(self, precision: str) -> BoardInference:
+        """Return a copy for programs of an accelerator, whose weights :meth:`refresh` replaces in place."""
+        ...
+
+    def refresh(self, inference: BoardInference) -> None:
+        """Give this network's weights to a :meth:`shared_inference` of its form, while no program runs it."""
+        ...
+
 
 def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
     """Return the observation tensors that a network of this configuration reads.
@@ -166,5 +175,5 @@ def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
 def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[object]:
     """Return the context in which encoders run in ``precision``."""
     if precision == "bfloat16":
-        return torch.autocast(device.type, torch.bfloat16)
+        return torch.autocast(kind_of(device), torch.bfloat16)
     return contextlib.nullcontext()

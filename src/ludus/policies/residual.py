@@ -30,9 +30,17 @@ from ludus.flow import GameSpec
 from ludus.policies.action_distribution import Independent
 from ludus.policies.config import ResnetConfig, encode_config
 from ludus.policies.heads import heads_of
-from ludus.policies.inference import Inference
+from ludus.policies.inference import Inference, SharedInference
 from ludus.policies.own_draws import own_draws
-from ludus.policies.protocol import BoardNetwork, BoardOutputs, Observation, Step, autocast, inputs_of
+from ludus.policies.protocol import (
+    BoardInference,
+    BoardNetwork,
+    BoardOutputs,
+    Observation,
+    Step,
+    autocast,
+    inputs_of,
+)
 from ludus.policies.tower import Block, Convolution
 
 SCORE_UNIT = 20.0  # points per unit of the score head's output, as in KataGo
@@ -150,6 +158,15 @@ class ResidualNetwork(nn.Module):
     def inference(self, precision: str, rows: int) -> Inference:
         """Return a compiled copy, as :class:`ludus.policies.protocol.BoardNetwork`."""
         return Inference(self, precision, rows)
+
+    def shared_inference(self, precision: str) -> SharedInference:
+        """Return a copy for programs, as :class:`ludus.policies.protocol.BoardNetwork`."""
+        return SharedInference(self, precision)
+
+    def refresh(self, inference: BoardInference) -> None:
+        """Replace the weights of a copy, as :class:`ludus.policies.protocol.BoardNetwork`."""
+        assert isinstance(inference, SharedInference)
+        inference.load(self)
 
     def boards(self, obs: Observation) -> Tensor:
         """Return planes ``float32[N, C, H, W]`` of ``obs[name]: [N, *packed]``."""

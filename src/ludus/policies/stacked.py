@@ -11,14 +11,15 @@ Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` max
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ludus.codecs.forms import entity_rows
+from ludus.codecs.forms import entity_rows, every_row
 from ludus.flow import TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import (
@@ -29,9 +30,9 @@ from ludus.policies.autoregressive import (
 )
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.encoder import Encoder
-from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
+from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear, StackedNorm
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.pointed import Cells, Entities, PointerTargets
+from ludus.policies.pointed import Cells, Entities, EntityTable, PointerTargets
 from ludus.policies.protocol import Network, Observation, Step
 from ludus.policies.q_values import QValues
 from ludus.policies.torso import Dense, Rows
@@ -45,7 +46,10 @@ def stackable(network: Network) -> TypeGuard[PolicyNetwork]:
 
 
 class StackedNetworks:
-    """Copies of the networks' dense weights; convolutions are read from the networks themselves."""
+    """Copies of the networks' dense weights; convolutions are read from the networks themselves.
+
+    Static forms copy the convolutions too: a graph reads the copies, and :meth:`load` writes to them.
+    """
 
     def __init__(self, networks: Sequence[PolicyNetwork]) -> None:
         """Copy the weights.
@@ -61,10 +65,10 @@ class StackedNetworks:
         odd = [n for n in self.networks if n.architecture != first.architecture or not stackable(n)]
         if odd:
             raise ValueError("networks to be stacked: expected one architecture in float32")
-        self._encoder = _StackedEncoder(self.networks)
+        self._encoder = _StackedEncoder(self.networks, first.static)
         self._critic: _StackedEncoder | None = None
         if first.critic is not None and not first.centralised:
-            self._critic = _StackedEncoder([_some(n.critic) for n in self.networks])
+            self._critic = _StackedEncoder([_some(n.critic) for n in self.networks], first.static)
         self._normaliser: tuple[Tensor, Tensor, float] | None = None
         if first.normaliser is not None:
             every = [_some(n.normaliser) for n in self.networks]
@@ -78,9 +82,13 @@ class StackedNetworks:
         planes = sum(p.numel() for e in encoders for p in e.planes.parameters())
         self._batched = sum(p.numel() for p in first.parameters()) - planes  # weights of a lane
         self._value = StackedLinear([n.value_head for n in self.networks])
-        normalisers = [n.values if n.values_in_acting else None for n in self.networks]
-        moments = [n.moments() if n is not None else (0.0, 1.0) for n in normalisers]
-        self._moments = torch.tensor(moments, device=first.device)
+        self._moments: Tensor | None = None  # float32[L, 2]
+        if first.values is not None and first.values_in_acting:
+            values = [_some(n.values) for n in self.networks]
+            if first.static:
+                self._moments = torch.stack([torch.stack(v.moment_tensors()) for v in values]).float()
+            else:
+                self._moments = torch.tensor([v.moments() for v in values], device=first.device)
         self._epsilon: Tensor | None = None
         if first.epsilon is not None:
             self._epsilon = torch.stack([_some(n.epsilon) for n in self.networks])
@@ -98,6 +106,18 @@ class StackedNetworks:
             linear = [h.as_linear() if isinstance(h, FreeDeviation) else h for h in heads]
             self._logits = StackedLinear([h for h in linear if isinstance(h, nn.Linear)])
 
+    @torch.no_grad()
+    def load(self, networks: Sequence[PolicyNetwork]) -> None:
+        """Copy the weights of as many other networks of the same architecture and game, in place.
+
+        No program of the stack may run meanwhile. Returns when the copies are made.
+        """
+        other = StackedNetworks(networks)
+        for mine, theirs in zip(_tensors(vars(self)), _tensors(vars(other)), strict=True):
+            mine.copy_(theirs)
+        self.networks, self.first = other.networks, other.first
+        self._value.weight.flatten()[0].item()  # programs run on other streams: wait for the copies
+
     def wasted(self, counts: Sequence[int]) -> int:
         """Return the multiplications for padding if ``counts[lane]`` rows are decided in one call."""
         return (max(counts) * len(counts) - sum(counts)) * self._batched
@@ -105,17 +125,22 @@ class StackedNetworks:
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
         """Decide once, as :meth:`PolicyNetwork.step`; ``counts[lane]`` of the ``N`` rows are each lane's."""
-        net, rows = self.first, LaneRows.of_counts(tuple(counts), self.first.device)
+        return self.decide(obs, memory, first, LaneRows.of_counts(tuple(counts), self.first.device))
+
+    @torch.no_grad()
+    def decide(self, obs: Observation, memory: Tensor | None, first: Tensor, rows: LaneRows) -> Step:
+        """Decide once, as :meth:`step`, for ``rows`` of the lanes."""
+        net = self.first
         if net.memory_shape is not None and memory is None:
             raise ValueError("a policy with memory needs memory at every step")
-        vector = net.vectors(obs)
+        vector = net.vectors(obs, net.static)
         if net.recall is not None:
             assert vector is not None
             assert memory is not None
             memory = net.recall.step(vector, memory, first.bool())
         padded = self._vector(vector, memory if net.recall is not None else None, rows)
-        features, pointed = self._encoder.features(obs, padded, rows)
-        critic = features if self._critic is None else self._critic.features(obs, padded, rows)[0]
+        features, pointed = self._encoder.features(obs, padded, rows, net.static)
+        critic = features if self._critic is None else self._critic.features(obs, padded, rows, net.static)[0]
         if net.recurrent is not None:
             assert memory is not None
             before = net.recurrent.reset(memory, first.bool())
@@ -128,7 +153,7 @@ class StackedNetworks:
             value = distribution.best_unmasked()
         if not net.values_in_acting:
             value = value.new_zeros(len(value))
-        elif net.values is not None:
+        elif self._moments is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
         return Step(distribution, value, memory)
@@ -146,7 +171,7 @@ class StackedNetworks:
         assert isinstance(head, AutoregressiveHeads)
         assert self._start is not None
         heads = _StackedSequentialHeads(head, self._start, self._heads, rows)
-        return AutoregressiveDistribution(heads, rows.flat(features), pointed)
+        return AutoregressiveDistribution(heads, rows.flat(features), pointed, self.first.static)
 
     def _vector(self, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows) -> Tensor | None:
         """Return the normalised input of dense torsos, ``[L, M, D]``, or ``[L, M, 3 D]`` with recall."""
@@ -165,15 +190,16 @@ class StackedNetworks:
 class _StackedEncoder:
     """:class:`Encoder` of each lane."""
 
-    def __init__(self, encoders: Sequence[Encoder]) -> None:
-        self.encoders = tuple(encoders)
+    def __init__(self, encoders: Sequence[Encoder], static: bool) -> None:
+        own = static and len(encoders[0].planes) > 0
+        self.encoders = tuple(copy.deepcopy(e) if own else e for e in encoders)
         first = self.first = self.encoders[0]
         self._rows = {name: StackedDense([_rows(e.rows[name]).each for e in encoders]) for name in first.rows}
         self._dense = None if first.dense is None else StackedDense([_some(e.dense) for e in encoders])
         self._join = StackedDense([_dense(e.join) for e in encoders])
 
     def features(
-        self, obs: Observation, vector: Tensor | None, rows: LaneRows
+        self, obs: Observation, vector: Tensor | None, rows: LaneRows, static: bool
     ) -> tuple[Tensor, dict[str, PointerTargets]]:
         """Return features ``[L, M, hidden]``, as :meth:`Encoder.features`, of ``vector: [L, M, D]``."""
         first, parts = self.first, list[Tensor]()
@@ -181,35 +207,57 @@ class _StackedEncoder:
         for tensor in first.inputs:
             kind = first.layouts[tensor.name].kind
             if kind == "planes":
-                flat, cells = self._planes(tensor, obs[tensor.name], rows)
-                parts.append(rows.padded(flat))
+                flat, cells = self._planes(tensor, obs[tensor.name], rows, static)
+                parts.append(flat)
                 if cells is not None:
                     pointed[tensor.name] = cells
             elif kind == "rows":
-                packed = obs[tensor.name]
-                owner, slot, some = entity_rows(tensor, packed)
-                embedded = self._rows[tensor.name](some, rows.select(owner)) if len(owner) else None
-                module = _rows(first.rows[tensor.name])
-                if embedded is None:
-                    embedded = some.new_zeros((0, module.each.size))
-                parts.append(rows.padded(module.pool(owner, embedded, packed.shape[0])))
+                encode = self._every_row if static else self._entities
+                flat, entities = encode(tensor, obs[tensor.name], rows)
+                parts.append(flat)
                 if tensor.name in first.points_at:
-                    pointed[tensor.name] = Entities(
-                        owner, slot, embedded, packed.shape[0], first.layouts[tensor.name].shape[0]
-                    )
+                    pointed[tensor.name] = entities
         if vector is not None and self._dense is not None:
             parts.append(self._dense.padded(vector))
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
-    def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
-        """Encode planes encoder by encoder: a batched convolution is slower than the single ones."""
+    def _entities(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Entities]:
+        """Encode the entity rows that are present: ``[L, M, size]``."""
+        owner, slot, some = entity_rows(tensor, packed)
+        embedded = self._rows[tensor.name](some, rows.select(owner)) if len(owner) else None
+        module = _rows(self.first.rows[tensor.name])
+        if embedded is None:
+            embedded = some.new_zeros((0, module.each.size))
+        pooled = rows.padded(module.pool(owner, embedded, packed.shape[0]))
+        places = self.first.layouts[tensor.name].shape[0]
+        return pooled, Entities(owner, slot, embedded, packed.shape[0], places)
+
+    def _every_row(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, EntityTable]:
+        """Encode all entity rows: ``[L, M, size]``."""
+        present, every = (rows.padded(x) for x in every_row(tensor, packed))  # [L, M, U], [L, M, U, F]
+        module = _rows(self.first.rows[tensor.name])
+        embedded = self._rows[tensor.name].padded(every.flatten(1, 2)).view(*present.shape, module.each.size)
+        embedded = embedded * present.unsqueeze(3)
+        pooled = module.pool_every(present.flatten(0, 1), embedded.flatten(0, 1))
+        return pooled.view(rows.lanes, rows.size, -1), EntityTable(rows.flat(embedded))
+
+    def _planes(
+        self, tensor: TensorSpec, packed: Tensor, rows: LaneRows, static: bool
+    ) -> tuple[Tensor, Cells | None]:
+        """Encode planes encoder by encoder, ``[L, M, size]``: a batched convolution is slower than these."""
+        if static:
+            some = zip(self.encoders, rows.padded(packed), strict=True)
+            every = [encoder.encode_planes(tensor, part, static) for encoder, part in some]
+            near = [c.planes for _, c in every if c is not None]
+            flat = torch.stack([flat for flat, _ in every])
+            return flat, Cells(rows.flat(torch.stack(near))) if near else None
         parts = [
             encoder.encode_planes(tensor, part)
             for encoder, part in zip(self.encoders, torch.split(packed, list(rows.counts)), strict=True)
             if len(part)
         ]
         cells = [c.planes for _, c in parts if c is not None]
-        return torch.cat([flat for flat, _ in parts]), Cells(torch.cat(cells)) if cells else None
+        return rows.padded(torch.cat([flat for flat, _ in parts])), Cells(torch.cat(cells)) if cells else None
 
 
 class _StackedHead:
@@ -293,8 +341,26 @@ class _StackedSequentialHeads(SequentialHeads):
     def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
         return self._each[k].logits(context, pointed, self._rows)
 
-    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None, static: bool = False) -> Tensor:
         return self._each[k].embed(choice, pointed, self._rows)
+
+
+def _tensors(part: object) -> Iterator[Tensor]:
+    """Yield the copied weights of a part of a stack, in one order."""
+    if isinstance(part, Tensor):
+        yield part
+    elif isinstance(part, Mapping):
+        for each in part.values():
+            yield from _tensors(each)
+    elif isinstance(part, list | tuple):
+        for each in part:
+            yield from _tensors(each)
+    elif isinstance(part, _StackedEncoder):
+        yield from _tensors(vars(part))
+        for encoder in part.encoders:
+            yield from encoder.planes.state_dict().values()
+    elif isinstance(part, _StackedHead | StackedDense | StackedLinear | StackedNorm):
+        yield from _tensors(vars(part))
 
 
 def _dense(value: object) -> Dense:

@@ -1,9 +1,10 @@
-"""Summary of a network: inputs, parts, shapes, numbers of parameters."""
+"""Summary of a network: inputs, parts, shapes, numbers of parameters, arithmetic of a decision."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 import torch
@@ -11,8 +12,13 @@ from torch import nn
 
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
+from ludus.policies.autoregressive import AutoregressiveHeads, Head
 from ludus.policies.config import PolicyConfig
+from ludus.policies.encoder import Encoder
 from ludus.policies.factory import build_network
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import ResidualNetwork
+from ludus.policies.torso import Planes, Residual, after_convolution
 
 MAX_PARAMETERS = 1 << 30
 
@@ -81,6 +87,81 @@ def _parts(network: nn.Module) -> Iterator[PartSummary]:
         shapes = tuple(tuple(p.shape) for p in module.parameters(recurse=False))
         if shapes:
             yield PartSummary(name, type(module).__name__, shapes, sum(math.prod(s) for s in shapes))
+
+
+class ForwardCost(NamedTuple):
+    """Cost of the forward pass for one decision. An absent entity row costs as much as a present one."""
+
+    multiply_adds: int  # of linear layers and convolutions
+    outputs: int  # numbers that these layers give
+
+
+def forward_cost(config: PolicyConfig, spec: GameSpec) -> ForwardCost:
+    """Return the cost of the network that ``config`` makes for a game. Nothing of its size is allocated.
+
+    A layer of an encoder of the user's counts as if each decision used it once.
+
+    Raises:
+        ValueError: Configuration and spec do not match.
+    """
+    with torch.device("meta"):
+        network = build_network(config, spec, seed=None)
+    assert isinstance(network, nn.Module)
+    uses = _uses(network)
+    multiply_adds = outputs = 0
+    for module in network.modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            times = uses.get(id(module), 1)
+            multiply_adds += times * module.weight.numel()
+            outputs += times * len(module.weight)
+    return ForwardCost(multiply_adds, outputs)
+
+
+def _uses(network: nn.Module) -> dict[int, int]:
+    """Return how often one decision uses a layer, by its ``id``; 1 for those that are missing."""
+    uses: dict[int, int] = {}
+    if isinstance(network, ResidualNetwork):
+        cells = network.height * network.width
+        return {id(m): cells for m in network.modules() if isinstance(m, nn.Conv2d)}
+    if isinstance(network, PolicyNetwork):
+        uses |= _uses_of_encoder(network, 1)
+        if network.critic is not None:
+            uses |= _uses_of_encoder(network.critic, 1 + network.critic.seats)
+            if network.critic.together is not None:
+                uses |= {id(m): 1 for m in network.critic.together.modules()}
+        if isinstance(network.policy_head, AutoregressiveHeads):
+            for head in network.policy_head.modules():
+                if isinstance(head, Head) and head.key is not None:
+                    at_rows = network.layouts[head.spec.points_at].kind == "rows"
+                    uses[id(head.key)] = head.spec.rows if at_rows else 1
+    return uses
+
+
+def _uses_of_encoder(encoder: Encoder, seats: int) -> dict[int, int]:
+    """Return how often the layers of an encoder are used that sees ``seats`` observations."""
+    parts = (encoder.own, encoder.dense, encoder.join)
+    own = (module for part in parts if part is not None for module in part.modules())
+    uses = {id(module): seats for module in own}
+    for torso in encoder.planes.values():
+        assert isinstance(torso, Planes | Residual)
+        uses |= {id(layer): seats * cells for layer, cells in _cells(torso)}
+    for name, rows in encoder.rows.items():
+        uses |= {id(module): seats * encoder.layouts[name].shape[0] for module in rows.modules()}
+    return uses
+
+
+def _cells(torso: Planes | Residual) -> Iterator[tuple[nn.Module, int]]:
+    """Yield each convolution of a torso with the number of cells of its output."""
+    height, width = torso.shape[1:]
+    for k, layer in enumerate(torso.convolutions):
+        assert isinstance(layer, nn.Conv2d)
+        if isinstance(torso, Planes):
+            shape = layer.kernel_size[0], layer.stride[0], int(layer.padding[0])
+            height, width = after_convolution(height, *shape), after_convolution(width, *shape)
+        yield layer, height * width
+        if isinstance(torso, Residual) and k % 5 == 0:  # the maximum behind the first convolution of a stage
+            shape = 3, torso.strides[k // 5], 1
+            height, width = after_convolution(height, *shape), after_convolution(width, *shape)
 
 
 def summary_lines(summary: NetworkSummary) -> list[str]:

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ludus.codecs.constants import constant
 from ludus.flow import GameSpec
 
 
@@ -39,6 +38,14 @@ class RowTurns:
         return policy.gather(1, self.choice)
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The transformations on a device."""
+
+    sources: Tensor  # int64[count, H * W + A]: where each cell and each choice comes from
+    choice: Tensor  # int64[count, A]: what each choice becomes
+
+
 class Symmetries:
     """Transformations of a board; number 0 is the identity.
 
@@ -59,8 +66,7 @@ class Symmetries:
         choices = spec.heads[0].size
         #: [count, A]: what choice i becomes
         self.choice: npt.NDArray[np.int64] = np.tile(np.arange(choices), (self.count, 1))
-        #: Device -> int64[count, H * W + A]: where each cell and each choice comes from.
-        self._sources: dict[torch.device, Tensor] = {}
+        self._tables: dict[torch.device, _Tables] = {}
         if self.count == 1:
             return
         height, width = self.board
@@ -93,20 +99,25 @@ class Symmetries:
         if k == 0:
             return policy
         out = torch.empty_like(policy)
-        return out.index_copy_(1, self._choices(k, policy.device), policy)
+        return out.index_copy_(1, self._on(policy.device).choice[k], policy)
 
     def from_turned(self, policy: Tensor, k: int) -> Tensor:
         """Invert :meth:`to_turned`."""
-        return policy if k == 0 else policy.index_select(1, self._choices(k, policy.device))
+        return policy if k == 0 else policy.index_select(1, self._on(policy.device).choice[k])
 
     def each(self, turns: Tensor) -> RowTurns:
         """Return a transformation of its own for each row, ``int64[N]`` on the device of the rows."""
-        sources = self._sources.get(turns.device)
-        if sources is None:
-            sources = self._sources[turns.device] = self._table().to(turns.device)
+        sources = self._on(turns.device).sources[turns]
         height, width = self.board
-        cell, choice = torch.split(sources[turns], [height * width, self.choice.shape[1]], dim=1)
+        cell, choice = torch.split(sources, [height * width, self.choice.shape[1]], dim=1)
         return RowTurns(cell, choice)
+
+    def turned_back(self, policy: Tensor, turns: Tensor) -> Tensor:
+        """Return a policy ``[N, A]`` before the transformations ``turns: int64[N]`` of its rows.
+
+        It inverts :meth:`RowTurns.policy`.
+        """
+        return policy.gather(1, self._on(policy.device).choice[turns])
 
     def _table(self) -> Tensor:
         height, width = self.board
@@ -117,9 +128,14 @@ class Symmetries:
         ]
         return torch.from_numpy(np.stack(rows))
 
-    def _choices(self, k: int, device: torch.device) -> Tensor:
-        """Return ``choice[k]`` on a device, where it stays."""
-        return constant(tuple(self.choice[k].tolist()), device)
+    def _on(self, device: torch.device) -> _Tables:
+        """Return the tables on a device, where they stay: graphs keep their addresses."""
+        tables = self._tables.get(device)
+        if tables is None:
+            with torch.inference_mode(False):  # the first caller's mode must not bind the others
+                made = _Tables(self._table().to(device), torch.from_numpy(self.choice).to(device))
+            tables = self._tables.setdefault(device, made)
+        return tables
 
 
 def _numpy_turn(cells: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:

@@ -268,20 +268,23 @@ class Rows(nn.Module):
         ``owner: int64[n]``, ascending, is the sample of each row.
         """
         count = torch.bincount(owner, minlength=samples)
-        total = sums_of(features, owner, count)
+        total = features.new_zeros((samples, features.shape[1])).index_add(0, owner, features)
         mean = total / count.clamp(min=1).unsqueeze(1)
         return torch.cat([mean, _top(features, owner, count)], dim=1)
 
+    def embed_every(self, present: Tensor, rows: Tensor) -> Tensor:
+        """Embed ``rows: float32[N, U, F]``, of which ``bool[N, U]`` are present; zeros for the others."""
+        return self.embed(rows.flatten(0, 1)).view(*present.shape, self.each.size) * present.unsqueeze(2)
 
-def sums_of(rows: Tensor, owner: Tensor, count: Tensor) -> Tensor:
-    """Return the sum of each owner's ``count`` rows ``[n, D] -> [samples, D]``, in the order of the rows.
+    def pool_every(self, present: Tensor, features: Tensor) -> Tensor:
+        """Pool ``features: float32[N, U, D]``, zeros for rows that are not ``present: bool[N, U]``.
 
-    ``index_add`` on a GPU adds in any order. There each sum is one thread's: equal runs have equal bits.
-    """
-    if rows.device.type == "cpu":
-        return rows.new_zeros((count.numel(), rows.shape[1])).index_add(0, owner, rows)
-    sums: Tensor = torch.segment_reduce(rows, "sum", lengths=count, axis=0, unsafe=True)
-    return sums
+        The static form of :meth:`pool`: each sum and each gradient has one order.
+        """
+        count = present.sum(dim=1, keepdim=True)
+        mean = features.sum(dim=1) / count.clamp(min=1)
+        top = features.masked_fill(~present.unsqueeze(2), -torch.inf).max(dim=1).values
+        return torch.cat([mean, top.masked_fill(count == 0, 0.0)], dim=1)
 
 
 def _top(rows: Tensor, owner: Tensor, count: Tensor) -> Tensor:

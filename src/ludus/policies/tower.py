@@ -28,18 +28,23 @@ class Convolution(nn.Module):
     @own_draws
     def folded(self) -> nn.Conv2d:
         """Return one convolution with bias, equal to this one with its stored statistics."""
-        norm, old = self.norm, self.convolution
-        assert norm.running_mean is not None
-        assert norm.running_var is not None
-        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        old = self.convolution
         made = nn.Conv2d(
             old.in_channels, old.out_channels, old.kernel_size[0], padding=old.padding[0], bias=True
         )
-        assert made.bias is not None
-        with torch.no_grad():
-            made.weight.copy_(old.weight * scale.reshape(-1, 1, 1, 1))
-            made.bias.copy_(norm.bias - norm.running_mean * scale)
+        self.fold_into(made)
         return made
+
+    @torch.no_grad()
+    def fold_into(self, made: nn.Conv2d) -> None:
+        """Write weight and bias of :meth:`folded` into a convolution of its form."""
+        norm = self.norm
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        assert made.bias is not None
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        made.weight.copy_(self.convolution.weight * scale.reshape(-1, 1, 1, 1))
+        made.bias.copy_(norm.bias - norm.running_mean * scale)
 
 
 class Block(nn.Module):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import kind_of
 
 LARGE = 64 << 10  # bytes; the driver takes less along with the command itself
 
@@ -23,9 +24,10 @@ def uploaded(array: Array, device: torch.device) -> Tensor:
     The array may change when this returns.
     """
     tensor = torch.from_numpy(array)
-    if device.type == "cpu":
+    kind = kind_of(device)
+    if kind == "cpu":
         return tensor
-    if device.type == "cuda" and array.nbytes >= LARGE:
+    if kind == "cuda" and array.nbytes >= LARGE:
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
 
@@ -35,7 +37,7 @@ def downloaded(tensor: Tensor) -> npt.NDArray[np.float32]:
 
     On the processor they share its memory.
     """
-    if tensor.device.type == "cuda" and tensor.nbytes >= LARGE:
+    if kind_of(tensor.device) == "cuda" and tensor.nbytes >= LARGE:
         host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
         host.copy_(tensor, non_blocking=True)
         torch.cuda.current_stream(tensor.device).synchronize()
@@ -43,3 +45,11 @@ def downloaded(tensor: Tensor) -> npt.NDArray[np.float32]:
         host = tensor.cpu()
     numbers: npt.NDArray[np.float32] = host.numpy()
     return numbers
+
+
+def finish(tensor: Tensor) -> None:
+    """Wait until the device of ``tensor`` has done what this thread has asked for outside of programs.
+
+    Programs run on streams that do not wait for PyTorch's own.
+    """
+    tensor.detach().reshape(-1)[:1].cpu()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, PoolOptions, Slab
-from ludus.flow.slab import Array
+from ludus.flow.slab import Allocator, Array, zeros
 from ludus.pool.control_block import share
 from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders
 
@@ -82,15 +82,21 @@ class PoolBase(ABC):
         """Whether the ``num_matches`` matches are played and received."""
         return all(self.group_finished(g) for g in range(self._groups_count))
 
-    def slab(self, steps: int) -> Slab:
-        """Return memory of ``steps`` steps that this pool's workers can write into."""
-        slab = self._new_slab(steps)
+    def slab(self, steps: int, allocate: Allocator | None = None) -> Slab:
+        """Return memory of ``steps`` steps that this pool's workers can write into.
+
+        Args:
+            steps: Number of time steps.
+            allocate: Allocator of the arrays, such as one of pinned memory; None: zeros. A pool whose workers
+                are other processes has its slabs in memory that they share, and does not call it.
+        """
+        slab = self._new_slab(steps, allocate or zeros)
         if self._rows:
             slab.row_slot, slab.row_seat = self._row_slot, self._row_seat
         return slab
 
     @abstractmethod
-    def _new_slab(self, steps: int) -> Slab: ...
+    def _new_slab(self, steps: int, allocate: Allocator) -> Slab: ...
 
     def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
         """Set the standing orders of matches that start after the group's next send, until the next call.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch, decode_spec
-from ludus.flow.slab import Array
+from ludus.flow.slab import Allocator, Array
 from ludus.games import registry
 from ludus.pool.base import PoolBase
 from ludus.pool.core_arguments import encode_lineup, input_bits
@@ -82,8 +82,8 @@ class NativePool(PoolBase):
         """Return whether the group has played its matches and all of them have been received."""
         return bool(self._core.group_finished(group))
 
-    def _new_slab(self, steps: int) -> Slab:
-        return Slab(self._spec, steps, max(1, self._rows))
+    def _new_slab(self, steps: int, allocate: Allocator) -> Slab:
+        return Slab(self._spec, steps, max(1, self._rows), allocate)
 
     def attach(self, group: int, slab: Slab) -> None:
         """Let the group write into ``slab`` from t = 0 on; the first attach starts its matches."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
+from ludus.flow.slab import Allocator
 from ludus.games import registry
 from ludus.games.agent_order import has_agents
 from ludus.games.python_game import ProcessUnusable
@@ -141,7 +142,7 @@ class ProcessPool(PoolBase):
         idle = bool((self._control.match[g.span] == IDLE).all())
         return g.slab is not None and not g.playing and g.received and idle
 
-    def _new_slab(self, steps: int) -> Slab:
+    def _new_slab(self, steps: int, allocate: Allocator) -> Slab:
         slab, segment = shared_slab(self._spec, steps, self._rows)
         self._workers.slabs.append((slab, segment))
         return slab

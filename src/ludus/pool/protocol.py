@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, PoolStats, Slab, StepBatch
-from ludus.flow.slab import Array
+from ludus.flow.slab import Allocator, Array
 from ludus.pool.orders import InPlay
 
 
@@ -75,8 +75,14 @@ class Pool(Protocol):
         """Whether the ``num_matches`` matches are played and received."""
         ...
 
-    def slab(self, steps: int) -> Slab:
-        """Return memory of ``steps`` steps that this pool's workers can write into."""
+    def slab(self, steps: int, allocate: Allocator | None = None) -> Slab:
+        """Return memory of ``steps`` steps that this pool's workers can write into.
+
+        Args:
+            steps: Number of time steps.
+            allocate: Allocator of the arrays, such as one of pinned memory; None: zeros. A pool whose workers
+                are other processes has its slabs in memory that they share, and does not call it.
+        """
         ...
 
     def attach(self, group: int, slab: Slab) -> None:

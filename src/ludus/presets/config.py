@@ -211,7 +211,8 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``start``: initial weights, as ``RUN@best`` or a file; "" = random ones.
     ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools
     share ``pool.slots``, each has a copy of the weights, and their gradients are applied in turn.
-    ``device``: ``auto`` is the processor. ``cuda`` is experimental.
+    ``device``: ``auto`` is a GPU if the network gains by it, and otherwise the processor. ``cuda`` is
+    experimental.
     ``lag``: in self-play ``pipelined`` is ``async`` on a GPU and ``sync`` on the processor.
     """
 

@@ -16,8 +16,11 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shown
 from ludus.games.registry import is_python
 from ludus.games.simulate import game_signature
+from ludus.presets import card
+from ludus.presets.card import Choice
 from ludus.presets.config import Device, Preset, RunConfig
 from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
 
 _VERSIONS = {"driver": "driver", "CUDA": "cuda"}  # text -> key of gpu()
 
@@ -39,9 +42,12 @@ def pool_thread_count(preset: Preset) -> int:
     return threads if threads > 1 else 0
 
 
-def device_name(config: RunConfig) -> str:
-    """Return the device of a run, as :func:`device_of`. Raises ``ConfigError``."""
-    return device_of(config.device, "run.device")
+def device_name(preset: Preset) -> str:
+    """Return the device of a run, as :func:`device_of`; ``auto`` is the card if the run gains by it."""
+    device = preset.run.device
+    if device == "auto" and auto_choice(preset).card:
+        device = "cuda"
+    return device_of(device, "run.device")
 
 
 def device_of(device: str, setting: str = "device") -> str:
@@ -52,17 +58,60 @@ def device_of(device: str, setting: str = "device") -> str:
         setting: The name under which an error shows it.
 
     Raises:
-        ConfigError: ``cuda`` without a GPU, or a name that is no device.
+        ConfigError: ``cuda`` without a GPU that torch can compute on, or a name that is no device.
     """
     known = get_args(Device)
     if device not in known:
         hint = did_you_mean(str(device), known, "devices")
         raise ConfigError(f"{setting} = {shown(str(device))}: no such device{hint}")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f'{setting} = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
     if device == "cuda":
+        if why := card.refusal(card.facts()):
+            raise ConfigError(f'{setting} = "cuda": {why}; use "auto" or "cpu"')
         fix_order()
     return "cpu" if device == "auto" else device
+
+
+def auto_choice(preset: Preset) -> Choice:
+    """Return what ``run.device = "auto"`` means for a run on this machine, and why.
+
+    It is the same during the whole run. Without a GPU there is no reason.
+    """
+    seen = card.facts()
+    if not seen.cards:
+        return Choice(False, "")
+    if why := card.refusal(seen):
+        return Choice(False, why)
+    from ludus.presets.run_on_card import choose, needed_bytes  # networks: only with a card
+
+    spec, _ = resolve_spec(preset)
+    try:
+        choice = choose(preset, spec, thread_count(preset.run))
+        short = card.shortage(needed_bytes(preset, spec), seen.memory, seen.name)
+    except ValueError:  # the network's constructor names the setting
+        return Choice(False, "the network does not fit the game")
+    return Choice(False, short) if choice.card and short else choice
+
+
+def check_memory(preset: Preset) -> None:
+    """Check that a run on a card finds enough free memory there.
+
+    Raises:
+        ConfigError: It does not; the message has both numbers.
+    """
+    if device_name(preset) != "cuda":
+        return
+    from ludus.presets.run_on_card import needed_bytes
+
+    spec, _ = resolve_spec(preset)
+    try:
+        needed = needed_bytes(preset, spec)
+    except ValueError:  # the network's constructor names the setting
+        return
+    if short := card.shortage(needed, card.free_bytes(), card.facts().name):
+        raise ConfigError(
+            f'run.device = "{preset.run.device}": {short}; end what uses the GPU, make the network or '
+            'pool.slots smaller, or use "cpu"'
+        )
 
 
 def fix_order() -> None:
@@ -77,14 +126,19 @@ def fix_order() -> None:
     torch.backends.cudnn.allow_tf32 = False
 
 
-def device_note(config: RunConfig) -> str:
-    """Return a line about a GPU that ``auto`` does not use; empty where there is none."""
-    if config.device == "auto" and torch.cuda.is_available():
-        return (
-            'the GPU of this machine is not used: run.device = "auto" means the processor; '
-            "CUDA is experimental, ask for it with --run.device cuda"
-        )
-    return ""
+def device_note(preset: Preset) -> str:
+    """Return a line on what ``auto`` means on a machine with a GPU; "" without one or for another device."""
+    if preset.run.device != "auto":
+        return ""
+    choice = auto_choice(preset)
+    if choice.card:
+        return f'run.device = "auto" uses the GPU of this machine: {choice.why}'
+    if not choice.why:
+        return ""
+    return (
+        f"the GPU of this machine is not used: {choice.why}; CUDA is experimental, ask for it with "
+        "--run.device cuda"
+    )
 
 
 def has_fast_bfloat16() -> bool:

@@ -94,7 +94,8 @@ def expected(kind: mi.Type) -> str:
     if isinstance(kind, mi.StrType):
         return "a non-empty string" if kind.min_length else "a string"
     if isinstance(kind, mi.LiteralType):
-        return "one of " + ", ".join(str(v) for v in kind.values)
+        names = ", ".join(str(v) for v in kind.values)
+        return names if len(kind.values) == 1 else f"one of {names}"
     if isinstance(kind, mi.VarTupleType):
         most = f"at most {kind.max_length} " if kind.max_length is not None else ""
         return f"a list of {most}{_plural(kind.item_type)}"
@@ -277,6 +278,8 @@ def _fits(value: object, kind: mi.Type) -> bool:
         return any(_fits(value, t) for t in kind.types)
     if isinstance(kind, mi.BoolType):
         return isinstance(value, bool)
+    if isinstance(kind, mi.LiteralType):
+        return isinstance(value, str) and value in kind.values
     if isinstance(kind, mi.StrType):
         return isinstance(value, str) and len(value) >= (kind.min_length or 0)
     if isinstance(kind, mi.IntType):

@@ -10,6 +10,7 @@ from ludus.flow.spec import GameSpec
 from ludus.presets.before_checks import before_problems
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import Preset
+from ludus.presets.parts import parts_problems
 from ludus.presets.schema import Problem
 from ludus.presets.teacher_checks import teacher_problems
 
@@ -22,6 +23,7 @@ def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     yield from _topology_problems(preset)
     yield from cluster_problems(preset)
     yield from before_problems(preset, declared)
+    yield from parts_problems(preset)
     curriculum = preset.curriculum
     if curriculum.advance > 0 and not curriculum.bot:
         path = "curriculum.advance"

@@ -29,6 +29,7 @@ class Bank:
         self._seeds, self._build, self._cache = dict(seeds), build, cache
         self._networks: dict[str, tuple[Network, int]] = {}  # network and version, least recently used first
         self._actors: dict[int, LaneActor] = {}
+        self._stacks: dict[str, LaneActor] = {}  # by game and architecture
         self._bound: dict[int, str] = {}
 
     def __contains__(self, player: str) -> bool:
@@ -78,9 +79,12 @@ class Bank:
             self._networks.pop(player, None)
             self._networks[player] = entry
         self._bound = dict(bound)
-        self._actors = {}
-        for lanes in equal.values():
-            actor = LaneActor(lanes)
+        stacks, self._stacks, self._actors = self._stacks, {}, {}
+        for key, lanes in equal.items():
+            actor = stacks.get(key)
+            if actor is None or not actor.reload(lanes):
+                actor = LaneActor(lanes)
+            self._stacks[key] = actor
             self._actors.update(dict.fromkeys(lanes, actor))
         self._drop()
         return self._actors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Compute, Executor, Program, executor_of
 from ludus.policies.distribution import uniforms
+from ludus.policies.lane_rows import LaneRows
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.stacked import StackedNetworks, stackable
@@ -20,6 +22,7 @@ from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.network_actor import NetworkActor, check_decision
 
 CALL = 10_000_000  # multiplications that take about as long as a call of a network takes beside its own
+SMALLEST = 16  # rows of a lane that a program has places for; the next sizes are powers of two
 
 
 class LaneActor:
@@ -29,18 +32,46 @@ class LaneActor:
     that are spread so unevenly over the lanes that it would take longer, are decided lane by lane.
     """
 
-    def __init__(self, lanes: Mapping[int, NetworkActor]) -> None:
-        """Stack the networks of ``lanes`` where they can be stacked."""
+    def __init__(self, lanes: Mapping[int, NetworkActor], executor: Executor | None = None) -> None:
+        """Stack the networks of ``lanes`` if they can be stacked.
+
+        Args:
+            lanes: Actors by policy id.
+            executor: Executor of the networks; None: that of their device.
+        """
+        self._seat(lanes)
+        networks = [actor.network for actor in self.lanes.values()]
+        greedy = any(actor.greedy for actor in self.lanes.values())
+        self._stack: StackedNetworks | None = None
+        if len(networks) > 1 and _all_stackable(networks) and not greedy:
+            self._stack = StackedNetworks(networks)
+        self._executor = executor_of(self._first.network.device) if executor is None else executor
+        self._programs: dict[int, Program] = {}  # by the places of a lane
+
+    def _seat(self, lanes: Mapping[int, NetworkActor]) -> None:
         self.lanes = dict(sorted(lanes.items()))
         self._place = {policy: i for i, policy in enumerate(self.lanes)}
         actors = list(self.lanes.values())
         self._first = actors[0]
         self._versions = np.array([actor.version for actor in actors], np.int32)
         self._seeds = np.array([actor.seed & 0xFFFFFFFFFFFFFFFF for actor in actors], np.uint64)
-        networks = [actor.network for actor in actors]
-        self._stack: StackedNetworks | None = None
-        if len(networks) > 1 and _all_stackable(networks) and not any(actor.greedy for actor in actors):
-            self._stack = StackedNetworks(networks)
+
+    def reload(self, lanes: Mapping[int, NetworkActor]) -> bool:
+        """Play the networks of ``lanes``, of the same architecture and game, by the programs that exist.
+
+        Returns:
+            Whether there are programs to keep; otherwise nothing has changed.
+        """
+        networks = [actor.network for _, actor in sorted(lanes.items())]
+        if self._stack is None or not (self._programs and self._stack.first.static):
+            return False
+        if not _all_stackable(networks):
+            return False
+        if lanes.keys() != self.lanes.keys() or any(actor.greedy for actor in lanes.values()):
+            return False
+        self._seat(lanes)
+        self._stack.load(networks)
+        return True
 
     @property
     def version(self) -> int:
@@ -61,6 +92,8 @@ class LaneActor:
         counts = [0] * len(self.lanes)
         for policy, count in batch.policies:
             counts[self._place[policy]] = count
+        if self._stack is not None and self._executor.static:
+            return self._replayed(self._stack, batch, counts)
         if self._stack is None or self._stack.wasted(counts) > CALL * (len(batch.policies) - 1):
             return self._one_by_one(batch)
         device = self._stack.first.device
@@ -80,6 +113,33 @@ class LaneActor:
             drawn.log_prob.cpu().numpy(),
             out.value.cpu().numpy(),
             None if out.memory is None else downloaded(out.memory),
+            self._versions.repeat(counts),
+        )
+        self._check(batch, decision)
+        return decision
+
+    def _replayed(self, stack: StackedNetworks, batch: ActInput, counts: Sequence[int]) -> Decision:
+        """Decide by a program with as many places for every lane, of which ``counts`` are filled."""
+        size = max(SMALLEST, 1 << (max(counts) - 1).bit_length())
+        places = np.concatenate([lane * size + np.arange(n) for lane, n in enumerate(counts)])
+        draws = uniforms(self._seeds.repeat(counts), batch.step, batch.rows, len(stack.first.heads.sizes))
+        arrays = {f"obs.{t.name}": batch.obs[t.name] for t in stack.first.inputs}
+        arrays |= {"mask": batch.mask, "first": batch.is_first, "uniform": draws}
+        if batch.memory is not None:
+            arrays["memory"] = batch.memory
+        padded: dict[str, Array] = {}
+        for name, array in arrays.items():
+            padded[name] = np.zeros((size * len(counts), *array.shape[1:]), array.dtype)
+            padded[name][places] = array
+        program = self._programs.get(size)
+        if program is None:
+            program = self._programs[size] = self._executor.program(_compute(stack, size), padded)
+        out = program(padded)
+        decision = Decision(
+            out["actions"][places],
+            out["log_prob"][places],
+            out["value"][places],
+            out["memory"][places] if "memory" in out else None,
             self._versions.repeat(counts),
         )
         self._check(batch, decision)
@@ -121,6 +181,20 @@ class LaneActor:
             np.concatenate(memories) if memories else None,
             np.concatenate(versions),
         )
+
+
+def _compute(stack: StackedNetworks, size: int) -> Compute:
+    """Return the decision of ``size`` rows of each lane."""
+    rows = LaneRows.of_counts((size,) * len(stack.networks), stack.first.device)
+
+    def compute(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        obs = {t.name: given[f"obs.{t.name}"] for t in stack.first.inputs}
+        step = stack.decide(obs, given.get("memory"), given["first"], rows)
+        drawn = step.distribution.sample(given["mask"], given["uniform"])
+        out = {"actions": drawn.actions.int(), "log_prob": drawn.log_prob, "value": step.value.float()}
+        return out if step.memory is None else {**out, "memory": step.memory}
+
+    return compute
 
 
 def _all_stackable(networks: list[Network]) -> TypeGuard[list[PolicyNetwork]]:

@@ -12,10 +12,12 @@ from torch import Tensor
 from ludus.flow.errors import DIVERGED, NotFinite
 from ludus.flow.finite import all_finite, first_of, not_finite
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
 from ludus.policies.transfer import downloaded, uploaded
+from ludus.rollouts.act_programs import ActPrograms, act_programs
 from ludus.rollouts.actor import ActInput, Decision
 
 
@@ -48,9 +50,20 @@ class NetworkActor:
     Several actors may share one network as long as one thread at a time uses it.
     """
 
-    def __init__(self, network: Network, seed: int, version: int = 0, greedy: bool = False) -> None:
-        """Act with ``network``, whose weights are of ``version``; ``greedy``: the likeliest action."""
+    def __init__(
+        self,
+        network: Network,
+        seed: int,
+        version: int = 0,
+        greedy: bool = False,
+        executor: Executor | None = None,
+    ) -> None:
+        """Act with ``network``, whose weights are of ``version``; ``greedy``: the likeliest action.
+
+        ``executor``: of its programs; None: that of the network's device.
+        """
         self.network, self.seed, self.greedy = network, seed, greedy
+        self._executor = executor
         self._version = version
         self._inputs = tuple(t.name for t in network.inputs)
 
@@ -61,6 +74,7 @@ class NetworkActor:
 
     @version.setter
     def version(self, version: int) -> None:
+        executor_of(self.network.device).wait()  # for the new weights: programs act on a stream of their own
         self._version = version
 
     @property
@@ -68,30 +82,45 @@ class NetworkActor:
         """Shape of a row's memory; None without one."""
         return self.network.memory_shape
 
-    @torch.no_grad()
     def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
+        programs = self._programs()
+        decision = self._act(batch) if programs is None else programs.act(batch, self._draws(batch))
+        check_decision(batch, decision, self._inputs, self._version)
+        return decision
+
+    def _draws(self, batch: ActInput) -> npt.NDArray[np.float32] | None:
+        """Return the uniforms of a batch, None for greedy actions."""
+        if self.greedy:
+            return None
+        return uniforms(self.seed, batch.step, batch.rows, len(self.network.heads.sizes))
+
+    def _programs(self) -> ActPrograms | None:
+        executor = self._executor or executor_of(self.network.device)
+        return act_programs(self.network, executor) if executor.static else None
+
+    @torch.no_grad()
+    def _act(self, batch: ActInput) -> Decision:
+        """Decide operation by operation."""
         out = self.network.step(
             self._tensors(batch.obs), self._optional(batch.memory), self._tensor(batch.is_first)
         )
-        draws: Tensor | None = None
-        if not self.greedy:
-            draws = self._tensor(uniforms(self.seed, batch.step, batch.rows, len(self.network.heads.sizes)))
-        drawn = out.distribution.sample(self._tensor(batch.mask), draws)
-        decision = Decision(
+        drawn = out.distribution.sample(self._tensor(batch.mask), self._optional(self._draws(batch)))
+        return Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
             out.value.float().cpu().numpy(),
             None if out.memory is None else downloaded(out.memory.float()),
         )
-        check_decision(batch, decision, self._inputs, self._version)
-        return decision
 
     @torch.no_grad()
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
         """See :meth:`ludus.rollouts.actor.Actor.value`."""
+        programs = self._programs()
+        if programs is not None:
+            return programs.value(obs, memory, is_first)
         out = self.network.step(self._tensors(obs), self._optional(memory), self._tensor(is_first))
         value: npt.NDArray[np.float32] = out.value.float().cpu().numpy()
         return value

@@ -22,6 +22,7 @@ from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import method_file
+from ludus.presets.parts import with_parts
 from ludus.presets.training_checks import training_problems
 from ludus.storage import (
     Checkpoint,
@@ -109,6 +110,7 @@ def start_run(
     """
     RunDirectory.refuse_existing(run_dir)  # before a cluster starts
     spec, _ = resolve_spec(preset)
+    preset = with_parts(preset, hardware.thread_count(preset.run))
     file = method_file(preset.algorithm)
     info = RunInfo(
         schema=RUN_SCHEMA,
@@ -287,6 +289,8 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
         check_size(preset.policy, resolve_spec(preset)[0])
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
+    if preset.cluster.learners == 1:  # a lost group may still hold the memory of its networks
+        hardware.check_memory(preset)
     if preset.league is not None:
         return prepare_league(preset, checkpoint, machines)
     try:
@@ -342,7 +346,7 @@ def _run(builder: RunBuilder, context: RunContext) -> RunResult:
         context.report.start(
             RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing)
         )
-        if note := hardware.device_note(context.preset.run):
+        if note := hardware.device_note(context.preset):
             context.report.message(note)
         context.report_removed()
         final = loop.run()

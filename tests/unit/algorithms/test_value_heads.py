@@ -122,7 +122,7 @@ def test_statistics_of_heads_are_those_of_single_ones() -> None:
             torch.testing.assert_close(several.denormalise(head(x)), before, atol=1e-4, rtol=1e-4)
         for k, (single, _) in enumerate(singles):
             single.absorb(returns[:, k], nn.Linear(4, 1))
-            mean, deviation = (float(m[k]) for m in several.of_heads())
+            mean, deviation = (float(m[k]) for m in several.moment_tensors())
             assert (mean, deviation) == pytest.approx(single.moments())
     torch.testing.assert_close(several.denormalise(several.normalise(returns)), returns, atol=1e-4, rtol=1e-4)
 

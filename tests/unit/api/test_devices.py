@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 import ludus
 from ludus.cli.__main__ import main
+from ludus.presets import card
+from ludus.presets.card import CardFacts
 from ludus.presets.errors import ConfigError
 
-NONE = 'device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"'
+NONE = (
+    'device = "cuda": no GPU that torch can use is there (torch X is built without CUDA); use "auto" or "cpu"'
+)
 GAME = "tic_tac_toe"
 CALLS: dict[str, Callable[[Any], object]] = {
     "load_policy": lambda device: ludus.load_policy("no-run@best", device=device),
@@ -30,7 +33,7 @@ COMMANDS = (
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(card, "facts", lambda: CardFacts("X"))
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -28,12 +28,12 @@ def test_self_play_is_compared_with_the_best_batch_on_a_card(
     seen: list[int] = []
     raw = search._raw
 
-    def timed(evaluator: object, batch: LeafBatch, threads: int, seconds: float) -> int:
+    def timed(evaluators: object, batch: LeafBatch, seconds: float) -> int:
         seen.append(batch.rows)
         if seconds in (0.05, 0.2):  # the search of the best size
             clock[0] += seconds
             return int(rates[batch.rows] * seconds)
-        return raw(evaluator, batch, threads, seconds)  # type: ignore[arg-type]
+        return raw(evaluators, batch, seconds)  # type: ignore[arg-type]
 
     clock = [0.0]
     perf_counter = time.perf_counter

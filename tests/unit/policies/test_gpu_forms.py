@@ -18,8 +18,7 @@ from ludus.policies.factory import build_network
 from ludus.policies.normaliser import ValueNormaliser
 from ludus.policies.pointed import Entities
 from ludus.policies.residual import ResidualNetwork
-from ludus.presets import hardware
-from ludus.presets.config import RunConfig
+from ludus.presets import card, hardware
 
 
 def test_a_constant_is_made_once_and_can_be_used_in_gradients() -> None:
@@ -86,10 +85,11 @@ def test_cuda_is_set_to_a_fixed_order_before_it_starts(monkeypatch: pytest.Monke
     cudnn = torch.backends.cudnn
     for name in ("deterministic", "benchmark", "allow_tf32"):
         monkeypatch.setattr(cudnn, name, getattr(cudnn, name))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    seen = card.CardFacts("2.11", "13.0", 1, "NVIDIA X", (9, 0), ("sm_90",))
+    monkeypatch.setattr(card, "facts", lambda: seen)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
-    assert hardware.device_name(RunConfig(device="cuda")) == "cuda"
+    assert hardware.device_of("cuda") == "cuda"
     assert (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32) == (True, False, False)
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
 

@@ -13,8 +13,10 @@ from ludus.games import spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import build_policy
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.bank import Bank
 from ludus.rollouts.lane_actor import LaneActor
+from tests.taped import Taped
 
 GAME = spec("tic_tac_toe")
 SMALL, OTHER = EncoderConfig(dense=(8,), hidden=(8,)), EncoderConfig(dense=(8,), hidden=(6,))
@@ -46,6 +48,24 @@ class Disk:
 
 def make_bank(cache: int, lanes: int = 3) -> Bank:
     return Bank({lane: 40 + lane for lane in range(1, lanes + 1)}, build_policy, cache)
+
+
+def rows_of(actor: LaneActor, rows: slice = slice(0, 5)) -> ActInput:
+    """Return three rows of the first lane and two of the second, or some of them."""
+    random = np.random.default_rng(1)
+    obs = {
+        t.name: random.integers(0, 2, (5, *t.packed_shape)).astype(t.packed_dtype) for t in GAME.observation
+    }
+    lanes = sorted(actor.lanes)
+    return ActInput(
+        {name: array[rows] for name, array in obs.items()},
+        np.ones((5, GAME.mask_size), np.uint8)[rows],
+        None,
+        np.zeros(5, np.uint8)[rows],
+        0,
+        np.arange(5, dtype=np.int32)[rows],
+        ((lanes[0], 3), (lanes[1], 2)) if rows == slice(0, 5) else ((lanes[0], 3),),
+    )
 
 
 def test_lanes_play_the_weights_of_their_players() -> None:
@@ -150,3 +170,26 @@ def test_only_networks_alike_in_game_precision_and_shape_share_an_actor() -> Non
     actors = made.follow(players)
     together = {tuple(actor.lanes) for actor in actors.values()}
     assert together == {(1, 5), (2, 6), (3,), (4,)}
+
+
+def test_a_stack_of_an_accelerator_stays_when_other_players_are_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its programs are captured once; on the processor each binding makes a stack."""
+    disk = Disk([5, 6, 7])
+    taped = Taped()
+    for static in (True, False):
+        made = make_bank(8)
+        if static:
+            monkeypatch.setattr("ludus.rollouts.lane_actor.executor_of", lambda _: taped)
+            monkeypatch.setattr(PolicyNetwork, "static", True)
+        first = disk.follow(made, {1: "main:5", 2: "main:6"})[1]
+        first.act(rows_of(first))
+        second = disk.follow(made, {1: "main:7", 2: "main:6"})[1]
+        assert (second is first) == static
+        decision = second.act(rows_of(second))
+        assert decision.versions is not None
+        assert decision.versions.tolist() == [7, 7, 7, 6, 6]
+        alone = second.lanes[1].act(rows_of(second, slice(0, 3)))
+        np.testing.assert_allclose(decision.log_prob[:3], alone.log_prob, 1e-5, 1e-5)
+        monkeypatch.undo()

@@ -19,6 +19,7 @@ from ludus.policies.protocol import Network
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor
+from tests.taped import Taped
 from tests.unit.synthetic import cells_spec, make_spec, pointing_spec, random_slab, tensor
 
 TOLERANCE = 2e-5  # of float32 sums in another order, relative to numbers near 1
@@ -165,6 +166,44 @@ def test_one_call_decides_as_the_networks_alone(
     for step, decision in enumerate(together):
         parts = inputs(spec, counts, actor.memory_shape, step)
         check(spec, decision, [lanes[p.policies[0][0]].act(p) for p in parts], versions)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_taped_program_decides_as_the_networks_alone(name: str) -> None:
+    """Static forms of all lanes are one program; how many rows a lane has changes from call to call."""
+    spec, policy = CASES[name]
+    made, alone = (lanes_of(networks(spec, policy, 4)) for _ in range(2))
+    for lane in made.values():
+        assert isinstance(lane.network, PolicyNetwork)
+        lane.network.static = True
+    actor = LaneActor(made, Taped())
+    for step, counts in enumerate([(6, 6, 6, 6), (9, 4, 7, 1), (16, 0, 1, 3), (0, 0, 5, 2), (20, 3, 0, 3)]):
+        versions = [7 * lane for lane, n in zip(LANES, counts, strict=True) for _ in range(n)]
+        parts = inputs(spec, counts, actor.memory_shape, step)
+        expected = [alone[p.policies[0][0]].act(p) for p in parts]
+        check(spec, actor.act(joined(parts)), expected, versions)
+
+
+@pytest.mark.parametrize("name", ["cells", "lstm", "q", "batch norm"])
+def test_other_networks_are_loaded_into_the_programs(name: str) -> None:
+    spec, policy = CASES[name] if name != "q" else (PLAIN, config(output="q", duelling=True))
+    every = networks(spec, policy, 8)
+    for network in every:
+        assert isinstance(network, PolicyNetwork)
+        network.static = True
+    actor, counts = LaneActor(lanes_of(every[:4]), Taped()), (6, 2, 0, 5)
+    before = [{n: x.clone() for n, x in network.state_dict().items()} for network in every]
+    assert not actor.reload(lanes_of(every[4:]))  # there is no program yet
+    actor.act(joined(inputs(spec, counts, actor.memory_shape, 0)))
+    programs = dict(actor._programs)
+    later = lanes_of(every[4:])
+    assert actor.reload(later)
+    parts = inputs(spec, counts, actor.memory_shape, 1)
+    versions = [7 * lane for lane, n in zip(LANES, counts, strict=True) for _ in range(n)]
+    check(spec, actor.act(joined(parts)), [later[p.policies[0][0]].act(p) for p in parts], versions)
+    assert actor._programs == programs
+    for network, state in zip(every, before, strict=True):
+        assert all(torch.equal(x, state[n]) for n, x in network.state_dict().items())
 
 
 @pytest.mark.parametrize("why", ["tower", "uneven"])

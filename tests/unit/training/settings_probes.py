@@ -38,6 +38,7 @@ from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.game_checks import method_problems, params_text, resolve_spec
+from ludus.presets.parts import parts_problems
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.actor_learner import async_loop, build, sampler
 from ludus.training.alphazero import components as alphazero_parts
@@ -243,6 +244,11 @@ def initial_weights(preset: Preset) -> object:
 def problems(preset: Preset) -> object:
     """Return the problems that a method reports about a preset."""
     return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
+
+
+def parts(preset: Preset) -> object:
+    """Return why a minibatch of a preset cannot have so many parts."""
+    return [problem.text for problem in parts_problems(preset)]
 
 
 def with_teacher(preset: Preset) -> object:

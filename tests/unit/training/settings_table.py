@@ -260,6 +260,7 @@ ACTOR_CRITIC = {
     "target_kl": Variant("1e-9", under={"algorithm.epochs": "3"}),
     "minibatches": Variant("1"),
     "micro_batch": Variant("4"),
+    "parts": Variant("3"),
     "normalise_advantages": Variant("false"),
     "normalise_returns": Variant("false"),
     "reward_scale": Variant("3.0", under={"algorithm.normalise_returns": "false"}),
@@ -315,6 +316,7 @@ DQN = {
     "max_grad_norm": Variant("0.01", base=Q),
     "max_grad_rms": Variant("0.5", base=Q),
     "micro_batch": Variant("4", base=Q),
+    "parts": Variant("2", probes.parts, base=Q),
     "discount": Variant("0.5", base=Q),
     "horizon": Variant("5", base=Q),
     "horizon_final": Variant("50", under={"algorithm.horizon": "5"}, base=Q),
@@ -350,7 +352,7 @@ IMITATION = {
                 *("learning_rate", "learning_rate_schedule", "learning_rate_final", "optimizer", "momentum"),
                 *("adam_betas", "adam_eps", "discount", "horizon", "horizon_final", "value_coefficient"),
                 *("entropy_coefficient", "max_grad_norm", "max_grad_rms", "epochs", "minibatches"),
-                *("micro_batch", "normalise_returns", "reward_scale", "reward_clip"),
+                *("micro_batch", "parts", "normalise_returns", "reward_scale", "reward_clip"),
             )
         }
         | {

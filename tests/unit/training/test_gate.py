@@ -154,9 +154,9 @@ def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[int] = []
     made = Gate.player
 
-    def looking(self: Gate, network: object, seed: int, version: int) -> MatchPlayer:
+    def looking(self: Gate, network: object, seed: int, *more: object) -> MatchPlayer:
         seen.append(seed)
-        return made(self, network, seed, version)  # type: ignore[arg-type]
+        return made(self, network, seed, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Gate, "player", looking)
     gated(monkeypatch, (0.0,), **{"algorithm.gate_matches": str(2 * CHUNK)})

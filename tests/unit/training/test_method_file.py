@@ -70,6 +70,18 @@ def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 # ---- training, resuming, playing ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
+def test_its_minibatches_are_divided_among_processes_that_load_the_file(folder: Path) -> None:
+    text = Path("reinforce.py").read_text()
+    assert "METHOD = Method(" in text
+    Path("reinforce.py").write_text(text.rstrip().removesuffix(")") + ", divides=True)\n")
+    for threads in ("1", "2"):
+        parts = ("--algorithm.parts", "2", "--run.threads", threads)
+        words = ("train", "small.toml", "--method", "reinforce.py", "--run-dir", threads, "--quiet")
+        assert main([*words, *parts]) == 0
+    assert same_weights(last_weights(Path("1")), last_weights(Path("2")))
+
+
 KILLED = """
 import os, signal, ludus
 

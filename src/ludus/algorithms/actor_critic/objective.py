@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ludus.algorithms.config import AdvantageConfig
 from ludus.algorithms.group import Group
-from ludus.algorithms.loss import Loss, kl_estimate, value_loss, weighted_policy_loss
+from ludus.algorithms.loss import Coefficient, Loss, kl_estimate, total, value_loss, weighted_policy_loss
 from ludus.algorithms.returns import Floats, Returns, Transitions
 
 Config = TypeVar("Config", bound=AdvantageConfig)
@@ -29,6 +29,7 @@ class Decisions(NamedTuple):
     value: Tensor  # the learner's prediction; carries gradients
     old_value: Tensor  # the prediction of the policy that acted
     target: Tensor  # of the value
+    weight: Tensor | None = None  # of each in every sum, 0 for padding; None: 1
 
 
 class MinimumCoverage(NamedTuple):
@@ -55,7 +56,7 @@ class Objective(NamedTuple, Generic[Config]):
     """
 
     returns: Callable[[Config, Transitions, Floats, Floats | None, Group], Returns]
-    loss: Callable[[Config, Decisions, float], Loss]
+    loss: Callable[[Config, Decisions, Coefficient], Loss]
     corrects_lag: Callable[[Config], bool]
     minimum_coverage: Callable[[Config], MinimumCoverage | None] = lambda _: None
 
@@ -86,7 +87,7 @@ class Coverage:
 
 
 def weighted_loss(
-    config: AdvantageConfig, decisions: Decisions, entropy_coefficient: float, clip_ratio: float
+    config: AdvantageConfig, decisions: Decisions, entropy_coefficient: Coefficient, clip_ratio: float
 ) -> Loss:
     """Return a policy gradient with weights min(pi/mu, clip_ratio), a value and an entropy term.
 
@@ -100,9 +101,11 @@ def weighted_loss(
         See :func:`with_value`; ``policy/clip_fraction`` is the share of weights that were cut.
     """
     log_ratio = decisions.log_prob - decisions.behaviour_log_prob
-    policy = weighted_policy_loss(log_ratio, decisions.log_prob, decisions.advantage, clip_ratio)
-    outside = (log_ratio.exp() > clip_ratio).sum()
-    value = value_loss(decisions.value, decisions.target)
+    policy = weighted_policy_loss(
+        log_ratio, decisions.log_prob, decisions.advantage, clip_ratio, decisions.weight
+    )
+    outside = total(log_ratio.exp() > clip_ratio, decisions.weight)
+    value = value_loss(decisions.value, decisions.target, weight=decisions.weight)
     return with_value(config, decisions, policy, value, outside, entropy_coefficient)
 
 
@@ -112,7 +115,7 @@ def with_value(
     policy: Tensor,
     value: Tensor,
     outside: Tensor,
-    entropy_coefficient: float,
+    entropy_coefficient: Coefficient,
 ) -> Loss:
     """Return ``policy + value_coefficient value - entropy_coefficient entropy``, a sum over decisions.
 
@@ -128,10 +131,10 @@ def with_value(
         The loss with ``loss/policy``, ``loss/value`` (normalised units), ``policy/entropy`` and ``policy/kl``
         (nats), ``policy/clip_fraction``.
     """
-    entropy = decisions.entropy.sum()
-    total = policy + config.value_coefficient * value - entropy_coefficient * entropy
+    entropy = total(decisions.entropy, decisions.weight)
+    loss = policy + config.value_coefficient * value - entropy_coefficient * entropy
     with torch.no_grad():
-        kl = kl_estimate(decisions.log_prob - decisions.behaviour_log_prob)
+        kl = kl_estimate(decisions.log_prob - decisions.behaviour_log_prob, decisions.weight)
     numbers = {
         "loss/policy": policy,
         "loss/value": value,
@@ -139,4 +142,4 @@ def with_value(
         "policy/kl": kl,
         "policy/clip_fraction": outside,
     }
-    return Loss(total, numbers)
+    return Loss(loss, numbers)

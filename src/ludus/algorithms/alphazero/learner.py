@@ -1,13 +1,17 @@
 """Learner of AlphaZero: positions in, weights out.
 
-A minibatch is cut into as many parts as there are threads; each part is differentiated by a replica of
-its own with batch normalisation over that part, and the gradients are added in a fixed order. Each position
-of a minibatch is read under a symmetry of the board of its own, drawn from the seed, on every device.
+On the processor a minibatch is cut into as many parts as there are threads; each part is differentiated by a
+replica with batch normalisation over that part, and the gradients are added in a fixed order. On an
+accelerator a minibatch is one program. Each position is read under its own symmetry of the board, drawn from
+the seed, on every device.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -16,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.alphazero.loss import alphazero_loss, ends_loss, masked_log_probs
+from ludus.algorithms.alphazero.minibatch_program import Learned, MinibatchProgram
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
@@ -23,7 +28,7 @@ from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import (
     SGD,
     AdamW,
-    Optimiser,
+    ProgramOptimiser,
     clip_by_norm,
     load_optimiser_state,
     optimiser_state,
@@ -33,11 +38,28 @@ from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tens
 from ludus.flow import Weights, WeightsMeta
 from ludus.flow.as_found import one_thread
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import RowTurns, Symmetries
-from ludus.policies.transfer import uploaded
+from ludus.policies.transfer import finish, uploaded
+
+_OBS, _SCALE = "obs.", "ends_scale"  # inputs of a minibatch
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Numbers of several minibatches."""
+
+    numbers: dict[str, float] = field(default_factory=dict)
+    norms: float = 0.0
+
+    def add(self, numbers: Mapping[str, float], norm: float) -> None:
+        """Add the numbers of a minibatch's loss and the norm of its gradient."""
+        self.norms += norm
+        for name, x in numbers.items():
+            self.numbers[name] = self.numbers.get(name, 0.0) + x
 
 
 class AlphaZeroLearner:
@@ -48,6 +70,7 @@ class AlphaZeroLearner:
         config: AlphaZeroConfig,
         network: ResidualNetwork,
         context: LearnerContext,
+        executor: Executor | None = None,
     ) -> None:
         """Take over the network.
 
@@ -55,6 +78,7 @@ class AlphaZeroLearner:
             config: Settings of the method.
             network: Network on its device; its parameters move into one vector.
             context: ``seed``, and ``workers``: threads of a minibatch on the processor.
+            executor: Executor of the network's device; None: the process's.
 
         Raises:
             ValueError: A group of several ranks.
@@ -64,12 +88,13 @@ class AlphaZeroLearner:
         self.config, self.network, self.spec, self.seed = config, network, network.spec, context.seed
         self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)
-        self.threads = max(1, context.workers if network.device.type == "cpu" else 1)
+        executor = executor or executor_of(network.device)
+        self.threads = 1 if executor.static else max(1, context.workers)
         self._replicas = [replica_of(network) for _ in range(self.threads)]
         for replica in self._replicas:
             replica.train()
         self._gradients = [torch.empty_like(self.parameters.vector) for _ in range(self.threads)]
-        self.optimiser: Optimiser
+        self.optimiser: ProgramOptimiser
         if config.optimizer == "adamw":
             self.optimiser = AdamW(self.parameters, weight_decay=config.weight_decay)
         else:
@@ -80,7 +105,15 @@ class AlphaZeroLearner:
             self._averaged.parameters(), self.parameters.named(self.average).values(), strict=True
         ):
             p.data = torch.from_numpy(part).to(network.device)
-        self._executor = ThreadPoolExecutor(self.threads, "learner") if self.threads > 1 else None
+        self._threads = ThreadPoolExecutor(self.threads, "learner") if self.threads > 1 else None
+        self._program: MinibatchProgram | None = None
+        if executor.static:
+            learned = Learned(
+                self._replicas[0], self.parameters, self.optimiser, self.average, config.max_grad_norm
+            )
+            self._program = MinibatchProgram(
+                executor, learned, functools.partial(self._loss, self._replicas[0])
+            )
         self.version = 0
         self.minibatches = 0
         self.steps = 0  # positions read
@@ -99,33 +132,39 @@ class AlphaZeroLearner:
             whose match was counted, where there are any.
         """
         stats = UpdateStats(self.version + 1, 0)
-        sums: dict[str, float] = {}
-        norms = rate = 0.0
+        sums = _Sums()
+        rate = 0.0
         counted = 0
         for batch in positions.batches(self.config.batch_size):
             rate = self._rate(progress)
-            results = self._differentiate(batch)
-            norms += self._apply(len(batch), rate)
-            for name, x in results.items():
-                sums[name] = sums.get(name, 0.0) + x
+            if self._program is None:
+                sums.add(self._differentiate(batch), self._apply(len(batch), rate))
+            else:
+                inputs = self._inputs(batch, self._turns(len(batch)))
+                inputs[_SCALE] = np.array(_ends_scale(batch), np.float32)
+                # The device worked at the minibatch before while this one was prepared.
+                sums.add(*self._program.read())
+                self._program.send(inputs, len(batch), rate, self._counted_step(len(batch)))
             stats.samples += len(batch)
             stats.gradient_steps += 1
             counted += _counted(batch)
+        if self._program is not None:
+            sums.add(*self._program.read())
         if not stats.gradient_steps:
             return stats
         stats.learned = stats.samples
         names = ("loss/policy", "loss/value", "target/entropy")
-        policy, value, entropy = (sums.pop(name) / stats.samples for name in names)
+        policy, value, entropy = (sums.numbers.pop(name) / stats.samples for name in names)
         stats.numbers = {
             "loss/policy": policy,
             "loss/policy_excess": policy - entropy,
             "loss/value": value,
             "learner/learning_rate": rate,
-            "learner/grad_norm": norms / stats.gradient_steps,
+            "learner/grad_norm": sums.norms / stats.gradient_steps,
             "learner/minibatches": float(stats.gradient_steps),
         }
-        if counted and sums:
-            stats.numbers |= {name: x / counted for name, x in sums.items()}
+        if counted and sums.numbers:
+            stats.numbers |= {name: x / counted for name, x in sums.numbers.items()}
             stats.numbers["learner/counted"] = float(counted)
         return stats
 
@@ -136,19 +175,79 @@ class AlphaZeroLearner:
         rate = c.learning_rate_at(progress, drops)
         return rate * min(1.0, (self.minibatches + 1) / c.warmup) if c.warmup else rate
 
+    def _turns(self, count: int) -> npt.NDArray[np.int64]:
+        """Return the symmetry under which each of ``count`` positions of the next minibatch is read."""
+        symmetries = self.symmetries.count if self.symmetries is not None else 1
+        return self._draws(0, self.minibatches).integers(0, symmetries, count)
+
+    def _counted_step(self, count: int) -> float:
+        """Count a minibatch of ``count`` samples; return the share of the average that stays."""
+        self.minibatches += 1
+        self.steps += count
+        # The memory of the average grows with the minibatches: early on the first weights would dominate it.
+        return min(self.config.ema, 1.0 - 1.0 / (1.0 + self.minibatches))
+
+    def _inputs(self, part: Positions, turns: npt.NDArray[np.int64]) -> dict[str, Array]:
+        """Return what :meth:`_loss` reads, by name: ``part``, each position under its own of ``turns``."""
+        inputs: dict[str, Array] = {_OBS + t.name: part.obs[t.name] for t in self.network.inputs}
+        inputs |= {"policy": part.policy, "mask": part.mask, "value": part.value, "turn": turns}
+        network = self.network
+        if part.ends is not None and (network.ownership_plane is not None or network.score_head is not None):
+            inputs |= {
+                "ownership": part.ends.ownership,
+                "score": part.ends.score,
+                "counted": part.ends.counted,
+            }
+        return inputs
+
+    def _loss(self, network: ResidualNetwork, inputs: Mapping[str, Tensor]) -> Loss:
+        """Return the loss summed over the positions of ``inputs``, with the numbers of all heads."""
+        planes = network.boards({t.name: inputs[_OBS + t.name] for t in network.inputs})
+        policy, mask = inputs["policy"], inputs["mask"]
+        turned: RowTurns | None = None
+        if self.symmetries is not None and self.symmetries.count > 1:
+            turned = self.symmetries.each(inputs["turn"])
+            planes, policy, mask = turned.planes(planes), turned.policy(policy), turned.policy(mask)
+        planes = planes.contiguous(memory_format=torch.channels_last)
+        out = network.learned(planes)
+        loss = alphazero_loss(
+            masked_log_probs(out.logits, mask),
+            out.value,
+            policy,
+            inputs["value"],
+            self.config.value_coefficient,
+        )
+        if "ownership" not in inputs:
+            return loss
+        ends = self._ends_loss(out, inputs, turned)
+        return Loss(loss.total + inputs[_SCALE] * ends.total, loss.numbers | ends.numbers)
+
+    def _ends_loss(self, out: BoardOutputs, inputs: Mapping[str, Tensor], turned: RowTurns | None) -> Loss:
+        """Return the loss of the heads for ownership and score."""
+        ownership = inputs["ownership"]
+        if turned is not None:
+            ownership = turned.cells(ownership)
+        return ends_loss(
+            out.ownership,
+            out.score,
+            ownership,
+            inputs["score"],
+            inputs["counted"],
+            self.config.ownership_coefficient,
+            self.config.score_coefficient,
+        )
+
+    # ---- a minibatch on the processor ------------------------------------------------------------
+
     def _differentiate(self, batch: Positions) -> dict[str, float]:
         """Write the gradient of the loss summed over ``batch``; return ``Loss.numbers``."""
         cuts = np.array_split(np.arange(len(batch)), self.threads)
-        count = self.symmetries.count if self.symmetries is not None else 1
-        random = self._draws(0, self.minibatches)
-        turns = random.integers(0, count, len(batch))
-        # Gradients are divided by all samples in the end; those of the ends are means over the counted ones.
-        scale = len(batch) / max(1, _counted(batch))
+        turns, scale = self._turns(len(batch)), _ends_scale(batch)
         rows = [slice(int(cut[0]), int(cut[-1]) + 1) for cut in cuts if len(cut)]
         jobs = [(i, batch.take(own), turns[own], scale) for i, own in enumerate(rows)]
-        if self._executor is None:
+        if self._threads is None:
             return self._part(*jobs[0])
-        done = [self._executor.submit(self._part, *job) for job in jobs]
+        done = [self._threads.submit(self._part, *job) for job in jobs]
         results = [f.result() for f in done]
         summed(self._gradients[: len(jobs)])
         return {name: sum(part[name] for part in results) for name in results[0]}
@@ -162,60 +261,20 @@ class AlphaZeroLearner:
         """
         one_thread()
         network = self._replicas[worker]
-        device = network.device
-        obs = {t.name: uploaded(part.obs[t.name], device) for t in network.inputs}
-        planes = network.boards(obs)
-        policy = uploaded(part.policy, device)
-        mask = uploaded(part.mask, device)
-        value, drawn = uploaded(np.stack([part.value, turns.astype(np.float32)]), device)
-        turned: RowTurns | None = None
-        if self.symmetries is not None and self.symmetries.count > 1:
-            turned = self.symmetries.each(drawn.long())
-            planes, policy, mask = turned.planes(planes), turned.policy(policy), turned.policy(mask)
-        planes = planes.contiguous(memory_format=torch.channels_last)
-        out = network.learned(planes)
-        loss = alphazero_loss(
-            masked_log_probs(out.logits, mask),
-            out.value,
-            policy,
-            value,
-            self.config.value_coefficient,
-        )
-        ends = self._ends_loss(out, part, turned)
-        total = loss.total if ends is None else loss.total + ends_scale * ends.total
-        self.parameters.gradient(total, network, self._gradients[worker])
-        numbers = loss.numbers if ends is None else loss.numbers | ends.numbers
-        return dict(zip(numbers, torch.stack(list(numbers.values())).double().tolist(), strict=True))
-
-    def _ends_loss(self, out: BoardOutputs, part: Positions, turned: RowTurns | None) -> Loss | None:
-        """Return the loss of the heads for ownership and score, if there are any and something to learn."""
-        if part.ends is None or (out.ownership is None and out.score is None):
-            return None
-        device = out.value.device
-        ownership = uploaded(part.ends.ownership, device)
-        if turned is not None:
-            ownership = turned.cells(ownership)
-        return ends_loss(
-            out.ownership,
-            out.score,
-            ownership,
-            uploaded(part.ends.score, device),
-            uploaded(part.ends.counted, device),
-            self.config.ownership_coefficient,
-            self.config.score_coefficient,
-        )
+        inputs = {name: torch.from_numpy(a) for name, a in self._inputs(part, turns).items()}
+        loss = self._loss(network, inputs | {_SCALE: torch.tensor(ends_scale)})
+        self.parameters.gradient(loss.total, network, self._gradients[worker])
+        numbers = torch.stack(list(loss.numbers.values())).double().tolist()
+        return dict(zip(loss.numbers, numbers, strict=True))
 
     @torch.no_grad()
     def _apply(self, count: int, rate: float) -> float:
         """Make one step with the gradient of ``count`` samples; return the gradient's norm."""
-        c, gradient, vector = self.config, self._gradients[0], self.parameters.vector
+        gradient, vector = self._gradients[0], self.parameters.vector
         gradient.div_(count)
-        norm = clip_by_norm(gradient, c.max_grad_norm)
+        norm = clip_by_norm(gradient, self.config.max_grad_norm)
         self.optimiser.step(gradient, rate)
-        self.minibatches += 1
-        self.steps += count
-        # The memory of the average grows with the minibatches: early on the first weights would dominate it.
-        keep = min(c.ema, 1.0 - 1.0 / (1.0 + self.minibatches))
+        keep = self._counted_step(count)
         self.average.mul_(keep).add_(vector, alpha=1.0 - keep)
         return norm
 
@@ -236,6 +295,7 @@ class AlphaZeroLearner:
         if positions is not None and len(positions) > 0:
             network.measure(self._planes(positions))
             self._measured(network)
+        finish(self.average)
         self.version += 1
         return network
 
@@ -248,9 +308,9 @@ class AlphaZeroLearner:
         size = max(1, len(positions) // self.config.statistics_batches)
         out = []
         random = self._draws(1, self.version)
-        for part in positions.batches(size):
-            obs = {t.name: uploaded(part.obs[t.name], self.network.device) for t in self.network.inputs}
-            planes = self.network.boards(obs)
+        obs = {t.name: uploaded(positions.obs[t.name], self.network.device) for t in self.network.inputs}
+        for start in range(0, len(positions) - size + 1, size):
+            planes = self.network.boards({n: x[start : start + size] for n, x in obs.items()})
             if self.symmetries is not None and self.symmetries.count > 1:
                 planes = self.symmetries.planes(planes, int(random.integers(self.symmetries.count)))
             out.append(planes.contiguous(memory_format=torch.channels_last))
@@ -311,16 +371,25 @@ class AlphaZeroLearner:
         for p, part in zip(self._averaged.parameters(), self.parameters.cut(self.average), strict=True):
             p.copy_(part.view_as(p))
         self._measured(self._averaged)
+        finish(self.average)
 
     def close(self) -> None:
         """Stop its threads. Idempotent."""
-        if self._executor is not None:
-            self._executor.shutdown()
-            self._executor = None
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
 
 
 def _counted(positions: Positions) -> int:
     return 0 if positions.ends is None else int(positions.ends.counted.sum())
+
+
+def _ends_scale(batch: Positions) -> float:
+    """Return the weight of the sum of losses of ends: the gradient is divided by all samples in the end.
+
+    These losses are means over the counted samples.
+    """
+    return len(batch) / max(1, _counted(batch))
 
 
 def acting_copy(network: Network) -> Network:

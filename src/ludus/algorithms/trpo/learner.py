@@ -11,6 +11,7 @@ A product ``F v`` is the central difference of the divergence's gradient along `
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,12 +29,13 @@ from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import EPOCHS_A_VERSION, MinibatchResult, mean_of, passes, shuffle_key
 from ludus.algorithms.parameters import replica_of
 from ludus.algorithms.samples import Index, pieces
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.tasks import DividedTasks, Task
 from ludus.algorithms.trpo.conjugate import Solution, solve
 from ludus.algorithms.trpo.loss import critic_loss, surrogate_loss
 from ludus.policies.network import PolicyNetwork
 
 Stages = Generator[Sequence[Task], None, None]
+_MEASURED = struct.Struct("<ddq")  # loss, divergence, samples of one part
 POLICY_SHUFFLE = EPOCHS_A_VERSION - 1  # number of the shuffle of the policy's update
 
 
@@ -102,8 +104,10 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         key = shuffle_key(self.seed, self.version, POLICY_SHUFFLE)
         shuffled = np.random.Generator(np.random.Philox(key=list(key))).permutation(units)
-        some = list(pieces(shuffled[: max(1, round(config.fisher_share * len(units)))], size))
-        parts = list(pieces(units, size))
+        some = list(
+            pieces(shuffled[: max(1, round(config.fisher_share * len(units)))], size, config.part_count)
+        )
+        parts = list(pieces(units, size, config.part_count))
 
         def surrogate(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
             loss, count = self._loss(batch, network, part, coefficient)
@@ -201,7 +205,11 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
             kl, _ = self._divergence(batch, network, parts[i])
             done[i] = (float(loss.total), float(kl.total), count)
 
-        yield [functools.partial(measure, i) for i in range(len(parts))]
+        def unpack(i: int, data: bytes) -> None:
+            done[i] = _MEASURED.unpack(data)
+
+        tasks = (functools.partial(measure, i) for i in range(len(parts)))
+        yield DividedTasks(tasks, lambda i: _MEASURED.pack(*done[i]), unpack)
         sums = self.group.sums(
             {
                 "loss": sum(loss for loss, _, _ in done),

@@ -6,10 +6,10 @@ from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.config import TrpoConfig
-from ludus.algorithms.loss import Loss, value_loss
+from ludus.algorithms.loss import Coefficient, Loss, value_loss
 
 
-def surrogate_loss(config: TrpoConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+def surrogate_loss(config: TrpoConfig, decisions: Decisions, entropy_coefficient: Coefficient) -> Loss:
     """Return -(pi / mu) A - entropy_coefficient * entropy (Schulman et al. 2015, equation 14).
 
     Args:

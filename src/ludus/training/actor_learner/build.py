@@ -10,22 +10,29 @@ import msgspec
 import torch
 
 from ludus.algorithms.config import MethodConfig, SettingError
-from ludus.algorithms.learner import Learner, LearnerContext
+from ludus.algorithms.learner import Learner, LearnerContext, SlabLearner
 from ludus.algorithms.parameters import tensors_of
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.as_found import one_thread
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
+from ludus.games.names import is_typed
+from ludus.games.registry import text_params
+from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
-from ludus.presets.hardware import thread_count
+from ludus.presets.hardware import device_name, thread_count
+from ludus.presets.method_file import method_file
+from ludus.presets.parts import learner_processes
 from ludus.rollouts.alternating_sampler import AlternatingSampler
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.sampler import first_network
+from ludus.training.learner_processes.leader import LearnerProcesses
+from ludus.training.learner_processes.worker import Recipe
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import opponents_of, policy_ids, trained_rows
 from ludus.training.start import load_start
@@ -35,13 +42,15 @@ from ludus.training.start import load_start
 class Components:
     """Parts of a run. The networks that act are never those that learn.
 
-    ``learners``: policy id -> the learner that trains it. ``siblings``: the samplers of the other pools,
+    ``learners``: policy id -> the learner that trains it. ``threads``: of this process. ``processes``: number
+    of processes that learn, this one included. ``siblings``: the samplers of the other pools,
     where each has a copy of the weights.
     """
 
     sampler: Sampler
     learners: dict[int, Learner]
     threads: int
+    processes: int = 1
     siblings: list[Sampler] = field(default_factory=list)
 
     @property
@@ -73,16 +82,21 @@ class Components:
     def learner_threads(self, own: int) -> int:
         """Return the number of threads that only learn, beside ``own`` others.
 
-        It is at most 1 on a GPU, whose kernels run one after another.
+        It is at most 1 on a GPU, whose kernels run one after another. Other processes that learn take the
+        place of threads, but for one.
         """
         threads = max(0, self.threads - own)
-        on_gpu = any(learner.network.device.type != "cpu" for learner in self.learners.values())
+        threads = max(min(threads, 1), threads - (self.processes - 1))
+        on_gpu = any(executor_of(learner.network.device).static for learner in self.learners.values())
         return min(threads, 1) if on_gpu else threads
 
     def close(self) -> None:
-        """Stop the pools."""
+        """Stop the pools, and the processes that learn."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
+        for learner in self.learners.values():
+            if isinstance(learner, SlabLearner):
+                learner.close()
 
     def set_before_share(self, share: float) -> None:
         """Set the share of the slabs under the rules of ``game.before``, from the next slab on."""
@@ -147,6 +161,7 @@ class StagedWeights(LocalWeights):
             state = self._copy.state_dict()
             for name, tensor in network.state_dict().items():
                 tensor.copy_(state[name])
+            executor_of(network.device).wait()  # for the copies: the next stage() may be on another stream
             return self._version
 
 
@@ -158,13 +173,16 @@ class MakeLearner(Protocol):
         ...
 
 
-def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = True) -> Learner:
+def build_learner(
+    preset: Preset, policy: int | None = None, *, drawn: bool = True, executor: Executor | None = None
+) -> Learner:
     """Build the learner that a preset describes, before its first update. Raises ``ConfigError``.
 
     Args:
         preset: Settings of the run.
         policy: Policy id whose rows it trains; None: the one that the preset's samplers give the learner.
         drawn: Whether its network is initialised; else it waits for a stored state.
+        executor: Runs the learner's programs; None: that of its device.
     """
     one_thread()
     spec, _ = resolve_spec(preset)
@@ -178,12 +196,40 @@ def build_learner(preset: Preset, policy: int | None = None, *, drawn: bool = Tr
             policy=trained_rows(spec, preset) if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
+            executor=executor,
         )
-        return make_learner(preset.algorithm, network, context)
+        learner = make_learner(preset.algorithm, network, context)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
+    if (count := _processes(preset)) > 1 and isinstance(learner, SlabLearner):
+        learner.divide(LearnerProcesses(learner, _recipe(preset, network, context), count - 1))
+    return learner
+
+
+def _processes(preset: Preset) -> int:
+    """Return the number of processes that learn, this one included."""
+    return learner_processes(preset, thread_count(preset.run), device_name(preset))
+
+
+def _recipe(preset: Preset, network: PolicyNetwork, context: LearnerContext) -> Recipe:
+    """Return the settings that the other processes build their learners from."""
+    file, game = method_file(preset.algorithm), preset.game.name
+    return Recipe(
+        algorithm=msgspec.json.encode(preset.algorithm).decode(),
+        policy=network.architecture,
+        spec=msgspec.json.encode(network.spec).decode(),
+        precision=network.precision,
+        seed=context.seed,
+        rows=context.policy,
+        frame_skip=context.frame_skip,
+        method=file.path if file is not None else "",
+        method_sha256=file.sha256 if file is not None else "",
+        game=game,
+        params=text_params(preset.game.params),
+        typed=is_typed(game),
+    )
 
 
 def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines = LOCAL) -> Components:
@@ -206,6 +252,7 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines 
         sampler=sampler,
         learners=learners,
         threads=thread_count(preset.run),
+        processes=_processes(preset),
         siblings=siblings,
     )
 

@@ -17,6 +17,7 @@ from ludus.flow.as_found import one_thread
 from ludus.flow.lineups import teams_of_plans
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.flow.slab import Array
+from ludus.policies.accelerator import executor_of
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
@@ -292,7 +293,7 @@ def first_network(preset: Preset, spec: GameSpec, only: Collection[str] | None =
     """
     if not isinstance(preset.policy, EncoderConfig):
         raise ConfigError("policy.network: expected encoder, to be trained on a pool's slabs")
-    device = device_name(preset.run)
+    device = device_name(preset)
     seed = derive_seed(preset.run.seed, SEED_NETWORK)
     try:
         network = PolicyNetwork(preset.policy, spec, None, precision_name(preset.run, device))
@@ -386,6 +387,7 @@ def build_sampler(
     except BaseException:
         pool.close()
         raise
+    allocate = executor_of(acting.device).allocate  # the learner's device reads slabs
     return LocalSampler(
         spec=spec,
         params=params,
@@ -397,7 +399,7 @@ def build_sampler(
         collector=Collector(
             pool, {**parts.actors, **others, **bank.idle(acting)}, learned=parts.learned, shown=others
         ),
-        slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
+        slabs=[pool.slab(preset.pool.rollout_length, allocate) for _ in range(slabs)],
         labels=parts.labels,
         build_network=lambda: first_network(preset, spec).for_acting(),
         others=others,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.tasks import LearnerProcessError
 from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
@@ -244,7 +245,7 @@ class Trainer:
         try:
             with _in_group(self.run_dir.checkpoints):
                 done = self.rounds.run(self._progress(), evaluate)
-        except (MatchError, PoolError) as error:
+        except (MatchError, PoolError, LearnerProcessError) as error:
             raise RunFailed(f"{error}; {self.run_dir.checkpoints.stands()}") from error
         self._finished_round(done)
 

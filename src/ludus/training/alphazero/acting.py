@@ -10,7 +10,7 @@ from ludus.algorithms.alphazero.learner import acting_copy
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow import Weights
 from ludus.flow.slab import Array
-from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.network import NetworkEvaluator, current_evaluator
 from ludus.mcts.text import Seen
 from ludus.policies.protocol import Network
 from ludus.storage import RunNotFound
@@ -30,6 +30,7 @@ class ActingWeights:
         self.context, self.components, self.state, self.gate = context, components, state, gate
         self.gated = components.config.gate
         self.network = self._first_network()
+        self._evaluator: NetworkEvaluator | None = None
 
     @property
     def version(self) -> int:
@@ -37,10 +38,13 @@ class ActingWeights:
         return self.state.playing if self.gated else self.components.learner.version
 
     def evaluator(self) -> NetworkEvaluator:
-        """Return a new evaluator over the network that plays."""
+        """Return an evaluator with the present weights of the network that plays, while self-play pauses."""
         seen: Seen = "random" if self.components.config.symmetries else "one"
         slots = self.components.config.self_play.slots
-        return NetworkEvaluator(self.network, self.components.precision, symmetries=seen, rows=slots)
+        self._evaluator = current_evaluator(
+            self.network, self.components.precision, symmetries=seen, rows=slots, before=self._evaluator
+        )
+        return self._evaluator
 
     def take(self, newest: Network) -> bool:
         """Judge the learner's newest weights; return whether they play from now on."""

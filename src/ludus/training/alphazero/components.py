@@ -151,7 +151,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     for problem in method_problems(preset, spec):
         raise ConfigError(problem.text)
     run = preset.run
-    device, threads = device_name(run), thread_count(run)
+    device, threads = device_name(preset), thread_count(run)
     precision = precision_name(run, device)
     game = searchable(preset.game.name)
     try:

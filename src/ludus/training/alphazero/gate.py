@@ -12,7 +12,7 @@ from ludus.evaluation.results import seat_of_plan
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow.seeds import SEED_GATE, derive_seed
 from ludus.mcts import SearchText
-from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.network import NetworkEvaluator, current_evaluator
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.ratings.sprt import sprt
@@ -41,6 +41,7 @@ class Gate:
         """Keep the run's settings; ``name_of``: the name of a version's weights."""
         self._preset, self._components, self._name_of = preset, components, name_of
         self._progress: MatchProgress | None = None
+        self._evaluators: dict[int, NetworkEvaluator] = {}  # candidate, playing
 
     @property
     def doing(self) -> str:
@@ -48,10 +49,14 @@ class Gate:
         progress = self._progress
         return "" if progress is None else f"gate of the newest weights: {progress.text()}"
 
-    def player(self, network: Network, seed: int, version: int) -> MatchPlayer:
-        """Return a player with these weights for evaluations: ``evaluation.visits``, no noise."""
-        evaluation, search = self._preset.evaluation, self._components.config.search
-        visits = evaluation.visits or search.visits
+    def player(
+        self, network: Network, seed: int, version: int, evaluator: NetworkEvaluator | None = None
+    ) -> MatchPlayer:
+        """Return a player with these weights for evaluations: ``evaluation.visits``, no noise.
+
+        ``evaluator``: of the network's present weights; None: a new one.
+        """
+        evaluation, search, visits = self._preset.evaluation, self._components.config.search, self._visits
         name = self._name_of(version)
         if visits == 1:
             return MatchPlayer(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
@@ -59,10 +64,25 @@ class Gate:
             search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
         )
         text = SearchText(config, plies=0 if evaluation.greedy else SearchText().plies)
-        evaluator = NetworkEvaluator(network, self._components.precision)
+        evaluator = evaluator or NetworkEvaluator(network, self._components.precision)
         return search_player(
             name, self._components.spec, self._components.params, text, evaluator, seed, version
         )
+
+    @property
+    def _visits(self) -> int:
+        return self._preset.evaluation.visits or self._components.config.search.visits
+
+    def _evaluator(self, seat: int, network: Network) -> NetworkEvaluator | None:
+        """Return the evaluator of one side of a gate; None without a search.
+
+        On an accelerator its programs stay in use at the next gate.
+        """
+        if self._visits == 1:
+            return None
+        made = current_evaluator(network, self._components.precision, before=self._evaluators.get(seat))
+        self._evaluators[seat] = made
+        return made
 
     def gate(
         self, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
@@ -80,6 +100,7 @@ class Gate:
         score = 0.0
         wins = losses = played = 0
         verdict = ""
+        sides = [self._evaluator(seat, side[0]) for seat, side in enumerate((candidate, playing))]
         progress = self._progress = MatchProgress(config.gate_matches, components.spec.turn_based)
         while played < config.gate_matches and not verdict and not interrupted():
             seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
@@ -87,8 +108,8 @@ class Gate:
             results = play_matches(
                 components.spec,
                 components.params,
-                self.player(candidate[0], seed, candidate[1]),
-                self.player(playing[0], seed ^ 1, playing[1]),
+                self.player(candidate[0], seed, candidate[1], sides[0]),
+                self.player(playing[0], seed ^ 1, playing[1], sides[1]),
                 MatchSettings(matches=count, seed=seed),
                 progress.hooks(),
             )

@@ -212,7 +212,7 @@ class Workers:
     def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
         """Replace the weights of all threads. Only while paused."""
         for index, worker in enumerate(self.workers):
-            worker.play.evaluator = evaluator.sibling(seed + index)
+            worker.play.evaluator = evaluator.sibling(seed + index, worker.play.evaluator)
             worker.play.set_version(version)
 
     def set_resign(self, below: float) -> None:

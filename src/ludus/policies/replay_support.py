@@ -1,0 +1,30 @@
+"""Which networks run as programs on an accelerator: those without a shape that depends on data."""
+
+from __future__ import annotations
+
+from ludus.codecs.forms import is_static
+from ludus.policies.network import PolicyNetwork
+
+
+def why_acting_is_eager(network: object) -> str:
+    """Return why decisions of a network are computed operation by operation; "" if they are one program."""
+    if not isinstance(network, PolicyNetwork):
+        return "networks of boards"
+    if network.own is not None:
+        return "an encoder of the user"
+    if not all(map(is_static, network.inputs)):
+        return "a codec without a static form"
+    return ""
+
+
+def why_learning_is_eager(network: PolicyNetwork) -> str:
+    """Return why passes over a slab are computed operation by operation; "" if they are programs."""
+    if why := why_acting_is_eager(network):
+        return why
+    if network.centralised:
+        return "a centralised critic"
+    if network.config.norm == "batch":
+        return "batch norms, whose statistics follow what gradients see"
+    if network.epsilon is not None:
+        return "Q-values"
+    return ""
