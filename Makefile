@@ -137,7 +137,8 @@ test: $(VENV)/developer $(VENV)/installed ## every test that CI runs: C++, impor
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
 	@# Where a worker process dies, xdist would replace it and, with loadfile, often wait for ever: the run ends instead.
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST_ARGS)
+	@# In the order of the folders: learning and system have the longest files, which would be last by number of tests.
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: $(VENV)/developer $(VENV)/installed ## the long ones too: learning curves, soaks

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 
 import hypothesis
@@ -45,6 +46,25 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     folder = os.environ.pop(ENVIRONMENT, None)  # none where the package was refused
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+_LISTED = 40  # files whose seconds a long run prints
+_LONG_S = 60.0  # of a run
+_seconds: dict[str, float] = defaultdict(float)  # by file, in all processes
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _seconds[report.location[0]] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print which files took the seconds of a long run."""
+    total = sum(_seconds.values())
+    if total < _LONG_S:
+        return
+    terminalreporter.section(f"{total:.0f} s in {len(_seconds)} files")
+    for name, seconds in sorted(_seconds.items(), key=lambda item: -item[1])[:_LISTED]:
+        terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,9 @@ from ludus.flow.extensions import Package
 from ludus.games import names
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import load_preset, shipped_presets
+from ludus.presets.file import load_preset
 from ludus.presets.method_file import with_method
+from tests.unit.preset_choice import every_preset
 from tests.unit.training.runs import small_preset
 from tests.unit.training.test_method_file import forget
 
@@ -114,7 +115,7 @@ def of_game(game: Path) -> Preset:
     return part_of(load_preset(str(game), {"cluster.rollouts": "1"}).preset)
 
 
-@pytest.mark.parametrize("name", shipped_presets())
+@pytest.mark.parametrize("name", every_preset())
 def test_every_shipped_preset_arrives_as_it_is(name: str, files: ReceivedFiles, temporary: Path) -> None:
     preset = part_of(load_preset(name).preset)
     assert files.preset(sent_preset(preset)) == preset

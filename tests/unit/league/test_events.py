@@ -194,7 +194,7 @@ class Events(RuleBasedStateMachine):
 
 
 # The same examples in every run; LUDUS_EXAMPLES=10000 tries others, and the full number of them.
-EXAMPLES = int(os.environ.get("LUDUS_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("LUDUS_EXAMPLES", "40"))
 Events.TestCase.settings = settings(
     max_examples=EXAMPLES,
     stateful_step_count=30,

@@ -9,14 +9,14 @@ from ludus.games.registry import spec as spec_of
 from ludus.policies.config import EncoderConfig
 from ludus.policies.coordinates import choice_labels, coordinates, describe, double_names
 from ludus.policies.factory import build_network
-from ludus.presets.file import load_preset, shipped_presets
+from ludus.presets.file import load_preset
+from tests.unit.preset_choice import every_preset
 from tests.unit.surgery.cases import config, game
 
-PRESETS = sorted(shipped_presets())
 LIBRARIES = ("ale_py", "pyspiel", "vizdoom", "gymnasium", "Box2D")
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", every_preset())
 def test_every_place_of_a_preset_has_a_name_of_its_own(name: str) -> None:
     preset = load_preset(name).preset
     try:

@@ -6,6 +6,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import pytest
+from _pytest.mark.structures import ParameterSet
+
 from ludus.presets.file import load_preset
 
 from .settings_probes import Probe
@@ -21,9 +24,18 @@ def probed(probe: Probe, text: str, settings: tuple[tuple[str, str], ...]) -> ob
     return probe(preset)
 
 
-def cases(of_methods: bool) -> list[tuple[str, str]]:
-    """Return struct and field of each row: those of methods other than the default one, or all others."""
-    return [(struct, n) for struct, rows in TABLE.items() if (struct in METHODS) == of_methods for n in rows]
+def cases(of_methods: bool) -> list[ParameterSet]:
+    """Return struct and field of each row. All rows but the first of a struct are slow cases.
+
+    Args:
+        of_methods: Whether rows of methods other than the default one are wanted, or all others.
+    """
+    return [
+        pytest.param(struct, name, marks=[pytest.mark.slow] if number else [])
+        for struct, rows in TABLE.items()
+        if (struct in METHODS) == of_methods
+        for number, name in enumerate(rows)
+    ]
 
 
 def has_an_effect(struct: str, name: str) -> bool:
