@@ -69,6 +69,7 @@ PROGRAMS = (
     "minirts-a2c",
     "minirts-policy-gradient",
     "capture-the-flag",
+    "minirts-cells",
     "minirts policy.value_heads=2",
 )
 

@@ -23,8 +23,6 @@ def why_learning_is_eager(network: PolicyNetwork) -> str:
         return why
     if network.centralised:
         return "a centralised critic"
-    if network.config.norm == "batch":
-        return "batch norms, whose statistics follow what gradients see"
     if network.epsilon is not None:
         return "Q-values"
     return ""

@@ -22,7 +22,7 @@ from tests.taped import Taped
 from tests.unit.synthetic import AppoLearner, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("numbers", "f32", (3,)),), (3,))
-POLICY = EncoderConfig(dense=(4,), hidden=(4,), norm="none", memory="recall")
+POLICY = EncoderConfig(dense=(4,), hidden=(4,), norm="batch", memory="recall")
 CONFIG = AppoConfig(minibatches=2, epochs=2)
 STEPS, ROWS, ROUNDS = 2, 5, 4
 
