@@ -70,6 +70,7 @@ PROGRAMS = (
     "minirts-policy-gradient",
     "capture-the-flag",
     "minirts-cells",
+    "pommerman-team-critic",
     "minirts policy.value_heads=2",
 )
 

@@ -16,6 +16,7 @@ from ludus.algorithms.samples import Samples
 from ludus.algorithms.slab_mirror import SlabMirror
 from ludus.flow.slab import Array, Slab
 from ludus.policies.accelerator import Compute, Executor, Program, Stream
+from ludus.policies.action_distribution import ActionDistribution
 from ludus.policies.batch_norm import NormSums
 from ludus.policies.network import PolicyNetwork
 
@@ -137,17 +138,19 @@ class SlabPrograms:
         values: list[Tensor] = []
         log_probs: list[Tensor] = []
         for part in self._parts(0, mirror.decided):
-            distribution, value = network.flat(mirror.observations(part), mirror.recalled_at(part))
+            distribution, value = self._flat(part)
             values.append(value)
             log_probs.append(distribution.evaluate(mirror.masks(part), mirror.actions(part)).log_prob)
-        values += [
-            network.flat(mirror.observations(part), mirror.recalled_at(part))[1]
-            for part in self._parts(mirror.decided, mirror.observed)
-        ]
+        values += [self._flat(part)[1] for part in self._parts(mirror.decided, mirror.observed)]
         return {
             "value": network.denormalise(torch.cat(values)).float(),
             "log_prob": torch.cat(log_probs),
         }
+
+    def _flat(self, part: slice) -> tuple[ActionDistribution, Tensor]:
+        """Return what :meth:`PolicyNetwork.flat` gives for adjoining time steps."""
+        mirror = self.mirror
+        return self.network.flat(mirror.observations(part), mirror.recalled_at(part), mirror.others(part))
 
     def _evaluate_rows(self) -> dict[str, Tensor]:
         """Evaluate rows from t = 0 on."""

@@ -63,6 +63,7 @@ FURTHER = (
     "pommerman-ffa",
     "pommerman-league",
     "pommerman-team",
+    "pommerman-team-critic",
     "pommerman-team-spirit",
     "pong",
     "tic_tac_toe",
@@ -79,7 +80,6 @@ EAGER = {
     "minirts-dqn": "the method",
     "minirts-imitation": "the method",
     "minirts-trpo": "the method",
-    "pommerman-team-critic": "a centralised critic",
     "tic_tac_toe-imitation": "the method",
 }
 #: Networks too large for a test, of kinds that others have.
@@ -110,6 +110,7 @@ def learner_of(preset: Preset, spec: GameSpec, executor: Executor, **settings: o
 def played(learner: Learner, spec: GameSpec, seed: int, lag: int = 0) -> Slab:
     """Return a slab that the learner's network decided; the share of idle rows follows the seed."""
     slab = random_slab(spec, STEPS, ROWS, seed, idle=0.15 * (seed % 4))
+    slab.row_slot, slab.row_seat = (x.astype(np.int32) for x in np.divmod(np.arange(ROWS), spec.seats))
     act(learner.network, slab, seed, max(learner.version - lag, 0))
     return slab
 
@@ -219,8 +220,9 @@ def test_settings_of_programs(settings: dict[str, object]) -> None:
         EncoderConfig(dense=(16,), hidden=(16,), normalise_observations=False, normalise_values=False),
         EncoderConfig(dense=(16,), hidden=(16,), memory="recall"),
         EncoderConfig(dense=(16,), hidden=(16,), memory="recall", critic="own", norm="batch"),
+        EncoderConfig(dense=(16,), hidden=(16,), critic="own", critic_sees="all", norm="batch"),
     ],
-    ids=["value heads", "own critic", "no normalisers", "recall", "batch norms"],
+    ids=["value heads", "own critic", "no normalisers", "recall", "batch norms", "centralised critic"],
 )
 def test_networks_of_programs(policy: EncoderConfig) -> None:
     preset, spec = loaded("minirts")

@@ -78,7 +78,7 @@ class EpochPrograms(Generic[Config]):
         if network.recurrent is None:
             index = units
             distribution, value = network.flat(
-                mirror.observations(index), mirror.recalled_at(index), counted=real
+                mirror.observations(index), mirror.recalled_at(index), mirror.others(index), real
             )
         else:
             index = mirror.steps_of(units, mirror.steps)
