@@ -69,6 +69,8 @@ PROGRAMS = (
     "minirts-a2c",
     "minirts-policy-gradient",
     "capture-the-flag",
+    "minirts-cells",
+    "pommerman-team-critic",
     "minirts policy.value_heads=2",
 )
 

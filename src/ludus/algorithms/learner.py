@@ -237,7 +237,8 @@ class SlabLearner(ABC, Generic[Config]):
         kept = self._kept_programs
         if kept is None or not kept.mirror.fits(slab):
             chunk = self._largest_minibatch(slab)
-            kept = SlabPrograms(self.executor, self._stream, self.network, slab, chunk)
+            sums = self.minibatches.norm_sums
+            kept = SlabPrograms(self.executor, self._stream, self.network, sums, slab, chunk)
             self._kept_programs = kept
         return kept
 
@@ -271,7 +272,7 @@ class SlabLearner(ABC, Generic[Config]):
         if self._programs is not None:
             self._programs.load(samples)
         yield from self._stages(samples, progress, stats)
-        yield from self._refresh_norms(samples)
+        yield from self._refresh_norms(samples, stats.gradient_steps)
         if self.config.horizon > 0.0:
             stats.numbers["learner/discount"] = self.config.discount
         self.version += 1
@@ -281,15 +282,20 @@ class SlabLearner(ABC, Generic[Config]):
         if self.version % COMPARED_EVERY == 0:
             self._compare_ranks()
 
-    def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
+    def _refresh_norms(self, samples: Samples, gradient_steps: int) -> Iterator[Sequence[Task]]:
         """Update the batch norms' statistics, after the gradients, by the inputs of the gradient passes.
 
         A method whose gradients did not pass through every norm pays for one forward pass.
         """
         sums = self.minibatches.norm_sums
+        if self._programs is not None and gradient_steps:
+            self._programs.absorb_norms()  # each step passed through every norm: the host need not ask
+            return
         sums.meet(self.group.add)
         if not sums.complete:
             sums.clear()
+            if self._programs is not None:
+                samples = Samples(samples.slab, self.network, self.policy)  # with what a policy recalls
             decided = samples.learner_mask[:-1]
             size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
             parts = list(pieces(units_of(self.network, decided), size, self.config.part_count))

@@ -6,7 +6,7 @@ the loss's numbers to sums on the device. So no step waits for another, and noth
 or the update is over.
 
 A unit is a decision, or a row with learned memory. Minibatches are padded to an eighth of the largest;
-padding repeats a unit with weight 0.
+padding repeats a unit with weight 0, and batch norms do not count it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ludus.algorithms.parameters import FlatParameters
 from ludus.algorithms.samples import Index
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Executor, Program, Stream
+from ludus.policies.batch_norm import NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.packing import Packing
 
@@ -52,6 +53,7 @@ class Parts(NamedTuple):
     parameters: FlatParameters
     optimiser: ProgramOptimiser
     loss: ProgramLoss
+    norm_sums: NormSums  # of the network's batch norms; steps add what their gradients see
 
 
 class MinibatchPrograms:
@@ -119,9 +121,11 @@ class MinibatchPrograms:
     def step(self, index: Tensor, row: Tensor, weight: Tensor) -> None:
         """Compute one step; part of a graph."""
         parts, gradient = self.parts, self.gradient
-        loss = parts.loss(index, weight, row[_ENTROPY])
+        with observing(parts.norm_sums.norms) as seen:
+            loss = parts.loss(index, weight, row[_ENTROPY])
         parts.parameters.gradient(loss.total, parts.network, gradient)
         with torch.no_grad():
+            parts.norm_sums.add(seen)
             gradient.div_(row[_SAMPLES])
             norm = gradient.norm()
             gradient.mul_((row[_LIMIT] / norm).clamp(max=1.0))
@@ -152,7 +156,8 @@ class _SizedProgram:
         self._positions = torch.arange(size, device=device)
         self._hosts: list[Array] = []  # a table for each pass of an update: the last one may be on its way
         vector = parts.parameters.vector
-        state = [vector, *parts.optimiser.vectors().values(), owner.sums, self._table]
+        moved = [vector, *parts.optimiser.vectors().values(), *parts.norm_sums.totals]
+        state = [*moved, owner.sums, self._table]
         self._program: Program = parts.executor.program(self._compute, {}, parts.stream, state)
 
     def run(self, minibatches: Sequence[Index], rows: Array, number: int) -> None:

@@ -58,7 +58,8 @@ class Samples:
             rows = np.arange(slab.rows)
             self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 
-        self._others = other_seats(slab, network) if network.centralised else None
+        #: int64[T+1, R, K], see :func:`other_seats`; None without a centralised critic
+        self.seats_seen = other_seats(slab, network) if network.centralised else None
 
     def tensor(self, array: Array) -> Tensor:
         """Return a tensor on the learner's device."""
@@ -91,10 +92,10 @@ class Samples:
 
     def others(self, index: Index) -> Others | None:
         """Return other seats' observations at time steps ``index: [N]``, for a centralised critic."""
-        if self._others is None:
+        if self.seats_seen is None:
             return None
         steps, rows = np.divmod(index, self.slab.rows)
-        where = self._others[steps, rows].reshape(-1)  # [N * K]
+        where = self.seats_seen[steps, rows].reshape(-1)  # [N * K]
         place = np.flatnonzero(where >= 0)
         return Others(self.observations(where[place]), self.tensor(place))
 

@@ -1,6 +1,7 @@
 """Mirror: a slab on a device, in tensors that stay where they are, so that programs can read them.
 
-``T`` steps, ``R`` rows, ``K`` value heads. A slab travels to the device once an update.
+``T`` steps, ``R`` rows, ``K`` value heads, ``S`` other seats that a centralised critic sees. A slab travels
+to the device once an update.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ludus.algorithms.returns import Bools, Floats
 from ludus.algorithms.samples import Samples
 from ludus.flow.slab import Array, Slab
 from ludus.policies.accelerator import Executor, Stream
+from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.packing import dtype_of
 
@@ -43,6 +45,13 @@ class SlabMirror:
         if network.recall is not None:
             shape = (slab.steps + 1, slab.rows, *network.recall.shape)
             self.recalled = torch.zeros(shape, device=self.device)
+        #: int64[(T+1) * R, S], time steps of the observations that a centralised critic sees, -1: absent
+        self._host_seen: Array | None = None
+        self._seen: Tensor | None = None
+        if network.centralised:
+            assert network.critic is not None
+            self._host_seen = executor.allocate((self.observed, network.critic.seats), np.dtype(np.int64))
+            self._seen = self._empty(self._host_seen)
 
     def fits(self, slab: Slab) -> bool:
         """Return whether ``slab`` has the shape of those that this was made for."""
@@ -55,6 +64,12 @@ class SlabMirror:
             if name not in self._tensors:
                 self._tensors[name] = self._empty(array)
             self._executor.upload(self._tensors[name], array, self._stream)
+        if self._seen is not None:
+            assert self._host_seen is not None
+            assert samples.seats_seen is not None
+            # free: every update evaluates such a critic, and waits for its values
+            self._host_seen[...] = samples.seats_seen.reshape(self._host_seen.shape)
+            self._executor.upload(self._seen, self._host_seen, self._stream)
 
     def set_columns(
         self, valid: Bools, log_prob: Floats, advantage: Floats, old_value: Floats, target: Floats
@@ -80,6 +95,14 @@ class SlabMirror:
     def recalled_at(self, index: Tensor | slice) -> Tensor | None:
         """Return ``[N, 2, D]`` of time steps, for policies that recall; else None."""
         return None if self.recalled is None else _picked(self.recalled.flatten(0, 1), index)
+
+    def others(self, index: Tensor | slice) -> Others | None:
+        """Return ``N * S`` observations of other seats at time steps, for a centralised critic; else None."""
+        if self._seen is None:
+            return None
+        seen = _picked(self._seen, index).flatten()
+        place = torch.arange(len(seen), device=self.device)
+        return Others(self.observations(seen.clamp(min=0)), place, seen >= 0)
 
     def masks(self, index: Tensor | slice) -> Tensor:
         """Return the legal choices ``uint8[N, A]`` of decisions."""

@@ -1,4 +1,4 @@
-"""Programs over a whole slab on an accelerator: its evaluation, and the statistics of the normalisers.
+"""Programs over a whole slab on an accelerator: its evaluation, and the statistics of normalisers and norms.
 
 ``T`` steps, ``R`` rows, ``K`` value heads. The slab is that of a :class:`SlabMirror`.
 """
@@ -16,6 +16,8 @@ from ludus.algorithms.samples import Samples
 from ludus.algorithms.slab_mirror import SlabMirror
 from ludus.flow.slab import Array, Slab
 from ludus.policies.accelerator import Compute, Executor, Program, Stream
+from ludus.policies.action_distribution import ActionDistribution
+from ludus.policies.batch_norm import NormSums
 from ludus.policies.network import PolicyNetwork
 
 
@@ -23,7 +25,13 @@ class SlabPrograms:
     """Programs of one learner's network. One thread at a time uses them."""
 
     def __init__(
-        self, executor: Executor, stream: Stream, network: PolicyNetwork, slab: Slab, chunk: int
+        self,
+        executor: Executor,
+        stream: Stream,
+        network: PolicyNetwork,
+        norm_sums: NormSums,
+        slab: Slab,
+        chunk: int,
     ) -> None:
         """Make programs when they are first needed.
 
@@ -31,10 +39,11 @@ class SlabPrograms:
             executor: Maker of the programs.
             stream: Stream of the learner, on which everything runs in order.
             network: Network that learns.
+            norm_sums: Sums of its batch norms over an update.
             slab: A slab of the shape that all have.
             chunk: Number of time steps, or with learned memory of rows, that are evaluated at once.
         """
-        self.executor, self.stream, self.network = executor, stream, network
+        self.executor, self.stream, self.network, self.norm_sums = executor, stream, network, norm_sums
         self.mirror = SlabMirror(executor, stream, network, slab)
         self._chunk = max(1, chunk)
         self._made: dict[str, Program] = {}
@@ -87,6 +96,13 @@ class SlabPrograms:
         state = [normaliser.mean, normaliser.variance, normaliser.count]
         self._program("observations", self._absorb_observations, {}, state).send({})
 
+    def absorb_norms(self) -> None:
+        """Refresh the batch norms' statistics by the sums of the update's steps."""
+        norms = self.norm_sums.norms
+        if norms:
+            state = [x for norm in norms for x in (norm.mean, norm.variance, norm.weight)]
+            self._program("norms", self._absorb_norms, {}, state).send({})
+
     def _set_moments(self, out: Mapping[str, Array]) -> None:
         mean, deviation = (np.asarray(out[name], np.float64) for name in ("mean", "deviation"))
         self._moments = mean.astype(np.float32), deviation.astype(np.float32)
@@ -122,17 +138,19 @@ class SlabPrograms:
         values: list[Tensor] = []
         log_probs: list[Tensor] = []
         for part in self._parts(0, mirror.decided):
-            distribution, value = network.flat(mirror.observations(part), mirror.recalled_at(part))
+            distribution, value = self._flat(part)
             values.append(value)
             log_probs.append(distribution.evaluate(mirror.masks(part), mirror.actions(part)).log_prob)
-        values += [
-            network.flat(mirror.observations(part), mirror.recalled_at(part))[1]
-            for part in self._parts(mirror.decided, mirror.observed)
-        ]
+        values += [self._flat(part)[1] for part in self._parts(mirror.decided, mirror.observed)]
         return {
             "value": network.denormalise(torch.cat(values)).float(),
             "log_prob": torch.cat(log_probs),
         }
+
+    def _flat(self, part: slice) -> tuple[ActionDistribution, Tensor]:
+        """Return what :meth:`PolicyNetwork.flat` gives for adjoining time steps."""
+        mirror = self.mirror
+        return self.network.flat(mirror.observations(part), mirror.recalled_at(part), mirror.others(part))
 
     def _evaluate_rows(self) -> dict[str, Tensor]:
         """Evaluate rows from t = 0 on."""
@@ -176,6 +194,10 @@ class SlabPrograms:
         bias = (head.bias.double() * old_deviation + old_mean - mean) / deviation
         head.bias.copy_(torch.where(keep, head.bias.double(), bias))
         return {"mean": mean, "deviation": deviation}
+
+    def _absorb_norms(self, _: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        self.norm_sums.absorb()
+        return {}
 
     @torch.no_grad()
     def _absorb_observations(self, _: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -21,10 +21,6 @@ def why_learning_is_eager(network: PolicyNetwork) -> str:
     """Return why passes over a slab are computed operation by operation; "" if they are programs."""
     if why := why_acting_is_eager(network):
         return why
-    if network.centralised:
-        return "a centralised critic"
-    if network.config.norm == "batch":
-        return "batch norms, whose statistics follow what gradients see"
     if network.epsilon is not None:
         return "Q-values"
     return ""

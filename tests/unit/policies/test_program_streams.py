@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,14 +22,23 @@ from ludus.rollouts.network_actor import NetworkActor
 from tests.taped import Taped
 from tests.unit.synthetic import AppoLearner, make_spec, random_slab, tensor
 
-SPEC = make_spec((tensor("numbers", "f32", (3,)),), (3,))
-POLICY = EncoderConfig(dense=(4,), hidden=(4,), norm="none", memory="recall")
+SPEC = msgspec.structs.replace(make_spec((tensor("numbers", "f32", (3,)),), (3,)), seats=2)
+POLICY = EncoderConfig(dense=(4,), hidden=(4,), norm="batch", memory="recall")
+CENTRALISED = msgspec.structs.replace(POLICY, memory="none", critic="own", critic_sees="all")
 CONFIG = AppoConfig(minibatches=2, epochs=2)
 STEPS, ROWS, ROUNDS = 2, 5, 4
 
 
-def learner_of(executor: Executor) -> AppoLearner:
-    return make_learner(CONFIG, PolicyNetwork(POLICY, SPEC, 1), LearnerContext(1, executor=executor))
+def learner_of(executor: Executor, policy: EncoderConfig = POLICY) -> AppoLearner:
+    return make_learner(CONFIG, PolicyNetwork(policy, SPEC, 1), LearnerContext(1, executor=executor))
+
+
+def slab_of(seed: int) -> Slab:
+    """Return a slab of two matches and a half, with memory that a policy may ignore."""
+    slab = random_slab(SPEC, STEPS, ROWS, seed)
+    slab.row_slot, slab.row_seat = (x.astype(np.int32) for x in np.divmod(np.arange(ROWS), SPEC.seats))
+    slab.memory[0] = np.zeros((ROWS, 2, 3), np.float32)
+    return slab
 
 
 def fill(slab: Slab, actor: NetworkActor, seed: int) -> Iterator[Array]:
@@ -40,27 +50,30 @@ def fill(slab: Slab, actor: NetworkActor, seed: int) -> Iterator[Array]:
         slab.active[:], slab.policy[:] = 0, -1  # nothing is learned, and nothing waited for
     memory = np.zeros((ROWS, 2, 3), np.float32)
     slab.memory[0][...] = memory
+    recalls = actor.network.memory_shape is not None
     for t in range(STEPS):
         rows = np.flatnonzero(slab.active[t]).astype(np.int32)
         if not len(rows):
             continue
         obs = {name: array[t, rows] for name, array in slab.obs.items()}
-        batch = ActInput(obs, slab.mask[t, rows], memory[rows], slab.is_first[t, rows], t, rows)
+        given = memory[rows] if recalls else None
+        batch = ActInput(obs, slab.mask[t, rows], given, slab.is_first[t, rows], t, rows)
         decision = actor.act(batch)
         slab.actions[t, rows], slab.log_prob[t, rows] = decision.actions, decision.log_prob
         slab.value[t, rows], slab.version[t, rows] = decision.value, actor.version
-        assert decision.memory is not None
-        memory[rows] = decision.memory
-        yield from (decision.actions, decision.log_prob, decision.value, decision.memory)
+        yield from (decision.actions, decision.log_prob, decision.value)
+        if recalls:
+            assert decision.memory is not None
+            memory[rows] = decision.memory
+            yield decision.memory
 
 
-def trained(executor: Executor) -> list[Array]:
+def trained(executor: Executor, policy: EncoderConfig = POLICY) -> list[Array]:
     """Play and learn in turn on one slab, whose arrays are overwritten as soon as an update is over."""
-    learner = learner_of(executor)
-    acting = PolicyNetwork(POLICY, SPEC, 2)
+    learner = learner_of(executor, policy)
+    acting = PolicyNetwork(policy, SPEC, 2)
     actor = NetworkActor(acting, 3, executor=executor)
-    slab = random_slab(SPEC, STEPS, ROWS, 0)
-    slab.memory[0] = np.zeros((ROWS, 2, 3), np.float32)
+    slab = slab_of(0)
     found: list[Array] = []
     actor.version = learner.copy_to(acting)
     for k in range(ROUNDS):
@@ -85,10 +98,19 @@ def expected() -> list[Array]:
 )
 def test_late_streams_change_no_bit(first: int, last: int, expected: list[Array]) -> None:
     for seed in range(first, last):
-        found = trained(Taped(seed))
-        assert len(found) == len(expected)
-        for ours, theirs in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(ours, theirs, err_msg=f"seed {seed}")
+        assert_equal(trained(Taped(seed)), expected, seed)
+
+
+def assert_equal(found: list[Array], expected: list[Array], seed: int) -> None:
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs, err_msg=f"seed {seed}")
+
+
+def test_late_streams_change_no_bit_of_a_centralised_critic() -> None:
+    expected = trained(Plain(static=True), CENTRALISED)
+    for seed in range(4):
+        assert_equal(trained(Taped(seed), CENTRALISED), expected, seed)
 
 
 class CountedEvent:
@@ -139,12 +161,11 @@ class Counted(Taped):
         return nullcontext()
 
 
-@pytest.mark.parametrize(("lag", "waits"), [(0, 2), (1, 3)])
-def test_an_update_waits_at_most_three_times(lag: int, waits: int) -> None:
+@pytest.mark.parametrize(("policy", "lag", "waits"), [(POLICY, 0, 2), (POLICY, 1, 3), (CENTRALISED, 1, 3)])
+def test_an_update_waits_at_most_three_times(policy: EncoderConfig, lag: int, waits: int) -> None:
     executor = Counted()
-    learner = learner_of(executor)
-    slab = random_slab(SPEC, STEPS, ROWS, 1)
-    slab.memory[0] = np.zeros((ROWS, 2, 3), np.float32)
+    learner = learner_of(executor, policy)
+    slab = slab_of(1)
     for _ in range(3):
         slab.version[:] = learner.version - lag
         executor.waits = 0

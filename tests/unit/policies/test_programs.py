@@ -18,6 +18,7 @@ from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Slab
 from ludus.policies.accelerator import Executor, Plain
+from ludus.policies.batch_norm import batch_norms
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.replay_support import why_learning_is_eager
@@ -46,6 +47,7 @@ FURTHER = (
     "cartpole",
     "extended",
     "lunar-lander",
+    "minirts-cells",
     "minirts-league",
     "minirts-mixture",
     "minirts-ppo",
@@ -61,6 +63,7 @@ FURTHER = (
     "pommerman-ffa",
     "pommerman-league",
     "pommerman-team",
+    "pommerman-team-critic",
     "pommerman-team-spirit",
     "pong",
     "tic_tac_toe",
@@ -74,11 +77,9 @@ METHODS = ("appo", "impala", "a2c", "policy_gradient")
 #: Presets whose updates are computed operation by operation, and why.
 EAGER = {
     "cartpole-dqn": "the method",
-    "minirts-cells": "batch norms, whose statistics follow what gradients see",
     "minirts-dqn": "the method",
     "minirts-imitation": "the method",
     "minirts-trpo": "the method",
-    "pommerman-team-critic": "a centralised critic",
     "tic_tac_toe-imitation": "the method",
 }
 #: Networks too large for a test, of kinds that others have.
@@ -109,6 +110,7 @@ def learner_of(preset: Preset, spec: GameSpec, executor: Executor, **settings: o
 def played(learner: Learner, spec: GameSpec, seed: int, lag: int = 0) -> Slab:
     """Return a slab that the learner's network decided; the share of idle rows follows the seed."""
     slab = random_slab(spec, STEPS, ROWS, seed, idle=0.15 * (seed % 4))
+    slab.row_slot, slab.row_seat = (x.astype(np.int32) for x in np.divmod(np.arange(ROWS), spec.seats))
     act(learner.network, slab, seed, max(learner.version - lag, 0))
     return slab
 
@@ -217,8 +219,10 @@ def test_settings_of_programs(settings: dict[str, object]) -> None:
         EncoderConfig(dense=(16,), hidden=(16,), critic="own"),
         EncoderConfig(dense=(16,), hidden=(16,), normalise_observations=False, normalise_values=False),
         EncoderConfig(dense=(16,), hidden=(16,), memory="recall"),
+        EncoderConfig(dense=(16,), hidden=(16,), memory="recall", critic="own", norm="batch"),
+        EncoderConfig(dense=(16,), hidden=(16,), critic="own", critic_sees="all", norm="batch"),
     ],
-    ids=["value heads", "own critic", "no normalisers", "recall"],
+    ids=["value heads", "own critic", "no normalisers", "recall", "batch norms", "centralised critic"],
 )
 def test_networks_of_programs(policy: EncoderConfig) -> None:
     preset, spec = loaded("minirts")
@@ -250,6 +254,28 @@ def test_a_slab_without_decisions_changes_nothing() -> None:
     slab.active[:], slab.policy[:] = 0, -1
     assert learner.update(slab).samples == 0
     assert torch.equal(learner.parameters.vector, before)
+
+
+def test_norms_count_decisions_that_none_is_trained_on() -> None:
+    """As on the processor: without a step one pass over the decisions gives the statistics."""
+    preset, spec = loaded("minirts")
+    policy = EncoderConfig(inputs=("globals",), dense=(16,), hidden=(16,), memory="recall", norm="batch")
+    preset = msgspec.structs.replace(preset, policy=policy)
+    learners = [learner_of(preset, spec, executor) for executor in (Taped(), Plain())]
+    for k in range(2):
+        slab = played(learners[1], spec, k)
+        if k == 1:  # matches cut off after their first decision, which none bootstraps
+            slab.active[1:], slab.policy[1:] = 0, -1
+            slab.terminated[:], slab.truncated[:] = 0, 0
+        found = [learner.update(slab).samples for learner in learners]
+        assert (found[0] > 0) == (k == 0)
+        assert found[0] == found[1]
+    norms = [batch_norms(learner.network) for learner in learners]
+    assert norms[0]
+    for ours, theirs in zip(*norms, strict=True):
+        assert float(ours.weight) == float(theirs.weight) > 1.0
+        torch.testing.assert_close(ours.mean, theirs.mean, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(ours.variance, theirs.variance, rtol=1e-5, atol=1e-5)
 
 
 def test_slabs_of_another_shape_need_other_programs() -> None:
@@ -355,10 +381,11 @@ def test_every_preset_is_in_one_list() -> None:
     assert {name: why for name, why in learned.items() if why} == EAGER
 
 
-@pytest.mark.parametrize("memory", ["gru", "lstm"])
-def test_rows_with_a_learned_memory_learn_as_the_compact_forms(memory: str) -> None:
-    """The programs' own part: rows as units, masks of what is trained on, memory at t = 0."""
+@pytest.mark.parametrize(("memory", "norm"), [("gru", "layer"), ("lstm", "batch")])
+def test_rows_with_a_learned_memory_learn_as_the_compact_forms(memory: str, norm: str) -> None:
+    """The programs' own part: rows as units, masks of what is trained on and counted, memory at t = 0."""
     preset, spec = loaded("minirts")
-    policy = EncoderConfig(inputs=("globals",), dense=(16,), hidden=(16,), memory=memory, memory_size=8)  # type: ignore[arg-type]
+    policy = EncoderConfig(inputs=("globals",), dense=(16,), hidden=(16,), memory_size=8)
+    policy = msgspec.structs.replace(policy, memory=memory, norm=norm)
     check_updates(msgspec.structs.replace(preset, policy=policy), spec)
     check_near_compact(msgspec.structs.replace(preset, policy=policy), spec)

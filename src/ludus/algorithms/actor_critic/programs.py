@@ -60,7 +60,13 @@ class EpochPrograms(Generic[Config]):
         if value_only not in self._made:
             slabs = self._slabs
             parts = Parts(
-                slabs.executor, slabs.stream, slabs.network, self._parameters, optimiser, self._loss
+                executor=slabs.executor,
+                stream=slabs.stream,
+                network=slabs.network,
+                parameters=self._parameters,
+                optimiser=optimiser,
+                loss=self._loss,
+                norm_sums=slabs.norm_sums,
             )
             self._made[value_only] = MinibatchPrograms(parts, self._largest)
         return self._made[value_only]
@@ -68,13 +74,16 @@ class EpochPrograms(Generic[Config]):
     def _loss(self, units: Tensor, weight: Tensor, entropy: Tensor) -> Loss:
         """Return the loss of ``units: int64[N]``, decisions or rows; part of a graph."""
         mirror, network = self._slabs.mirror, self._slabs.network
+        real = weight > 0.0  # the rest is padding, which no batch norm counts
         if network.recurrent is None:
             index = units
-            distribution, value = network.flat(mirror.observations(index), mirror.recalled_at(index))
+            distribution, value = network.flat(
+                mirror.observations(index), mirror.recalled_at(index), mirror.others(index), real
+            )
         else:
             index = mirror.steps_of(units, mirror.steps)
             obs, first, active, memory = mirror.sequences(units, mirror.steps)
-            out = network.sequence(obs, memory, first, active)
+            out = network.sequence(obs, memory, first, active & real)
             distribution, value = out.distribution, out.value.flatten(0, 1)
             weight = weight.repeat(mirror.steps) * mirror.trained.index_select(0, index)
         evaluated = distribution.evaluate(mirror.masks(index), mirror.actions(index))
