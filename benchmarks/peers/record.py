@@ -19,7 +19,7 @@ import msgspec
 from tools.figures import figure_of
 from tools.new_record import add_record_options, own_command, published
 from tools.raw_lines import Line, sampled
-from tools.records import Figure
+from tools.records import Figure, Wanted
 
 RATE, RATIO = "frames/s", "x"
 NAMES = {
@@ -45,6 +45,7 @@ class Row(msgspec.Struct, frozen=True):
     """A row of its document; ``error`` where it could not be measured."""
 
     row: str
+    goal: float
     peer_version: str = ""
     peer_turns: tuple[float, ...] = ()
     ludus_turns: tuple[float, ...] = ()
@@ -77,6 +78,16 @@ def figures_of(lines: Sequence[Line]) -> list[Figure]:
         name = peer.label.rpartition(":")[0]
         found.append(figure_of(lines, name, RATIO, "ratio", of=(ours.label, peer.label)))
     return [*found, *(figure_of(lines, line.label, RATE, "readings") for line in lines)]
+
+
+def wanted_of(documents: Sequence[Document]) -> list[Wanted]:
+    """Return the goal of each measured row."""
+    return [
+        Wanted(f"{NAMES[row.row]}, {document.settings.precision}", least=row.goal)
+        for document in documents
+        for row in document.rows
+        if not row.error
+    ]
 
 
 def notes_of(documents: Sequence[Document]) -> list[str]:
@@ -131,6 +142,7 @@ def main() -> None:
         figures=figures,
         commands=[*commands_of(documents), own_command("benchmarks.peers.record")],
         notes=notes_of(documents),
+        wanted=wanted_of(documents),
     )
 
 

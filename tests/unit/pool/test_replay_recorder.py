@@ -143,8 +143,7 @@ def test_a_pool_that_records_plays_no_match_with_others() -> None:
         assert replays.info(r.replay).returns == r.returns == (float(r.ticks),)
 
 
-def test_a_replay_never_decides_which_code_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.games.names._loaded", set())  # of other tests of this process
+def test_a_replay_never_decides_which_code_is_run() -> None:
     spec = maker(DUEL, {}).spec
 
     def named(game: str) -> bytes:

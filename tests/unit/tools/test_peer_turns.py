@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.peers.record import Document, Row, Settings, figures_of, lines_of, wanted_of
 from benchmarks.peers.turns import Side, tree
 
 # Starts a process of its own that outlives it, as Sample Factory's workers do, and prints its progress.
@@ -35,3 +36,17 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_record_has_the_goal_of_each_measured_row() -> None:
+    rows = (
+        Row("atari-sf", 2.5, peer_turns=(100.0, 110.0), ludus_turns=(150.0, 165.0)),
+        Row("vizdoom-sf", 3.0, error="no such package"),
+        Row("cartpole-sf", 4.0, peer_turns=(1.0, 1.0), ludus_turns=(9.0, 9.0)),
+    )
+    document = Document(Settings(12.0, 2, 0, "float32"), rows)
+    figures = {figure.label: figure for figure in figures_of(lines_of(document))}
+    assert [goal.text(figures[goal.label]) for goal in wanted_of([document])] == [
+        "Breakout, Sample Factory, float32: wanted at least 2.5x, missed",
+        "CartPole, Sample Factory (its best settings), float32: wanted at least 4x, reached",
+    ]
