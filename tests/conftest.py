@@ -74,6 +74,17 @@ def references_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(names, known, set(getattr(names, known)))
 
 
+@pytest.fixture
+def forgotten_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after the test which methods and encoders it registered."""
+    from ludus.algorithms.registry import _METHODS
+    from ludus.policies.encoders import _ENCODERS
+
+    for table in (_METHODS, _ENCODERS):
+        for known in ("_registered", "_found"):
+            monkeypatch.setattr(table, known, dict(getattr(table, known)))
+
+
 def require_program(names: tuple[str, ...], package: str) -> str:
     """Return the path of the first of ``names`` that is on this machine.
 

@@ -98,6 +98,7 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.usefixtures("forgotten_extensions")
 def test_runs_that_cannot_divide_a_minibatch_have_one_part(name: str) -> None:
     settings, reason = REFUSED[name]
     register_encoder("of_this_test", torch.nn.Identity)
@@ -119,6 +120,7 @@ def test_a_league_has_one_part() -> None:
     assert "expected 1 where there is a league" in problem.text
 
 
+@pytest.mark.usefixtures("forgotten_extensions")
 def test_a_method_of_a_program_has_one_part() -> None:
     class ProgramConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="of_a_program"):
         """Settings of a method that only this process knows."""
