@@ -15,16 +15,17 @@ Once installed it stays for the life of the process, so every use has a process 
 from __future__ import annotations
 
 import collections
+import functools
+import importlib
 import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from ludus.policies import accelerator
@@ -157,12 +158,39 @@ def _wrapped(x: Any) -> Any:
     return Pretended(x) if isinstance(x, torch.Tensor) and not isinstance(x, Pretended) else x
 
 
+# torch.utils._pytree does both for any container, and would take half the time of the tests.
+
+
+def _tensors(x: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors among arguments of an operation."""
+    if isinstance(x, torch.Tensor):
+        yield x
+    elif isinstance(x, list | tuple):
+        for each in x:
+            yield from _tensors(each)
+
+
+def _mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    """Return arguments or results of an operation, each changed."""
+    if isinstance(x, list):
+        return [_mapped(change, each) for each in x]
+    if isinstance(x, tuple):
+        return tuple([_mapped(change, each) for each in x])
+    return change(x)
+
+
+@functools.cache
+def _composed(func: Any) -> bool:
+    """Return whether an operation is made of others, without a kernel of its own."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     op = func.overloadpacket.__name__
-    if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+    if _composed(func):
         with PretendedGpu():  # in inference mode operations arrive before they are taken apart
             return func.decompose(*args, **kwargs)
-    tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+    tensors = list(_tensors((args, tuple(kwargs.values()))))
     ours = any(isinstance(x, Pretended) for x in tensors)
     asked = None if kwargs.get("device") is None else torch.device(kwargs["device"]).type == NAME
     if op == "_to_copy":
@@ -178,7 +206,8 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         masks = op in _INDEXING and any(x.dtype in (torch.bool, torch.uint8) for x in tensors[1:])
         counts["wait"] += op in _WAITS or masks
         counts["launch"] += op not in _FREE
-    inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
+    inner_args = _mapped(_inner, args)
+    inner_kwargs = {name: _mapped(_inner, x) for name, x in kwargs.items()}
     if here:
         pretended_faults.check(func, inner_args, inner_kwargs)
     out = func(*inner_args, **inner_kwargs)
@@ -187,7 +216,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     written = _written(func, args, kwargs)
     if isinstance(written, torch.Tensor) and isinstance(out, torch.Tensor):
         return written
-    return tree_map(_wrapped, out)
+    return _mapped(_wrapped, out)
 
 
 def _moved(func: Any, args: Any, kwargs: dict[str, Any], up: bool) -> Any:
@@ -302,6 +331,7 @@ def run_apart(job: Callable[[str], object], cases: Sequence[str]) -> None:
     Each runs in a copy of this process that ends at once: torch cannot take the device down again, and an
     interpreter that ends in the usual way may crash.
     """
+    importlib.import_module("torch._dynamo")  # torch needs it at once: imported here, not in every copy
     for case in cases:
         if child := os.fork():
             os.waitpid(child, 0)

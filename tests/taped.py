@@ -202,3 +202,17 @@ class Taped(Device):
             stream.submit(replay)
         else:
             replay()
+
+
+class Counting(Taped):
+    """Executor that counts the programs that it prepares."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Count from 0."""
+        super().__init__(seed)
+        self.prepared = 0
+
+    def prepare(self, run: Callable[[], None], stream: Stream, state: Sequence[Tensor]) -> Callable[[], None]:
+        """Tape ``run``, as :meth:`Taped.prepare`, and count it."""
+        self.prepared += 1
+        return super().prepare(run, stream, state)

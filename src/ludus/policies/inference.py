@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.policies.accelerator import executor_of
 from ludus.policies.own_draws import own_draws
 from ludus.policies.tower import Block, Convolution
-from ludus.policies.transfer import finish
 
 _LINEAR = ("policy_head", "value_inner", "value_head")
 
@@ -120,7 +120,8 @@ class SharedInference:
     def load(self, network: Tower) -> None:
         """Replace the weights, while no program runs, by those of a network with the same layers."""
         self._layers.load(network)
-        finish(self._layers.value_head.weight)
+        device = self._layers.value_head.weight.device
+        executor_of(device).wait()  # programs run on streams that do not wait for PyTorch's own
 
     @torch.no_grad()
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from ludus.codecs.forms import is_static
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 
 
-def why_acting_is_eager(network: object) -> str:
+def use_static(network: Network) -> None:
+    """Let a network compute its static forms from now on, whatever its device."""
+    if isinstance(network, PolicyNetwork):
+        network.static = True
+
+
+def why_acting_is_eager(network: Network) -> str:
     """Return why decisions of a network are computed operation by operation; "" if they are one program."""
-    if not isinstance(network, PolicyNetwork):
-        return "networks of boards"
-    if network.own is not None:
+    if isinstance(network, PolicyNetwork) and network.own is not None:
         return "an encoder of the user"
     if not all(map(is_static, network.inputs)):
         return "a codec without a static form"

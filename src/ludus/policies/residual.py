@@ -27,6 +27,7 @@ from torch.nn import functional
 from ludus.codecs.forms import decoded
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
+from ludus.policies.accelerator import executor_of
 from ludus.policies.action_distribution import Independent
 from ludus.policies.config import ResnetConfig, encode_config
 from ludus.policies.heads import heads_of
@@ -170,10 +171,10 @@ class ResidualNetwork(nn.Module):
 
     def boards(self, obs: Observation) -> Tensor:
         """Return planes ``float32[N, C, H, W]`` of ``obs[name]: [N, *packed]``."""
-        parts = []
+        parts, static = [], executor_of(self.device).static
         for tensor in self.inputs:
             layout = self.layouts[tensor.name]
-            values = decoded(tensor, layout, obs[tensor.name])
+            values = decoded(tensor, layout, obs[tensor.name], static)
             if layout.kind == "vector":
                 values = values[:, :, None, None].expand(-1, -1, self.height, self.width)
             parts.append(values)

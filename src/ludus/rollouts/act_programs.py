@@ -17,9 +17,8 @@ from torch import Tensor
 
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Compute, Executor, Program
-from ludus.policies.network import PolicyNetwork
-from ludus.policies.protocol import Step
-from ludus.policies.replay_support import why_acting_is_eager
+from ludus.policies.protocol import Network, Step
+from ludus.policies.replay_support import use_static, why_acting_is_eager
 from ludus.rollouts.actor import ActInput, Decision
 
 SMALLEST = 16  # rows of the smallest program
@@ -35,9 +34,9 @@ def padded_rows(rows: int) -> int:
 class ActPrograms:
     """Programs of one network on one executor. One thread at a time uses them."""
 
-    def __init__(self, network: PolicyNetwork, executor: Executor) -> None:
+    def __init__(self, network: Network, executor: Executor) -> None:
         """Make programs when they are first needed. The network computes its static forms from now on."""
-        network.static = True
+        use_static(network)
         self._network = weakref.ref(network)  # programs are kept for as long as their network is
         self._executor, self._stream = executor, executor.stream()
         self._inputs = tuple(tensor.name for tensor in network.inputs)
@@ -101,12 +100,12 @@ class ActPrograms:
         return network.step(obs, inputs.get("memory"), inputs.get("first"))
 
 
-_kept: weakref.WeakKeyDictionary[PolicyNetwork, dict[Executor, ActPrograms]] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Network, dict[Executor, ActPrograms]] = weakref.WeakKeyDictionary()
 
 
-def act_programs(network: object, executor: Executor) -> ActPrograms | None:
+def act_programs(network: Network, executor: Executor) -> ActPrograms | None:
     """Return the programs of a network, which all of its actors share; None if it decides without them."""
-    if not executor.static or not isinstance(network, PolicyNetwork) or why_acting_is_eager(network):
+    if not executor.static or why_acting_is_eager(network):
         return None
     programs = _kept.setdefault(network, {})
     if executor not in programs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +15,32 @@ from ludus.games import go, spec
 from ludus.games.match import Match
 from ludus.gtp.analysis import raw_lines
 from ludus.gtp.expectation import NetworkReader, by_playouts
-from ludus.policies.config import ResnetConfig
+from ludus.policies.accelerator import Plain
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.factory import build_network
+from ludus.policies.protocol import Network
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
+from tests.taped import Counting, Taped
 
 SIZE = 5
 PARAMS = {"size": str(SIZE), "komi": "0.5"}
 
 
-@pytest.fixture(scope="module")
-def reader() -> NetworkReader:
-    config = ResnetConfig(blocks=1, filters=8, ownership=True, score=True)
+def residual(*, ends: bool = True) -> ResidualNetwork:
+    """Return a network, with heads for the end of a match if ``ends``."""
+    config = ResnetConfig(blocks=1, filters=8, ownership=ends, score=ends)
     network = ResidualNetwork(config, spec("go", PARAMS), seed=3)
     with torch.no_grad():  # heads with outputs other than 0
         for head in (network.policy_head, network.value_head, network.score_head, network.ownership_plane):
-            assert head is not None
-            head.weight.mul_(20.0)
-    return NetworkReader(network)
+            if head is not None:
+                head.weight.mul_(20.0)
+    return network
+
+
+@pytest.fixture(scope="module")
+def reader() -> NetworkReader:
+    return NetworkReader(residual())
 
 
 def position(*moves: str) -> Match:
@@ -93,6 +103,36 @@ def test_raw_lines_are_from_whites_perspective(reader: NetworkReader) -> None:
     assert lines[14] == "whiteOwnership"
     assert raw.expected is not None
     assert float(lines[15].split()[0]) == pytest.approx(-raw.expected.ownership[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "symmetries"),
+    [
+        (residual, 8),
+        (lambda: residual(ends=False), 8),
+        (lambda: build_network(EncoderConfig(dense=(16,)), spec("go", PARAMS), 3), 1),
+    ],
+    ids=["ends", "no ends", "no board"],
+)
+def test_a_position_is_one_program_of_an_accelerator(make: Callable[[], Network], symmetries: int) -> None:
+    network, taped = make(), Counting()
+    plain = NetworkReader(network, Plain(static=True))
+    replayed, late = NetworkReader(network, taped), NetworkReader(network, Taped(7))
+    compact = NetworkReader(make())
+    read = []
+    for match in (position(), position("c3", "b2"), position("c3", "b2", "pass"), position("a1", "e5", "d2")):
+        for k in range(symmetries):
+            raw, other = plain.read(match, k), compact.read(match, k)
+            assert replayed.read(match, k) == late.read(match, k) == raw
+            assert raw.policy == pytest.approx(other.policy, abs=1e-5)
+            assert raw.value == pytest.approx(other.value, abs=1e-5)
+            assert (raw.expected is None) == (other.expected is None)
+            if raw.expected is not None and other.expected is not None:
+                assert raw.expected.lead == pytest.approx(other.expected.lead, abs=1e-4)
+                assert raw.expected.ownership == pytest.approx(other.expected.ownership, abs=1e-5)
+            read.append(raw)
+    assert len({raw.value for raw in read}) > 3  # each position's own, under any symmetry
+    assert taped.prepared == 1
 
 
 def test_komi_and_handicap_count_in_playouts() -> None:

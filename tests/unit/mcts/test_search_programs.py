@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from ludus.flow import GameSpec
 from ludus.flow.as_found import one_thread
@@ -20,7 +19,7 @@ from ludus.mcts.evaluator import Floats
 from ludus.mcts.network import NetworkEvaluator, current_evaluator
 from ludus.mcts.programs import SMALLEST, padded_rows
 from ludus.mcts.text import Seen
-from ludus.policies.accelerator import Executor, Plain, Stream
+from ludus.policies.accelerator import Executor, Plain
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import Network
@@ -29,7 +28,7 @@ from ludus.policies.symmetry import Symmetries
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import resolve_spec
-from tests.taped import Taped
+from tests.taped import Counting, Taped
 
 PRESETS = ("go5", "connect-four", "tic_tac_toe-alphazero")
 TABLE = Path(__file__).resolve().parents[2] / "golden" / "pretended_gpu.json"
@@ -46,18 +45,6 @@ def _one_thread() -> Iterator[None]:
     one_thread()
     yield
     torch.set_num_threads(threads)
-
-
-class Counting(Taped):
-    """Executor that counts the programs that it prepares."""
-
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.prepared = 0
-
-    def prepare(self, run: Callable[[], None], stream: Stream, state: Sequence[Tensor]) -> Callable[[], None]:
-        self.prepared += 1
-        return super().prepare(run, stream, state)
 
 
 def small(name: str) -> Preset:

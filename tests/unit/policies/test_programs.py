@@ -19,15 +19,17 @@ from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Slab
 from ludus.policies.accelerator import Executor, Plain
 from ludus.policies.batch_norm import batch_norms
-from ludus.policies.config import EncoderConfig
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.factory import build_network
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.policies.replay_support import why_learning_is_eager
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset, shipped_presets
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
-from tests.taped import Taped
+from tests.taped import Counting, Taped
 from tests.unit.synthetic import act, random_slab
 
 Learner = ActorCriticLearner[Any]
@@ -288,7 +290,7 @@ def test_slabs_of_another_shape_need_other_programs() -> None:
         assert_equal_bits(taped, plain)
 
 
-def batch_of(slab: Slab, network: PolicyNetwork, k: int, rows: int) -> ActInput:
+def batch_of(slab: Slab, network: Network, k: int, rows: int) -> ActInput:
     """Return some rows of a slab, and any memory."""
     random = np.random.default_rng(k)
     t = k % (slab.steps + 1)
@@ -307,8 +309,7 @@ def batch_of(slab: Slab, network: PolicyNetwork, k: int, rows: int) -> ActInput:
 
 def check_acts(preset: Preset, spec: GameSpec) -> None:
     """Decide fifty times under changing weights, moments and numbers of rows."""
-    assert isinstance(preset.policy, EncoderConfig)
-    network, compact = (PolicyNetwork(preset.policy, spec, 1) for _ in range(2))
+    network, compact = (build_network(preset.policy, spec, 1) for _ in range(2))
     plain, taped = (NetworkActor(network, 5, executor=e) for e in (Plain(static=True), Taped()))
     greedy = [NetworkActor(network, 5, greedy=True, executor=e) for e in (Plain(static=True), Taped())]
     eager = NetworkActor(compact, 5)
@@ -332,10 +333,10 @@ def check_acts(preset: Preset, spec: GameSpec) -> None:
             for mine, others in zip(network.parameters(), compact.parameters(), strict=True):
                 mine.mul_(1.0 + 0.01 * (k % 3))
                 others.copy_(mine)
-            for values in (network.values, compact.values):
-                if values is not None:
-                    values.mean.add_(0.1)
-                    values.square.add_(0.3)
+            for each in (network, compact):
+                if isinstance(each, PolicyNetwork) and each.values is not None:
+                    each.values.mean.add_(0.1)
+                    each.values.square.add_(0.3)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -354,6 +355,17 @@ def test_acts_with_a_learned_memory_are_programs(memory: str) -> None:
     preset, spec = loaded("minirts")
     policy = EncoderConfig(inputs=("globals",), dense=(16,), hidden=(16,), memory=memory, memory_size=8)  # type: ignore[arg-type]
     check_acts(msgspec.structs.replace(preset, policy=policy), spec)
+
+
+def test_acts_of_a_board_are_programs() -> None:
+    preset, spec = loaded("tic_tac_toe-alphazero")
+    policy = ResnetConfig(blocks=1, filters=8, value_hidden=8)
+    check_acts(msgspec.structs.replace(preset, policy=policy), spec)
+    network = build_network(policy, spec, 1)
+    slab, programs = random_slab(spec, STEPS, 40, 1), Counting()
+    for k, rows in enumerate((3, 40, 12)):
+        NetworkActor(network, 5, executor=programs).act(batch_of(slab, network, k, rows))
+    assert programs.prepared == 2  # of 16 and of 64 rows
 
 
 def test_outputs_of_an_act_outlive_the_next() -> None:

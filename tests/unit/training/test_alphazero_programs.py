@@ -15,7 +15,7 @@ from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.alphazero.components import build_alphazero
 from ludus.training.alphazero.gate import Gate
 from ludus.training.runs import start_run
-from tests.unit.mcts.test_search_programs import Counting
+from tests.taped import Counting
 from tests.unit.training.runs import reproducible_rows
 from tests.unit.training.test_alphazero import TOML
 

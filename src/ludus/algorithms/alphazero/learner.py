@@ -43,7 +43,7 @@ from ludus.policies.factory import build_network
 from ludus.policies.protocol import BoardOutputs, Network
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import RowTurns, Symmetries
-from ludus.policies.transfer import finish, uploaded
+from ludus.policies.transfer import uploaded
 
 _OBS, _SCALE = "obs.", "ends_scale"  # inputs of a minibatch
 
@@ -88,7 +88,7 @@ class AlphaZeroLearner:
         self.config, self.network, self.spec, self.seed = config, network, network.spec, context.seed
         self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)
-        executor = executor or executor_of(network.device)
+        self._executor = executor = executor or executor_of(network.device)
         self.threads = 1 if executor.static else max(1, context.workers)
         self._replicas = [replica_of(network) for _ in range(self.threads)]
         for replica in self._replicas:
@@ -295,7 +295,7 @@ class AlphaZeroLearner:
         if positions is not None and len(positions) > 0:
             network.measure(self._planes(positions))
             self._measured(network)
-        finish(self.average)
+        self._executor.wait()  # programs run on streams that do not wait for PyTorch's own
         self.version += 1
         return network
 
@@ -371,7 +371,7 @@ class AlphaZeroLearner:
         for p, part in zip(self._averaged.parameters(), self.parameters.cut(self.average), strict=True):
             p.copy_(part.view_as(p))
         self._measured(self._averaged)
-        finish(self.average)
+        self._executor.wait()  # as :meth:`publish`
 
     def close(self) -> None:
         """Stop its threads. Idempotent."""

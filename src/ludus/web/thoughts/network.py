@@ -4,35 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec
 from ludus.games.adapters.boxes import continuous
-from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveDistribution
+from ludus.policies.accelerator import Executor, executor_of
+from ludus.policies.action_distribution import ActionDistribution
 from ludus.policies.config import EncoderConfig
 from ludus.policies.continuous import to_bits
 from ludus.policies.critic import Others, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
-from ludus.policies.q_values import QValues
+from ludus.policies.replay_support import why_acting_is_eager
 from ludus.web.thoughts.mind import Moment, Observed, order_of
+from ludus.web.thoughts.outputs import Answers, Decisions, Floats, Given, HeadArrays, answers, decided, joined
+from ludus.web.thoughts.programs import ThoughtPrograms
 from ludus.web.thoughts.thought import HeadThought, Kind, Sees, ThinkError, Thought, Tree
-
-Floats = npt.NDArray[np.float32]
-
-
-class _Head(NamedTuple):
-    """One head of ``N`` moments. ``weights``: probabilities, Q-values, or mean and log-deviation."""
-
-    weights: Floats  # [N, size]
-    legal: npt.NDArray[np.bool_]  # [N, size]
 
 
 class NetworkMind:
@@ -41,7 +32,12 @@ class NetworkMind:
     tree: Tree = ""
 
     def __init__(
-        self, network: Network, name: str, frame_skip: int, value_weights: Sequence[float] = ()
+        self,
+        network: Network,
+        name: str,
+        frame_skip: int,
+        value_weights: Sequence[float] = (),
+        executor: Executor | None = None,
     ) -> None:
         """Think with ``network``.
 
@@ -50,6 +46,7 @@ class NetworkMind:
             name: Name of the player.
             frame_skip: Ticks between two of its decisions.
             value_weights: Weight of each value head in the value; empty = the mean.
+            executor: Executor of the network's device; None: the process's.
 
         Raises:
             ThinkError: ``value_weights`` are not those of the network's value heads.
@@ -69,12 +66,18 @@ class NetworkMind:
                 f"{name}: algorithm.value_weights of its run are {len(weights)}, expected {count}: one for "
                 "each value head of the weights"
             )
-        self._weights = torch.tensor(weights)
+        self._value_weights = torch.tensor(weights).to(network.device)
         self._memory: dict[int, Tensor] = {}
+        executor = executor or executor_of(network.device)
+        self._programs: ThoughtPrograms | None = None
+        if executor.static and not why_acting_is_eager(network):
+            self._programs = ThoughtPrograms(network, self._value_weights, executor)
 
     def forget(self) -> None:
         """Start another match with an empty memory."""
         self._memory.clear()
+        if self._programs is not None:
+            self._programs.forget()
 
     @torch.no_grad()
     def think(self, moments: Sequence[Moment]) -> list[Thought]:
@@ -84,11 +87,11 @@ class NetworkMind:
             ThinkError: A decision has choices that its heads do not have.
         """
         if self.network.memory_shape is None:
-            return self._thoughts(moments, *self._at_once(moments)) if moments else []
+            return self._thoughts(moments, self._at_once(moments)) if moments else []
         thoughts: list[Thought] = []
         for kept, group in groupby(moments, lambda m: (m.kept, -1 if m.kept else m.tick)):
             together = list(group)
-            thoughts += self._thoughts(together, *self._remembering(together, keep=kept[0]))
+            thoughts += self._thoughts(together, self._remembering(together, keep=kept[0]))
         return thoughts
 
     def _tensors(self, observed: Sequence[Observed]) -> dict[str, Tensor]:
@@ -97,21 +100,23 @@ class NetworkMind:
     def _tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(array).to(self.network.device)
 
-    def _at_once(self, moments: Sequence[Moment]) -> tuple[ActionDistribution, Tensor]:
-        """Return distributions and values ``float32[N]`` of a network without memory."""
+    def _at_once(self, moments: Sequence[Moment]) -> Answers:
+        """Answer moments by a network without memory."""
+        made = self._decisions(moments)
+        if self._programs is not None:
+            return self._programs.at_once(moments, made)
         obs = self._tensors([m.obs for m in moments])
-        if not isinstance(self.network, PolicyNetwork):
-            step = self.network.step(obs)
-            return step.distribution, step.value.float()
-        distribution, value = self.network.flat(obs, None, self._others(moments))
-        return distribution, self._joined(self.network, value)
+        distribution, value = decided(self.network, self._value_weights, obs, self._others(moments))
+        return self._answers(moments, made, distribution, value)
 
-    def _remembering(self, moments: Sequence[Moment], *, keep: bool) -> tuple[ActionDistribution, Tensor]:
-        """Return distributions and values of moments by rising tick and seat, run through the memory.
+    def _remembering(self, moments: Sequence[Moment], *, keep: bool) -> Answers:
+        """Answer moments by rising tick and seat, run through the memory.
 
         ``keep``: the memory keeps them; without it all are of one tick.
         """
-        network = self.network
+        network, made = self.network, self._decisions(moments)
+        if self._programs is not None:
+            return self._programs.remembering(moments, made, keep=keep)
         assert isinstance(network, PolicyNetwork)
         seats, ticks = sorted({m.seat for m in moments}), sorted({m.tick for m in moments})
         row, step = ({n: i for i, n in enumerate(numbers)} for numbers in (seats, ticks))
@@ -133,12 +138,18 @@ class NetworkMind:
         assert out.memory is not None
         if keep:
             self._memory.update((seat, out.memory[i : i + 1].clone()) for i, seat in enumerate(seats))
-        return out.distribution.select(index), self._joined(network, out.value.flatten(0, 1)[index])
+        value = joined(network, self._value_weights, out.value.flatten(0, 1)[index])
+        return self._answers(moments, made, out.distribution.select(index), value)
 
-    def _joined(self, network: PolicyNetwork, value: Tensor) -> Tensor:
-        """Return ``float32[N]`` in the game's units, of normalised values ``[N]`` or ``[N, K]``."""
-        value = network.denormalise(value).float()
-        return value if value.dim() == 1 else value @ self._weights.to(value.device)
+    def _answers(
+        self, moments: Sequence[Moment], made: Decisions, distribution: ActionDistribution, value: Tensor
+    ) -> Answers:
+        """Return on the host what the network gives for moments."""
+        mask = self._tensor(np.stack([m.mask for m in moments]))
+        given = Given(mask, self._tensor(made.action), self._tensor(made.made))
+        heads, value = answers(distribution, value, given)
+        found = [HeadArrays(h.weights.cpu().numpy(), h.legal.cpu().numpy()) for h in heads]
+        return found, value.cpu().numpy()
 
     def _others(self, moments: Sequence[Moment]) -> Others | None:
         """Return what a centralised critic sees besides its seat; None for other critics."""
@@ -162,28 +173,11 @@ class NetworkMind:
         )
         return Others(obs, torch.tensor(place, dtype=torch.int64, device=network.device))
 
-    def _thoughts(
-        self, moments: Sequence[Moment], distribution: ActionDistribution, value: Tensor
-    ) -> list[Thought]:
-        mask = self._tensor(np.stack([m.mask for m in moments]))
-        chosen = self._chosen(moments, distribution, mask)
-        heads = [
-            _Head(w.float().cpu().numpy(), legal.cpu().numpy())
-            for w, legal in _heads(distribution, mask, chosen)
-        ]
-        values = value.cpu()
-        if isinstance(distribution, QValues):  # of the best legal choices: acting does not know the mask
-            best = [torch.from_numpy(h.weights).amax(dim=1) for h in heads]
-            values = torch.stack(best).mean(dim=0)
-        return [self._thought(moment, row, heads, float(values[row])) for row, moment in enumerate(moments)]
-
-    def _chosen(self, moments: Sequence[Moment], distribution: ActionDistribution, mask: Tensor) -> Tensor:
-        """Return ``int64[N, K]``: the decisions that were made, else those that the network prefers.
-
-        Heads that depend on earlier choices are shown given these.
-        """
+    def _decisions(self, moments: Sequence[Moment]) -> Decisions:
+        """Return the decisions that were made. Raise ``ThinkError`` for one that does not fit the heads."""
         sizes = [0 if h.kind == "continuous" else h.size for h in self.spec.heads]
-        for moment in moments:
+        made = Decisions(np.zeros((len(moments), len(sizes)), np.int64), np.zeros(len(moments), np.uint8))
+        for row, moment in enumerate(moments):
             fits = len(moment.action) in (0, len(sizes))
             if not fits or any(
                 size and not 0 <= a < size for a, size in zip(moment.action, sizes, strict=False)
@@ -192,13 +186,15 @@ class NetworkMind:
                     f"tick {moment.tick}, seat {moment.seat}: the decision {list(moment.action)} does not "
                     f"fit the heads of {self.spec.name}"
                 )
-        chosen = distribution.sample(mask, None).actions.cpu()
-        for row, moment in enumerate(moments):
             if moment.action:
-                chosen[row] = torch.tensor(moment.action, dtype=torch.int64)
-        return chosen.to(mask.device)
+                made.action[row], made.made[row] = moment.action, 1
+        return made
 
-    def _thought(self, moment: Moment, row: int, heads: Sequence[_Head], value: float) -> Thought:
+    def _thoughts(self, moments: Sequence[Moment], found: Answers) -> list[Thought]:
+        heads, values = found
+        return [self._thought(moment, row, heads, float(values[row])) for row, moment in enumerate(moments)]
+
+    def _thought(self, moment: Moment, row: int, heads: Sequence[HeadArrays], value: float) -> Thought:
         said: list[HeadThought] = []
         chance = 1.0
         for k, head in enumerate(self.spec.heads):
@@ -222,44 +218,6 @@ class NetworkMind:
             moment.action,
             chance if known else None,
         )
-
-
-def _heads(distribution: ActionDistribution, mask: Tensor, chosen: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Return ``float32[N, size]`` and ``bool[N, size]`` of each head: probabilities or Q, and legal choices.
-
-    Of continuous heads mean and log-deviation.
-    """
-    if isinstance(distribution, AutoregressiveDistribution):
-        return _in_turn(distribution, mask, chosen)
-    if isinstance(distribution, QValues):
-        heads, each = distribution.heads, distribution.values(mask)
-    elif isinstance(distribution, Independent):
-        heads = distribution.heads
-        each = heads.log_probs(distribution.logits, mask)
-    else:
-        raise ThinkError(f"a {type(distribution).__name__} has no probabilities that can be shown")
-    made = []
-    numbers = getattr(heads, "continuous", ()) or (False,) * len(heads.sizes)
-    for k, part in enumerate(torch.split(each, list(heads.sizes), dim=1)):
-        plain = not numbers[k] and not isinstance(distribution, QValues)
-        made.append((part.exp() if plain else part, heads.legal(mask, k, chosen)))
-    return made
-
-
-def _in_turn(
-    distribution: AutoregressiveDistribution, mask: Tensor, chosen: Tensor
-) -> list[tuple[Tensor, Tensor]]:
-    """Return the conditional probabilities of heads that are decided in order, given ``chosen``."""
-    heads = distribution.heads.heads
-    made = [
-        (torch.zeros((len(mask), size), device=mask.device), heads.legal(mask, k, chosen))
-        for k, size in enumerate(heads.sizes)
-    ]
-    for k, rows, log_probs in distribution.heads.conditionals(
-        distribution.features, distribution.pointed, mask, chosen
-    ):
-        made[k][0].index_copy_(0, rows, log_probs.float().exp())
-    return made
 
 
 def _number(head: HeadSpec, weights: Floats) -> tuple[float, float, float]:
