@@ -14,8 +14,6 @@ from ludus.cli import errors, streams
 from ludus.cli.process_exit import exits_process
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
-OWN_GAME = "a game of your own is given by its path"  # the library's message; a command has an option for it
-
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
 #: was not imported cannot have been raised.
 _KNOWN = (
@@ -27,6 +25,9 @@ _KNOWN = (
     ("ludus.flow.errors", "RunFailed", errors.FAILED),
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
+    ("ludus.surgery.plan", "SurgeryError", errors.USAGE),
+    ("ludus.web.serve.matches", "MatchError", errors.USAGE),
+    ("ludus.web.serve.server", "PortInUse", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.pool.errors", "PoolError", errors.FAILED),
     ("ludus.native", "ParamError", errors.USAGE),
@@ -170,7 +171,9 @@ def _explain(error: Exception) -> int:
     for module, name, code in _KNOWN:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
-            _report(str(error).replace(OWN_GAME, f"{OWN_GAME} (--game PATH)"))
+            from ludus.cli.words import said
+
+            _report(said(error))
             return code
     if isinstance(error, MemoryError):
         detail = f" ({error})" if str(error) else ""
