@@ -293,7 +293,8 @@ def test_a_rank_that_starts_later_than_a_silent_one_is_ended_is_waited_for(
 def test_more_learners_than_processors_are_refused_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ludus.cluster.ranks.all_cpus", lambda: 1.0)
     with pytest.raises(
-        ConfigError, match=r"cluster\.learners = 2: 2 processors asked, 1 there; set --cluster.learners 1"
+        ConfigError,
+        match=r'cluster\.learners = 2: 2 processors asked, 1 there; set settings\["cluster.learners"\] = 1',
     ):
         Ranks(small(), False, print)
 

@@ -100,7 +100,7 @@ def bench_search(
         # A round of rollouts plays a whole match a slot: at chess in Python eight are seconds.
         null, rollouts = alone("null", slots), alone("rollout", min(slots, 8))
     except SearchError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     share = seconds / (2.0 if blocks == 0 else 4.0)
     best = max(_rate(null.step, lambda: null.simulations, share / TURNS) for _ in range(TURNS))
     # Slow games play no move in that time: then by visits, as if none were kept from move to move.
@@ -145,7 +145,7 @@ def _with_network(
     try:
         network = build_network(tower, spec, 1)
     except ValueError as error:
-        raise ConfigError(f"{base.game}: {error}") from error
+        raise ConfigError(error, where=f"{base.game}") from error
     network.to(device)
     evaluator = NetworkEvaluator(network, precision, rows=plays.slots)
     workers = Workers(

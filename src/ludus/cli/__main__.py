@@ -14,7 +14,7 @@ from ludus.cli import errors, streams
 from ludus.cli.process_exit import exits_process
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
-OWN_GAME = "a game of your own is given by its path"  # the library's message; a command has an option for it
+JSON = "--json"
 
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
 #: was not imported cannot have been raised.
@@ -27,6 +27,9 @@ _KNOWN = (
     ("ludus.flow.errors", "RunFailed", errors.FAILED),
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
+    ("ludus.surgery.plan", "SurgeryError", errors.USAGE),
+    ("ludus.web.serve.matches", "MatchError", errors.USAGE),
+    ("ludus.web.serve.server", "PortInUse", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.pool.errors", "PoolError", errors.FAILED),
     ("ludus.native", "ParamError", errors.USAGE),
@@ -56,13 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         why = streams.stdout_failed()  # code that writes to it directly
         if not why:
-            return _explain(error)
+            return _explain(error, words)
         if why == "closed":  # its reader has exited
             return errors.DONE
         _report(f"stdout: {why}")
         return errors.FAILED
     except Exception as error:
-        return _explain(error)
+        return _explain(error, words)
     finally:
         streams.settle()
 
@@ -165,12 +168,21 @@ def _listing(rows: Mapping[str, str], width: int = 0) -> list[str]:
     return [f"  {name:<{width}}  {text}" for name, text in rows.items()]
 
 
-def _explain(error: Exception) -> int:
-    """Print the error and return the exit code. Only an internal error shows a traceback."""
+def _explain(error: Exception, words: Sequence[str]) -> int:
+    """Print the error and return the exit code. Only an internal error shows a traceback.
+
+    With ``--json`` a command that has printed no result prints a document about an expected error.
+    """
     for module, name, code in _KNOWN:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
-            _report(str(error).replace(OWN_GAME, f"{OWN_GAME} (--game PATH)"))
+            from ludus.cli.words import error_document, said
+
+            _report(said(error))
+            if JSON in words and not streams.has_result():
+                from ludus.cli import console
+
+                console.document(error_document(error))
             return code
     if isinstance(error, MemoryError):
         detail = f" ({error})" if str(error) else ""

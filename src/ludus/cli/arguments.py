@@ -16,7 +16,9 @@ import msgspec
 import msgspec.inspect as mi
 
 from ludus.cli.errors import UserError
+from ludus.cli.words import said
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import quoted
 from ludus.presets import schema
 
 OVERRIDES = "overrides"
@@ -197,10 +199,10 @@ class _ArgumentReader:
 
     def argument(self, word: str) -> None:
         if self.seen >= len(self.places):
-            raise self.fail(f"unexpected argument {schema.quoted(word)}")
+            raise self.fail(f"unexpected argument {quoted(word)}")
         field = self.places[self.seen]
         if not word.strip():  # the messages of everything below would start with a blank
-            raise self.fail(f"{field.metavar} = {schema.quoted(word)}: expected a non-empty string")
+            raise self.fail(f"{field.metavar} = {quoted(word)}: expected a non-empty string")
         if not field.is_list:
             self.seen += 1
         self.store(field, word)
@@ -218,7 +220,7 @@ class _ArgumentReader:
                 raise self.fail(f"{where} is given twice")
             value = self.values[field.name] = schema.from_text(text, kind)
         for problem in schema.check(value, kind, where):
-            raise self.fail(problem.text)
+            raise self.fail(said(problem))
 
     def finish(self) -> C:  # type: ignore[type-var]
         missing = [f for f in self.places if f.required and f.name not in self.values]

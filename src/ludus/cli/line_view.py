@@ -19,6 +19,7 @@ from ludus.cli.update_texts import (
     results_text,
     version_text,
 )
+from ludus.cli.words import COMMAND_LINE
 from ludus.flow.shown import visible
 from ludus.training.reporting.sinks import RunStart, Sink
 
@@ -31,6 +32,8 @@ LOOKS = 10  # times that a thread looks whether a line is due, from one line to 
 
 class RunView(Sink):
     """A sink that opens and closes with a run. This base class shows nothing."""
+
+    words = COMMAND_LINE
 
     def __enter__(self) -> RunView:
         """Open the view."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ludus.cli.errors import UserError
+from ludus.cli.words import said
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
@@ -19,7 +20,8 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
     """Read each ``--param NAME=VALUE``; a path of a rulebook becomes its text.
 
     Raises:
-        UserError: A text has another form, or a rulebook cannot be read.
+        UserError: A text has another form.
+        ParamError: A rulebook cannot be read.
     """
     from ludus.games import rulebook
 
@@ -32,15 +34,12 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
         name = name.replace("-", "_")
         out[name] = value if isinstance(number, str) else number
         if name == "rulebook" and rulebook.is_path(value):
-            try:
-                out[name] = rulebook.read(Path(value), check=game == rulebook.GAME)
-            except ValueError as error:
-                raise UserError(str(error)) from None
+            out[name] = rulebook.read(Path(value), check=game == rulebook.GAME)
     return out
 
 
 def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValue]]:
-    """Read a game and its ``--param`` from the command line. Raise :class:`UserError`.
+    """Read a game and its ``--param`` from the command line. Raise :class:`UserError` or ``ParamError``.
 
     The path of a rulebook (.toml) becomes the game ``rts`` with that rulebook.
     """
@@ -51,10 +50,7 @@ def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValu
     params = read_params(given, rulebook.GAME)
     if "rulebook" in params:
         raise UserError(f"--param rulebook: {game} is the rulebook already")
-    try:
-        return rulebook.GAME, {**params, "rulebook": rulebook.read(Path(game))}
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    return rulebook.GAME, {**params, "rulebook": rulebook.read(Path(game))}
 
 
 def typed(game: str) -> str:
@@ -74,7 +70,7 @@ def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> Game
     declared = find_game(game)
     problems = list(param_problems(params or {}, declared, prefix="", reference=game))
     if problems:
-        raise UserError("\n".join(f"--param {p.text}" for p in problems))
+        raise UserError("\n".join(f"--param {said(p)}" for p in problems))
     return spec(game, params or {})
 
 

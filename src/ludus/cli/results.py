@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from ludus.cli import console
+from ludus.cli.words import said
 from ludus.version import __version__
 
 
@@ -31,7 +32,7 @@ def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str
                 kept.add(run.path)
                 run.add_result(row)
         except (OSError, StorageError) as error:
-            console.note(f"the result was not added to the run of {player}: {error}")
+            console.note(f"the result was not added to the run of {player}: {said(error)}")
 
 
 def note_groups(groups: Sequence[Sequence[str]]) -> None:

@@ -17,6 +17,7 @@ from typing import TextIO
 from ludus.cli.errors import CommandError
 
 _NAMES = ("stdin", "stdout", "stderr")
+_written = False  # a result was written to stdout
 
 
 def prepare() -> None:
@@ -25,6 +26,8 @@ def prepare() -> None:
     Without it the next opened file would get that number, and receive the printed text. A character that the
     encoding of stdout lacks is printed as an escape.
     """
+    global _written
+    _written = False
     for number, name in enumerate(_NAMES):
         stream = getattr(sys, name)
         if stream is None:
@@ -52,6 +55,8 @@ def _nothing(number: int) -> TextIO:
 
 def write_out(text: str) -> None:
     """Write to stdout at once. Raise :class:`CommandError` if the result cannot be written."""
+    global _written
+    _written = True
     try:
         _reopen()
         sys.stdout.write(text)
@@ -61,6 +66,11 @@ def write_out(text: str) -> None:
     except OSError as error:
         discard(sys.stdout)
         raise CommandError(f"stdout: {error.strerror}; the result was not written") from None
+
+
+def has_result() -> bool:
+    """Return whether the command has written to stdout."""
+    return _written
 
 
 def write_err(text: str) -> None:

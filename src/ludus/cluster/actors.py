@@ -183,7 +183,7 @@ def original(error: RayTaskError, kind: str = "rollout") -> Exception:
     cause = error.cause
     if isinstance(cause, FORWARDED):
         return cause
-    return PoolError(f"{kind}: {type(cause).__name__}: {cause}")
+    return PoolError(cause, where=f"{kind}: {type(cause).__name__}")
 
 
 def first_line(error: Exception) -> str:

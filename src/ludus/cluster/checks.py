@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 
 import msgspec
 
+from ludus.flow.problem import Part, Problem, Setting
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import device_name, precision_name
@@ -51,11 +52,13 @@ def learner_part_of(preset: Preset) -> Preset:
     return msgspec.structs.replace(preset, run=run)
 
 
-def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
-    """Return the setting, what it asks for too much of, and what helps; empty where there is enough."""
+def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> Problem | None:
+    """Return the setting, what it asks for too much of, and what helps; None if there is enough."""
     if not (text := shortage(cluster, cpus, gpus)):
-        return ""
-    return f"cluster.rollouts = {cluster.rollouts}: {text}{advice(cluster, fitting(cluster, cpus, gpus))}"
+        return None
+    path, rollouts = "cluster.rollouts", cluster.rollouts
+    more = advice(cluster, fitting(cluster, cpus, gpus))
+    return Problem(path, f"{path} = {rollouts}: {text}", rollouts, more=more)
 
 
 def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
@@ -81,22 +84,20 @@ def fitting(cluster: ClusterConfig, cpus: float, gpus: float) -> int:
     return max(0, min(int(cpus) // cluster.cpus, by_gpus, cluster.rollouts))
 
 
-def advice(cluster: ClusterConfig, rollouts: int) -> str:
-    """Return what helps where only so many rollouts have room, as the end of a sentence."""
-    less = [f"set --cluster.rollouts {rollouts}"] if rollouts else _smaller(cluster)
-    return f"; {', or '.join((*less, more_machines(cluster)))}"
+def advice(cluster: ClusterConfig, rollouts: int) -> tuple[Part, ...]:
+    """Return what helps if only so many rollouts have room, as the end of a sentence."""
+    if rollouts:
+        return ("; set ", Setting("cluster.rollouts", str(rollouts)), ", or ", *more_machines(cluster))
+    large = {"cluster.cpus": cluster.cpus > 1, "cluster.gpus": cluster.gpus > 0}
+    less = [("set ", Setting(path), " lower, or ") for path, is_large in large.items() if is_large]
+    return ("; ", *(part for parts in less for part in parts), *more_machines(cluster))
 
 
-def _smaller(cluster: ClusterConfig) -> list[str]:
-    large = [("cpus", cluster.cpus > 1), ("gpus", cluster.gpus > 0)]
-    return [f"set --cluster.{name} lower" for name, is_large in large if is_large]
-
-
-def more_machines(cluster: ClusterConfig) -> str:
+def more_machines(cluster: ClusterConfig) -> tuple[Part, ...]:
     """Return how a cluster gets more machines."""
     if cluster.address == LOCAL_ADDRESS:
-        return "name a cluster of several machines: --cluster.address HOST:PORT"
-    return f"add a machine: ray start --address={cluster.address}"
+        return ("name a cluster of several machines: ", Setting("cluster.address", form="HOST:PORT"))
+    return (f"add a machine: ray start --address={cluster.address}",)
 
 
 def check_alike(about: About, spec_hash: str) -> None:

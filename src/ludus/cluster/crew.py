@@ -82,7 +82,7 @@ class Crew:
         self._in_a_row[number] += 1
         if self._in_a_row[number] >= MAX_DEATHS:
             text = f"rollout {number} died {MAX_DEATHS} times without a slab"
-            raise PoolError(f"{text}: {error}") from error
+            raise PoolError(error, where=text) from error
         lost.kill()
         self.deaths += 1
         self.incarnations[number] += 1

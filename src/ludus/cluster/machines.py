@@ -93,7 +93,7 @@ class RayMachines:
             self._ranks = Ranks(preset, kind_of(learner.network.device) == "cuda", self._report)
             return GroupLearner(preset, learner, self._ranks, f"group{self._groups}")
         except GroupError as error:
-            raise ConfigError(f"{where}: {error}") from error
+            raise ConfigError(error, where=where) from error
 
     def _end_group(self) -> None:
         """End the learners of the last group. Idempotent."""

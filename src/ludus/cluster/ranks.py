@@ -20,6 +20,7 @@ from ludus.cluster.rank import EXCHANGE_S, LOOPBACK, Meeting, Rank, use_interfac
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, free_cpus, free_gpus
 from ludus.cluster.starting import REPORT_S, START_S
+from ludus.flow.problem import Part, Setting
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 
@@ -67,7 +68,7 @@ class Ranks:
             self._abouts = self.answers()
         except RankLost as error:
             self.close()
-            raise ConfigError(f"cluster.learners = {self.size}: {error}") from error
+            raise ConfigError(error, where=f"cluster.learners = {self.size}") from error
         except BaseException:
             self.close()
             raise
@@ -103,7 +104,7 @@ class Ranks:
         )
         if self.size > there:
             text = f"{self.size} {kind} asked, {there} there"
-            raise ConfigError(f"cluster.learners = {self.size}: {text}{self._advice(there)}")
+            raise ConfigError(f"cluster.learners = {self.size}: {text}", *self._advice(there))
 
     def _reserve(self, bundle: Mapping[str, int], report: Callable[[str], None]) -> None:
         """Reserve places near each other on the cluster. Raises ``ConfigError``."""
@@ -116,13 +117,14 @@ class Ranks:
             text = ", ".join(f"{n:g} {kind}s asked, {free[kind]:g} free" for kind, n in wanted.items())
             if time.monotonic() >= end:
                 fits = 1 + min(int(free[kind] // n) for kind, n in bundle.items())
-                why = f"{text} after {START_S:.0f} s{self._advice(fits)}"
-                raise ConfigError(f"cluster.learners = {self.size}: {why}")
+                why = f"{text} after {START_S:.0f} s"
+                raise ConfigError(f"cluster.learners = {self.size}: {why}", *self._advice(fits))
             report(f"learners: {text}")
 
-    def _advice(self, fits: int) -> str:
-        """Return what helps where only ``fits`` learners have room."""
-        return f"; set --cluster.learners {max(fits, 1)}, or {more_machines(self._cluster)}"
+    def _advice(self, fits: int) -> tuple[Part, ...]:
+        """Return what helps if only ``fits`` learners have room."""
+        fewer = Setting("cluster.learners", str(max(fits, 1)))
+        return ("; set ", fewer, ", or ", *more_machines(self._cluster))
 
     def _place(self, index: int) -> Any:  # noqa: ANN401
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy

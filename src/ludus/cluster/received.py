@@ -15,6 +15,7 @@ from ludus.cluster.private_folder import PrivateFolder
 from ludus.cluster.sent_preset import CODE, MAX_CODE, MAX_WEIGHTS, WEIGHTS, SentFile, SentPreset
 from ludus.flow.decode import from_json
 from ludus.flow.extensions import Package
+from ludus.flow.problem import changed
 from ludus.flow.shown import shown
 from ludus.games.names import typed
 from ludus.pool import MatchError
@@ -100,12 +101,12 @@ class ReceivedFiles:
                 write_synced(path, file.data)
                 self._references[str(path)] = file.reference
         except OSError as error:
-            raise ConfigError(f"{where}: cannot be written: {error}") from error
+            raise ConfigError(error, where=f"{where}: cannot be written") from error
         return path
 
     def named_as_sent(self, error: Exception) -> Exception:
         """Return ``error`` with the controller's paths in its message in place of those here."""
-        error.args = tuple(self._as_sent(value) if isinstance(value, str) else value for value in error.args)
+        error.args = changed(error.args, self._as_sent)
         if isinstance(error, MatchError):
             error.message = self._as_sent(error.message)
         return error

@@ -193,7 +193,7 @@ class RemoteWorkers:
         try:
             rollout.matches.append(Matches.check(columns, self._spec.mask_size))
         except ValueError as error:
-            raise PoolError(f"rollout {rollout.number} sent matches that are none: {error}") from error
+            raise PoolError(error, where=f"rollout {rollout.number} sent matches that are none") from error
         if rollout.digest is not None:
             check_digest(rollout.number, *rollout.digest, answer.digest)
         matches, lag = len(rollout.matches[-1]), self._version - answer.version

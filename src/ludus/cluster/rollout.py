@@ -140,7 +140,7 @@ class Rollout:
         except ValueError as error:
             alone = GAME in (file.setting for file in sent.files)
             hint = " (of a game in a file, that file alone is sent)" if alone else ""
-            raise ConfigError(f"node {self._node}: {error}{hint}") from error
+            raise ConfigError(error, where=f"node {self._node}", more=hint) from error
         return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
 
     def build(self, order: SamplerOrder, sent: SentPreset) -> Facts:

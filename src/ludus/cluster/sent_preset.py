@@ -101,7 +101,7 @@ def _files(preset: Preset, learns: bool) -> Iterator[SentFile]:
             yield _made(NAME, Path(method.path), method.data, CODE)
         yield from _teacher(preset, learns)
     except ValueError as error:
-        raise ConfigError(f"cluster.rollouts = {preset.cluster.rollouts}: {error}") from error
+        raise ConfigError(error, where=f"cluster.rollouts = {preset.cluster.rollouts}") from error
 
 
 def _teacher(preset: Preset, learns: bool) -> Iterator[SentFile]:
@@ -124,7 +124,7 @@ def _sent(setting: str, path: Path, limit: int, behind: str = "") -> SentFile:
     try:
         data = read_bounded(path, limit)
     except (OSError, StorageError) as error:
-        raise ConfigError(f"{setting}: cannot be sent: {error}") from error
+        raise ConfigError(error, where=f"{setting}: cannot be sent") from error
     return _made(setting, path, data, CODE if limit == MAX_CODE else WEIGHTS, behind)
 
 

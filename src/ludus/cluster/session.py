@@ -128,7 +128,7 @@ def _check_reachable(where: tuple[str, int], setting: str) -> None:
     try:
         socket.create_connection(where, timeout=CONNECT_S).close()
     except OSError as error:
-        raise ConfigError(f"{setting}: no Ray cluster answers there: {error}") from error
+        raise ConfigError(error, where=f"{setting}: no Ray cluster answers there") from error
     answer = probe.lets_in(*where)
     if answer == "refused":
         raise ConfigError(f"{setting}: {NOT_LET_IN}")

@@ -51,7 +51,7 @@ def start_all(
     """
     cluster = preset.cluster
     if cluster.address == LOCAL_ADDRESS and (why := lacking(cluster, all_cpus(), all_gpus())):
-        raise ConfigError(f"{why} on this machine")
+        raise ConfigError(why, more=" on this machine")
     room = _Room()
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
@@ -61,7 +61,7 @@ def start_all(
             try:
                 check_alike(call.first(), spec_hash)
             except RolloutLost as error:
-                raise ConfigError(f"rollout {number} did not start: {error}") from error
+                raise ConfigError(error, where=f"rollout {number} did not start") from error
     except BaseException:
         end_all(actors)
         raise
@@ -131,7 +131,7 @@ def wait_for_all(
         if text and time.monotonic() >= end:
             remedy = advice(cluster, started + fitting(left, max(cpus, 0.0), max(gpus, 0.0)))
             found = f"{started} of {len(actors)} rollouts started within {START_S:.0f} s"
-            raise ConfigError(f"{found}: {text}{remedy}")
+            raise ConfigError(f"{found}: {text}", *remedy)
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")
 
 

@@ -19,6 +19,7 @@ from ludus.codecs.layout import TensorLayout
 from ludus.codecs.protocol import Codec
 from ludus.flow import TensorSpec
 from ludus.flow.extensions import Extensions, Package
+from ludus.flow.problem import Argument, HasProblems
 
 _BUILT_IN: Mapping[str, Codec | str] = {
     "identity": "ludus.codecs.identity:IDENTITY",
@@ -55,6 +56,10 @@ def register_codec(name: str, codec: Codec | type[Codec] | str) -> None:
     _CODECS.register(name, codec)
 
 
+class UnknownCodec(HasProblems, ValueError):
+    """A tensor names a codec that is not known here."""
+
+
 def codec_package(name: str) -> Package | None:
     """Return the installed distribution that declares a codec; None for other codecs."""
     return _CODECS.package(name)
@@ -64,10 +69,10 @@ def codec_of(spec: TensorSpec) -> Codec:
     """Return the codec that a tensor names. Raises ``ValueError`` with the known codecs if there is none."""
     codec = _CODECS.find(spec.codec)
     if codec is None:
-        raise ValueError(
+        raise UnknownCodec(
             f"tensor {spec.name!r} names the codec {spec.codec[:80]!r}; known codecs: "
-            f"{', '.join(_CODECS.names())}; a game of your own brings its codec once you name the game: "
-            "--game REFERENCE"
+            f"{', '.join(_CODECS.names())}; a game of your own brings its codec once you name the game: ",
+            Argument("game", form="REFERENCE"),
         )
     return codec
 

@@ -10,6 +10,7 @@ from ludus.evaluation.results import ALONE, EvalResult
 from ludus.evaluation.settings import DEFAULT, NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
 from ludus.flow.as_found import as_found, one_thread
+from ludus.flow.problem import Argument
 from ludus.flow.seeds import derive_seed
 from ludus.flow.shown import shown
 from ludus.games import list_games
@@ -58,7 +59,9 @@ def evaluate(
             raise ConfigError(f"against {against}: {spec.name} has one seat, expected no opponent")
         against = ALONE
     elif not against:
-        raise ConfigError(f"{player}: expected an opponent (--against); {spec.name} has {spec.seats} seats")
+        raise ConfigError(
+            f"{player}: expected an opponent (", Argument("against"), f"); {spec.name} has {spec.seats} seats"
+        )
     second = _resolve(against, 1, spec, text_params, settings)
     one_thread()  # parallel work is the pool's
     result, played = play_evaluation(spec, text_params, first, second, settings, hooks)
@@ -108,7 +111,8 @@ def decide_game(
             raise ConfigError(f"{player}: weights of {shown(trained_on[0])}; {asked}")
         first = first or player
     if not game:
-        raise ConfigError(f"{' against '.join(players)}: bots do not determine the game, name one (--game)")
+        who = " against ".join(players)
+        raise ConfigError(f"{who}: bots do not determine the game, name one (", Argument("game"), ")")
     return game, text
 
 
@@ -118,6 +122,7 @@ def _installed_game(player: str, name: str) -> str:
         return name
     raise ConfigError(
         f"{player}: weights of {shown(name)}, which is neither a built-in nor an installed game; if you "
-        "trust its code, name it yourself: --game ./my_game.py (or MODULE:NAME, or the path of a compiled "
-        "game)"
+        "trust its code, name it yourself: ",
+        Argument("game", "./my_game.py"),
+        " (or MODULE:NAME, or the path of a compiled game)",
     )

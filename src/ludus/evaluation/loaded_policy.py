@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ludus.evaluation.players import game_of_player
 from ludus.evaluation.weights import check_spec
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
-from ludus.flow.public import speaks_python
+from ludus.flow.as_found import as_found
 from ludus.flow.shown import visible
 from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec, TensorSpec
@@ -152,7 +152,7 @@ def _head_text(head: HeadSpec) -> str:
     return f"{visible(head.name)}: one of {head.size}{labels}"
 
 
-@speaks_python
+@as_found()
 def load_policy(
     reference: str,
     *,
@@ -193,9 +193,9 @@ def load_policy(
         weights = load_weights(resolve_weights(reference))
         network = build_policy(weights, where)
     except WeightsError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     except ParamError as error:
-        raise ConfigError(f"{reference}: {error}") from error
+        raise ConfigError(error, where=reference) from error
     face = _face(reference, weights, game, params)
     return LoadedPolicy(network, weights.meta, face, seed=seed, deterministic=deterministic)
 
@@ -233,7 +233,7 @@ def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamVa
 
         made = maker(game or meta.game, given)
     except ParamError as error:
-        raise ConfigError(f"{reference}: {error}") from error
+        raise ConfigError(error, where=reference) from error
     guest = getattr(made, "guest", made)  # the maker inside the one that contains its code
     assert isinstance(guest, GymnasiumMaker)
     return GymnasiumFace(guest)

@@ -132,7 +132,7 @@ def search_player(
         try:
             return SearchActor(pool, params, text, evaluator, seed, version)
         except ValueError as error:
-            raise ConfigError(f"{name}: {error}") from error
+            raise ConfigError(error, where=name) from error
 
     return MatchPlayer(name, search=actor)
 
@@ -151,7 +151,7 @@ def plan_player(
     try:
         config = parse_plan(name)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(error) from None
 
     def actor(pool: Pool) -> Actor:
         if not isinstance(pool, NativePool):
@@ -159,7 +159,7 @@ def plan_player(
         try:
             return PlannerActor(pool, params, config, frame_skip, seed)
         except ValueError as error:
-            raise ConfigError(f"{name}: {error}") from error
+            raise ConfigError(error, where=name) from error
 
     return MatchPlayer(name, search=actor, frame_skip=frame_skip)
 
@@ -175,7 +175,7 @@ def rollout_player(
     try:
         _, text = parse_search(name)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(error) from None
     if greedy:
         text = msgspec.structs.replace(text, plies=0)
     return search_player(name, spec, params, text, "rollout", seed)

@@ -94,7 +94,7 @@ def _searched(
     try:
         weights, how = parse_search(text)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(error) from None
     if greedy:
         how = msgspec.structs.replace(how, plies=0)
     evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
@@ -126,7 +126,7 @@ def evaluator_of(
     try:
         return NetworkEvaluator(network, precision, symmetries=symmetries), meta.version
     except ValueError as error:
-        raise ConfigError(f"{reference}: {error}") from error
+        raise ConfigError(error, where=reference) from error
 
 
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
@@ -145,7 +145,7 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     try:
         game = load_meta(path).game
     except WeightsError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     run = path.parent.parent.parent
     config = run / "config.toml"
     if not config.is_file():

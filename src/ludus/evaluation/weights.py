@@ -39,7 +39,7 @@ def load_network(reference: str, spec: GameSpec, device: str = "auto") -> Loaded
     try:
         weights = load_weights(path)
     except WeightsError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     return Loaded(network_of(weights, spec, reference, where), weights.meta, path, where)
 
 
@@ -53,7 +53,7 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
     try:
         return build_policy(weights, device)
     except WeightsError as error:
-        raise ConfigError(f"{name}: {error}") from error
+        raise ConfigError(error, where=name) from error
 
 
 def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ludus.flow.problem import HasProblems
+
 DIVERGED = "lower algorithm.learning_rate and resume from an earlier checkpoint"
 
 
-class RunFailed(Exception):
+class RunFailed(HasProblems):
     """A run cannot continue: numbers that are not finite, a game that keeps failing."""
 
 

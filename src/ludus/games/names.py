@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from ludus.flow.problem import Argument, HasProblems
 from ludus.flow.shown import shown
 from ludus.native import ParamError
 
@@ -34,7 +35,7 @@ _typed: set[str] = set()
 _loaded: set[str] = set()
 
 
-class UnknownGame(ParamError):
+class UnknownGame(HasProblems, ParamError):
     """An unknown game, or a game whose code the user must name. A ``ValueError``."""
 
 
@@ -101,6 +102,7 @@ def admit(reference: str) -> None:
     if not may_load(reference):
         raise UnknownGame(
             f"{shown(reference)}: a name read from a file loads built-in and installed games only; "
-            "if you trust the code of this game, name it yourself: --game REFERENCE "
-            "(in Python: ludus.games.typed)"
+            "if you trust the code of this game, name it yourself: ",
+            Argument("game", form="REFERENCE"),
+            " (in Python: ludus.games.typed)",
         )

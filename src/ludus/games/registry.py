@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.extensions import Package, package_of
 from ludus.flow.names import did_you_mean
+from ludus.flow.problem import Argument
 from ludus.flow.regular import TEXT
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
@@ -92,8 +93,10 @@ def find(reference: str) -> GameRef:
     if entry is None:
         hint = did_you_mean(reference, list_games(), "valid", 0.4)
         raise UnknownGame(
-            f"unknown game {reference!r}{hint}; ludus games list shows all, and a game of your "
-            "own is given by its path"
+            f"unknown game {reference!r}{hint}; ludus games list shows all, and a game of your own is given "
+            "by its path (",
+            Argument("game", form="PATH"),
+            ")",
         )
     try:
         native = cast(NativeGames, importlib.import_module(entry.value))

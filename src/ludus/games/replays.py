@@ -15,6 +15,7 @@ import msgspec
 
 from ludus.flow.decode import from_json
 from ludus.flow.hosted_replay import HostedReplay
+from ludus.flow.problem import Argument
 from ludus.flow.shown import shown
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
@@ -144,8 +145,8 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
         made = maker(about.game, about.params)
     else:
         raise names.UnknownGame(
-            f"replay: of {shown(about.game)}, a game that is neither built in nor installed; "
-            "say which with --game REFERENCE"
+            f"replay: of {shown(about.game)}, a game that is neither built in nor installed; say which with ",
+            Argument("game", form="REFERENCE"),
         )
     spec = made.spec
     if about.version != spec.version:

@@ -14,7 +14,7 @@ from typing import cast
 
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
 from ludus.flow.regular import NotRegular, open_regular
-from ludus.games.rulebook_check import Mistake, mistakes_of, report, wrong_kinds
+from ludus.games.rulebook_check import Mistake, RulebookError, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
 
 GAME = "rts"
@@ -75,7 +75,8 @@ def read(path: Path, *, check: bool = True) -> str:
     try:
         text = "".join(f"{line}\n" for line in flatten(document))
     except ValueError as error:
-        raise ParamError(report(str(path), source, list(mistakes_of(str(error), "", sections())))) from None
+        wrong = list(mistakes_of(str(error), "", sections()))
+        raise RulebookError(*report(str(path), source, wrong)) from None
     if not text:
         raise ParamError(f"{path}: holds no keys: expected at least two types below [units]")
     if len(text.encode()) > MAX_TEXT:
@@ -108,7 +109,7 @@ def _check(path: Path, source: str, document: Mapping[str, object], text: str) -
     reported = {mistake.path for mistake in found}
     found += [m for m in wrong_kinds(document, known) if m.path not in reported]
     if found:
-        raise ParamError(report(str(path), source, found))
+        raise RulebookError(*report(str(path), source, found))
 
 
 def randomise_text(table: Mapping[str, tuple[float, float]]) -> str:

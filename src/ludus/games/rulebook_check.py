@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ludus.flow.problem import HasProblems, Problem
 from ludus.flow.whole import whole
+from ludus.native import ParamError
 
 Schema = Mapping[str, object]
 
@@ -29,6 +31,10 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "integer": (int, "an integer"),
     "number": ((int, float), "a number"),
 }
+
+
+class RulebookError(HasProblems, ParamError):
+    """A rulebook with mistakes, each with its file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +138,8 @@ def _cause(path: str, value: str | None, rest: str, sections: Sequence[str]) -> 
     return ""
 
 
-def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
-    """Return one line for each mistake: file, line, message. Mistakes with a common cause share a line."""
+def report(path: str, text: str, mistakes: Sequence[Mistake]) -> list[Problem]:
+    """Return the mistakes of a file with their lines. Mistakes with a common cause are one problem."""
     lines = lines_of(text)
     groups: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
@@ -144,8 +150,8 @@ def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
         where = f"{path}:{number}" if number else path
         also = sorted({n for n in (_line(lines, m.path) for m in more) if n})
         places = f" (the same in line{'s' if len(also) > 1 else ''} {', '.join(map(str, also))})"
-        out.append(f"{where}: {first.text}{places if also else ''}")
-    return "\n".join(out)
+        out.append(Problem(first.path, first.text, where=(where,), more=places if also else ""))
+    return out
 
 
 def _line(lines: Mapping[str, int], path: str) -> int:

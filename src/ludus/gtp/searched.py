@@ -47,7 +47,7 @@ class SearchedPlayer:
         try:
             weights, how = parse_search(text)
         except ValueError as error:
-            raise ConfigError(str(error)) from None
+            raise ConfigError(error) from None
         self._how: SearchText = msgspec.structs.replace(how, plies=0) if greedy else how
         self._weights = weights
         self.needs: Mapping[str, str] = {}

@@ -1,18 +1,17 @@
-"""Mistakes in a league's settings beyond the types of their values. Each mistake is one line.
+"""Mistakes in a league's settings beyond the types of their values.
 
-A line reads ``path = value: expected ... (did you mean ...?)``, in the words of the preset's file. The caller
-checks types, and names of rules, with ``presets.schema.check`` before; it turns lines into its own errors
-before any directory is made.
+The caller checks types, and names of rules, with ``presets.schema.check`` before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from ludus.flow.names import did_you_mean
+from ludus.flow.problem import Problem, near_of
+from ludus.flow.whole import whole
 from ludus.league import config as cfg
 from ludus.league.roles import ROLES, Choices, choices_of
 from ludus.league.standings import GROUPS, PERIOD, SIGMA
@@ -47,29 +46,27 @@ class Surroundings(msgspec.Struct, frozen=True):
     seed_specs: Mapping[str, str] = {}
 
 
-def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[str]:
+def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[Problem]:
     """Every mistake; none for settings that :class:`ludus.league.league.League` may be made of."""
     return list(_problems(league, around))
 
 
-def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
+def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[Problem]:
     if not around.on_policy:
-        text = (
-            "expected a method that learns from slabs of fresh matches, such as appo, where there is a league"
-        )
-        yield f'algorithm.name = "{around.algorithm}": {text}'
+        wanted = "a method that learns from slabs of fresh matches, such as appo, where there is a league"
+        yield Problem("algorithm.name", value=around.algorithm, expected=wanted)
     if around.lag == "async":
-        yield 'run.lag = "async": expected sync or pipelined where there is a league'
+        yield Problem("run.lag", value="async", expected="sync or pipelined where there is a league")
     if not league.players:
-        yield "league.players = []: expected at least one player"
+        yield Problem("league.players", value=[], expected="at least one player")
     names = [p.name for p in league.members]
     owners: dict[str, str] = {}
     for k, player in enumerate(league.players):
         path = f"league.players.{k}"
         yield from _names(path, player, owners, around.bots)
         if player.role not in ROLES:
-            hint = did_you_mean(player.role, ROLES, "roles")
-            yield f'{path}.role = "{player.role}": expected a role of a league{hint}'
+            near = near_of(player.role, ROLES, "roles")
+            yield Problem(f"{path}.role", value=player.role, expected="a role of a league", near=near)
             continue
         choices = choices_of(player)
         yield from _meet(path, choices, names, around.bots)
@@ -78,64 +75,76 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
             yield from _tune(f"{path}.tune.{setting}", setting, tune, choices, around)
         spec = around.seed_specs.get(player.seed, around.spec_hash)
         if player.seed and spec != around.spec_hash:
-            yield f'{path}.seed = "{player.seed}": expected weights of this game\'s spec'
+            yield Problem(f"{path}.seed", value=player.seed, expected="weights of this game's spec")
     yield from _together(league, around)
 
 
-def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
+def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[Problem]:
     """Yield mistakes in the players as a whole."""
     known = [(k, p, ROLES[p.role].kind) for k, p in enumerate(league.players) if p.role in ROLES]
     kinds = [kind for _, player, kind in known for _ in player.member_names]
     if league.score == "return":
         if around.seats == 1:
-            yield 'league.score = "return": expected outcome in a game of one seat, which has no opponents'
+            wanted = "outcome in a game of one seat, which has no opponents"
+            yield Problem("league.score", value="return", expected=wanted)
         elif league.score_range <= 0:
-            most = "the most by which the returns of two players of a match differ"
-            yield f'league.score_range = {league.score_range:g}: expected {most}, where score is "return"'
+            wanted = "the most by which the returns of two players of a match differ"
+            wanted += ', where score is "return"'
+            yield Problem("league.score_range", value=whole(league.score_range), expected=wanted)
     elif league.score_range:
-        yield f'league.score_range = {league.score_range:g}: expected 0 where score is "outcome"'
+        yield Problem(
+            "league.score_range", value=whole(league.score_range), expected='0 where score is "outcome"'
+        )
     for k, player, kind in known:
         if kind == "exploiter" and "main" not in kinds:
             mains = ", ".join(name for name, role in ROLES.items() if role.kind == "main")
-            path = f'league.players.{k}.role = "{player.role}"'
-            yield f"{path}: expected a player of a main role too ({mains})"
+            wanted = f"a player of a main role too ({mains})"
+            yield Problem(f"league.players.{k}.role", value=player.role, expected=wanted)
     if not isinstance(league.population, cfg.NoPopulation):
         tag = type(league.population).__struct_config__.tag
         if kinds.count("population") < 2:
-            yield f'league.population.rule = "{tag}": expected at least two players of the role population'
+            wanted = "at least two players of the role population"
+            yield Problem("league.population.rule", value=tag, expected=wanted)
         if around.seats == 1 and league.population.fitness == "win_rate":
-            yield 'league.population.fitness = "win_rate": expected return in a game of one seat'
+            wanted = "return in a game of one seat"
+            yield Problem("league.population.fitness", value="win_rate", expected=wanted)
     elif any(p.tune for p in league.players):
-        yield "league.population is missing: expected a rule where players have settings to tune"
+        path = "league.population"
+        yield Problem(path, f"{path} is missing: expected a rule where players have settings to tune")
 
 
 def _names(
     path: str, player: cfg.PlayerConfig, owners: dict[str, str], bots: tuple[str, ...]
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Mistakes in the names of an entry's members. ``owners``: name -> path of the entry that has it."""
     if not player.name and not player.names:
-        yield f'{path}.name = "": expected a name, or names of several players in {path}.names'
+        wanted = f"a name, or names of several players in {path}.names"
+        yield Problem(f"{path}.name", value="", expected=wanted)
         return
     if player.name and player.names:
-        yield f'{path}.name = "{player.name}": expected no name beside {path}.names'
+        yield Problem(f"{path}.name", value=player.name, expected=f"no name beside {path}.names")
     if player.names and player.count not in (None, len(player.names)):
-        yield f"{path}.count = {player.count}: expected {len(player.names)}, the number of {path}.names"
+        wanted = f"{len(player.names)}, the number of {path}.names"
+        yield Problem(f"{path}.count", value=player.count, expected=wanted)
     for k, name in enumerate(player.member_names):
         where = f"{path}.names.{k}" if player.names else f"{path}.name"
+        wanted = ""
         if not NAME.fullmatch(name):
-            yield f'{where} = "{name}": expected lower-case letters, digits, - and _'
+            wanted = "lower-case letters, digits, - and _"
         elif name in owners:
-            yield f'{where} = "{name}": expected another name than {owners[name]} has'
+            wanted = f"another name than {owners[name]} has"
         elif name in bots:
-            yield f'{where} = "{name}": expected another name than a bot of the game has'
+            wanted = "another name than a bot of the game has"
         elif name in RESERVED:
-            yield f'{where} = "{name}": expected another name; {", ".join(RESERVED)} mean something else'
+            wanted = f"another name; {', '.join(RESERVED)} mean something else"
+        if wanted:
+            yield Problem(where, value=name, expected=wanted)
         owners.setdefault(name, path)
 
 
-def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[str]:
+def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[Problem]:
     if not any(rule.weight > 0 for rule in choices.meet):
-        yield f"{path}.meet: all weights are 0; expected one above 0"
+        yield Problem(f"{path}.meet", f"{path}.meet: all weights are 0; expected one above 0")
     for k, rule in enumerate(choices.meet):
         where = f"{path}.meet.{k}"
         if isinstance(rule, (cfg.Pfsp, cfg.Fsp, cfg.Uniform)):
@@ -149,53 +158,56 @@ def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) 
             if member not in names:
                 yield _unknown(f"{where}.name", rule.name, "PLAYER:VERSION", [f"{n}:0" for n in names])
             elif not (version.isascii() and version.isdecimal()):
-                yield f'{where}.name = "{rule.name}": expected PLAYER:VERSION, as in {member}:0'
+                wanted = f"PLAYER:VERSION, as in {member}:0"
+                yield Problem(f"{where}.name", value=rule.name, expected=wanted)
 
 
-def _choices(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[str]:
+def _choices(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[Problem]:
     freeze, origin = choices.freeze, choices.origin
     if isinstance(freeze, cfg.Beats):
         yield from _among(f"{path}.freeze.against", freeze.against, [*GROUPS, *names, *bots])
         if freeze.max_steps and freeze.max_steps < freeze.min_steps:
-            yield (
-                f"{path}.freeze.max_steps = {freeze.max_steps}: "
-                f"expected 0 or at least min_steps, {freeze.min_steps}"
-            )
+            wanted = f"0 or at least min_steps, {freeze.min_steps}"
+            yield Problem(f"{path}.freeze.max_steps", value=freeze.max_steps, expected=wanted)
     if isinstance(origin, cfg.Nearest) and origin.low >= origin.high:
-        yield f"{path}.from.low = {origin.low:g}: expected less than high, {origin.high:g}"
+        yield Problem(
+            f"{path}.from.low", value=whole(origin.low), expected=f"less than high, {origin.high:g}"
+        )
 
 
-def _among(path: str, among: tuple[str, ...], valid: list[str]) -> Iterator[str]:
+def _among(path: str, among: tuple[str, ...], valid: list[str]) -> Iterator[Problem]:
     if not among:
-        yield f"{path} = []: expected at least one of {', '.join(GROUPS)} or a player"
+        yield Problem(path, value=[], expected=f"at least one of {', '.join(GROUPS)} or a player")
     for name in among:
         if name not in valid:
             yield _unknown(path, name, "a group or a player of the league", valid)
 
 
-def _tune(path: str, setting: str, tune: cfg.Tune, choices: Choices, around: Surroundings) -> Iterator[str]:
+def _tune(
+    path: str, setting: str, tune: cfg.Tune, choices: Choices, around: Surroundings
+) -> Iterator[Problem]:
     own = own_settings(choices)
     defaults = {n: v for n, v in around.settings.items() if n.startswith(TUNABLE) and n not in FIXED} | own
     if setting not in defaults:
         if setting in (SIGMA, PERIOD):
             rule = 'an elo rule in "meet"' if setting == SIGMA else 'the rule period in "freeze"'
-            yield f"{path}: cannot be tuned here; expected {rule} of the player"
+            yield Problem(path, f"{path}: cannot be tuned here; expected {rule} of the player")
         elif setting in FIXED or setting in around.others:
             homes = f"a number of {TUNABLE[0]} or {TUNABLE[1]} that a running member can change"
-            yield f"{path}: cannot be tuned; expected {homes}, {SIGMA} or {PERIOD}"
+            yield Problem(path, f"{path}: cannot be tuned; expected {homes}, {SIGMA} or {PERIOD}")
         else:
-            hint = did_you_mean(setting, defaults)
-            yield f"{path}: unknown setting; expected a number of the preset{hint}"
+            text = f"{path}: unknown setting; expected a number of the preset"
+            yield Problem(path, text, near=near_of(setting, defaults))
         return
     if choices.kind != "population":
-        yield f"{path}: expected only in players of the role population"
+        yield Problem(path, f"{path}: expected only in players of the role population")
     yield from _bounds(path, setting, tune, defaults[setting])
 
 
-def _bounds(path: str, setting: str, tune: cfg.Tune, default: float) -> Iterator[str]:
+def _bounds(path: str, setting: str, tune: cfg.Tune, default: float) -> Iterator[Problem]:
     """Bounds in their order, and first values within them: ``start``, or the preset's."""
     if not tune.choices and tune.low >= tune.high:
-        yield f"{path}.high = {tune.high:g}: expected more than low, {tune.low:g}"
+        yield Problem(f"{path}.high", value=whole(tune.high), expected=f"more than low, {tune.low:g}")
         return
     choices = ", ".join(f"{value:g}" for value in tune.choices)
     within = f"one of {choices}" if tune.choices else f"a number from {tune.low:g} to {tune.high:g}"
@@ -204,9 +216,10 @@ def _bounds(path: str, setting: str, tune: cfg.Tune, default: float) -> Iterator
         return value in tune.choices if tune.choices else tune.low <= value <= tune.high
 
     if not all(map(fits, tune.start)):
-        yield f"{path}.start = {list(tune.start)}: expected each {within}"
+        yield Problem(f"{path}.start", value=list(tune.start), expected=f"each {within}")
     elif not tune.start and not fits(default):
-        yield f"{path}: members start with {setting} = {default:g}; expected {within}, or start"
+        text = f"{path}: members start with {setting} = {default:g}; expected {within}, or start"
+        yield Problem(path, text)
 
 
 def own_settings(choices: Choices) -> dict[str, float]:
@@ -220,8 +233,8 @@ def own_settings(choices: Choices) -> dict[str, float]:
     return own
 
 
-def _unknown(path: str, name: str, expected: str, valid: list[str] | tuple[str, ...]) -> str:
-    return f'{path} = "{name}": expected {expected}{did_you_mean(name, valid)}'
+def _unknown(path: str, name: str, expected: str, valid: Sequence[str]) -> Problem:
+    return Problem(path, value=name, expected=expected, near=near_of(name, valid))
 
 
 def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ludus.flow.problem import HasProblems
 
-class PoolError(RuntimeError):
+
+class PoolError(HasProblems, RuntimeError):
     """A pool cannot continue: its workers do not start, or one is lost repeatedly."""
 
 

@@ -95,8 +95,7 @@ class VectorEnvShard(Shard):
         """Return the error of a library that plays on after the limit. It cannot end one match."""
         return (
             f"step: a match is not over after {self.cut} ticks, the limit of {self.plan.spec.name}: its "
-            "vectorised form ignores it; set the parameter vectorise = no (--game.vectorise no), or end "
-            "episodes there (truncated)"
+            "vectorised form ignores it; set the parameter vectorise = no, or end episodes there (truncated)"
         )
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from ludus.algorithms.registry import method_of
-from ludus.flow.names import did_you_mean
+from ludus.flow.problem import Problem, near_of, quoted
 from ludus.flow.spec import GameSpec
 from ludus.flow.spec_difference import interface_difference
+from ludus.flow.whole import whole
 from ludus.games import rulebook, spec
 from ludus.presets.config import BeforeConfig, GameConfig, ParamValue, Preset
 from ludus.presets.param_checks import param_problems
-from ludus.presets.schema import Problem, quoted
 
 PARAMS = "game.before.params"
 TRAP = "; a new unit has to be in the old rulebook too, at a cost that no one can pay"
@@ -45,22 +45,22 @@ def _schedule_problems(preset: Preset, before: BeforeConfig, declared: GameSpec)
     run, evaluation = preset.run, preset.evaluation
     if before.share == before.share_final == 0.0:
         path = "game.before.share"
-        yield Problem(path, f"{path} = 0: expected more, or game.before.share_final above 0")
+        yield Problem(path, value=0, expected="more, or game.before.share_final above 0")
     if before.moves and not (before.over_steps or run.max_steps or run.max_minutes):
         path = "game.before.until"
-        text = "expected run.max_steps, run.max_minutes or game.before.over_steps, over which the share moves"
-        yield Problem(path, f"{path} = {before.until:g}: {text}")
+        wanted = "run.max_steps, run.max_minutes or game.before.over_steps, over which the share moves"
+        yield Problem(path, value=whole(before.until), expected=wanted)
     if not before.setback:
         return
-    path = "game.before.setback"
-    where = f"{path} = {before.setback:g}"
+    wanted = ""
     if not before.moves:
-        yield Problem(path, f"{where}: expected 0 where game.before.share stays as it is")
+        wanted = "0 where game.before.share stays as it is"
     elif not (evaluation.every_steps and evaluation.matches):
-        text = "expected evaluation.every_steps and evaluation.matches above 0, whose results it reads"
-        yield Problem(path, f"{where}: {text}")
+        wanted = "evaluation.every_steps and evaluation.matches above 0, whose results it reads"
     elif declared.seats > 1 and before.setback >= 1.0:
-        yield Problem(path, f"{where}: expected less than 1, a share of the matches (0.05 = 5 points)")
+        wanted = "less than 1, a share of the matches (0.05 = 5 points)"
+    if wanted:
+        yield Problem("game.before.setback", value=whole(before.setback), expected=wanted)
 
 
 def _rule_problems(preset: Preset, before: BeforeConfig) -> Iterator[Problem]:
@@ -105,8 +105,8 @@ def _visible(preset: Preset, now: GameSpec, old: GameSpec) -> Iterator[Problem]:
     named = [(f"opponents.{i}.name", o.name) for i, o in enumerate(preset.opponents)]
     for path, bot in [*named, ("curriculum.bot", preset.curriculum.bot)]:
         if bot in bots - before:
-            near = did_you_mean(bot, sorted(before), "there are")
-            yield Problem(path, f"{path}: the old rules of game.before have no bot {bot}{near}")
+            text = f"{path}: the old rules of game.before have no bot {bot}"
+            yield Problem(path, text, bot, near=near_of(bot, sorted(before), "there are"))
 
 
 def _rules(game: GameConfig, declared: GameSpec) -> Mapping[str, object]:

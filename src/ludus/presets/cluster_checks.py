@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import method_of
+from ludus.flow.problem import Problem
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.schema import Problem
 
 
 def cluster_problems(preset: Preset) -> Iterator[Problem]:
@@ -17,43 +17,41 @@ def cluster_problems(preset: Preset) -> Iterator[Problem]:
     yield from _learner_problems(preset)
     ahead = preset.cluster.ahead
     if ahead and preset.league is None:
-        yield Problem("cluster.ahead", f"cluster.ahead = {ahead}: expected 0 without a league")
+        yield Problem("cluster.ahead", value=ahead, expected="0 without a league")
     rollouts = preset.cluster.rollouts
     if rollouts == 0:
         return
-    where, run = f"cluster.rollouts = {rollouts}", preset.run
+    path, run = "cluster.rollouts", preset.run
     if reason := _alone(preset):
-        yield Problem("cluster.rollouts", f"{where}: expected 0 where {reason}")
+        yield Problem(path, value=rollouts, expected=f"0 where {reason}")
     if run.lag != "async" or rollouts == 1 or not method_of(preset.algorithm).learns_from_slabs:
         return
     if _has_teacher(preset.algorithm):
-        text = f'expected 1 where run.lag = "async" and {_teacher_text(preset.algorithm)}'
-        yield Problem("cluster.rollouts", f"{where}: {text}")
+        wanted = f'1 where run.lag = "async" and {_teacher_text(preset.algorithm)}'
+        yield Problem(path, value=rollouts, expected=wanted)
     if rollouts > run.max_lag + 1:
-        text = f'expected at most run.max_lag + 1 = {run.max_lag + 1} where run.lag = "async"'
-        yield Problem("cluster.rollouts", f"{where}: {text}")
+        wanted = f'at most run.max_lag + 1 = {run.max_lag + 1} where run.lag = "async"'
+        yield Problem(path, value=rollouts, expected=wanted)
 
 
 def _learner_problems(preset: Preset) -> Iterator[Problem]:
     """Yield why there must be fewer learners: each of them needs a slab of every update."""
-    path, learners, rollouts = "cluster.learners", preset.cluster.learners, preset.cluster.rollouts
+    learners, rollouts = preset.cluster.learners, preset.cluster.rollouts
     if learners == 1:
         return
-    where, method = f"{path} = {learners}", method_of(preset.algorithm)
+    method, wanted = method_of(preset.algorithm), ""
     if not method.learns_from_slabs:
-        yield Problem(path, f'{where}: expected 1 where algorithm.name = "{method.name}"')
+        wanted = f'1 where algorithm.name = "{method.name}"'
     elif preset.league is not None:
-        yield Problem(path, f"{where}: expected 1 where there is a league: its members learn in turn")
+        wanted = "1 where there is a league: its members learn in turn"
     elif preset.run.topology == "one_to_one":
-        yield Problem(path, f'{where}: expected 1 where run.topology = "one_to_one"')
+        wanted = '1 where run.topology = "one_to_one"'
     elif preset.run.lag == "async":
-        yield Problem(path, f'{where}: expected 1 where run.lag = "async": an update has one slab')
+        wanted = '1 where run.lag = "async": an update has one slab'
     elif rollouts < learners:
-        yield Problem(
-            path,
-            f"{where}: expected at most {max(rollouts, 1)}, the slabs of an update "
-            f"(cluster.rollouts = {rollouts})",
-        )
+        wanted = f"at most {max(rollouts, 1)}, the slabs of an update (cluster.rollouts = {rollouts})"
+    if wanted:
+        yield Problem("cluster.learners", value=learners, expected=wanted)
 
 
 def _alone(preset: Preset) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ludus.algorithms.registry import method_of
+from ludus.flow.problem import Problem
 from ludus.presets.config import MAX_DECISIONS, Preset
-from ludus.presets.schema import Problem
 
 
 def setting_problems(preset: Preset) -> Iterator[Problem]:
     """Yield settings of a preset that do not fit together, without a look at its game."""
     pool, policy = preset.pool, preset.policy
     if pool.slots % pool.groups:
-        yield Problem(
-            "pool.slots",
-            f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
-        )
+        wanted = f"a multiple of pool.groups = {pool.groups}"
+        yield Problem("pool.slots", value=pool.slots, expected=wanted)
     if pool.slots * pool.rollout_length > MAX_DECISIONS:
         text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
         yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.flow.errors import RunFailed as RunFailed
+from ludus.flow.problem import Argument, HasProblems, Setting
 from ludus.flow.shown import shell
 
 
-class ConfigError(ValueError):
-    """A preset that cannot be carried out. The message names the key, its value and what is expected."""
+class ConfigError(HasProblems, ValueError):
+    """A preset that cannot be carried out. Its problems name the key, its value and what is expected."""
 
 
 class GroupLost(RunFailed):
@@ -39,9 +40,11 @@ class EndlessMatch(RunFailed):
         """Describe the evaluation: ``left`` of ``matches`` matches were not over."""
         super().__init__(
             f"{game}: matches are longer than {max_ticks:,} ticks ({matches - left} of {matches} were over), "
-            "so this evaluation might never end; raise the limit with --max-ticks N (ludus eval, rate) or "
-            "--evaluation.max-ticks N (ludus train, resume), or truncate the matches (max_episode_steps of "
-            "Gymnasium)"
+            "so this evaluation might never end; raise the limit with ",
+            Argument("max_ticks", form="N"),
+            " (ludus eval, rate) or ",
+            Setting("evaluation.max_ticks", form="N"),
+            " (ludus train, resume), or truncate the matches (max_episode_steps of Gymnasium)",
         )
 
 

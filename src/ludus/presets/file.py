@@ -6,7 +6,7 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, cast
 
@@ -16,6 +16,7 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import HasProblems, Part, Problem, Setting, message
 from ludus.flow.regular import TEXT
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
@@ -28,7 +29,7 @@ from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
 from ludus.presets.consistency import setting_problems
 from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import GamePreset, preset_for, run_title
-from ludus.presets.options import option_of
+from ludus.presets.options import path_of
 from ludus.presets.overrides import apply_overrides
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -38,13 +39,13 @@ MAX_BYTES = 1 << 20
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class PresetError(ValueError):
-    """A preset that cannot be used. ``lines`` has one mistake each, with where it is."""
+class PresetError(HasProblems, ValueError):
+    """A preset that cannot be used. ``problems`` has every mistake with its place, ``lines`` as text."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        """Join the mistakes, one a line."""
-        super().__init__("\n".join(lines))
-        self.lines = tuple(lines)
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """One line a mistake."""
+        return tuple(map(message, self.problems))
 
 
 class LoadedPreset(msgspec.Struct, frozen=True):
@@ -64,9 +65,13 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     origins: dict[str, Origin]
     note: str = ""
 
-    def where(self, path: str) -> str:
-        """Return the start of an error about ``path``: the file, or the option that set it."""
-        return option_of(path) if _from_command_line(path, self.origins) else self.source
+    def where(self, path: str) -> Part:
+        """Return the place of an error about ``path``: the file, or the setting that was given."""
+        return Setting(path) if _from_command_line(path, self.origins) else self.source
+
+    def placed(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Return problems of the preset, each with its place."""
+        return [problem.within(self.where(problem.path)) for problem in problems]
 
 
 def shipped_presets() -> dict[str, Path]:
@@ -92,23 +97,23 @@ def find_preset(name: str) -> Path:
         return path
     if path.is_dir():
         if (path / "config.toml").is_file():
-            raise PresetError([f"{name}: a run, not a preset; to resume it: ludus resume {shell(name)}"])
-        raise PresetError([f"{name}: is a folder, {TEXT}; expected a preset file or a shipped preset's name"])
+            raise PresetError(f"{name}: a run, not a preset; to resume it: ludus resume {shell(name)}")
+        raise PresetError(f"{name}: is a folder, {TEXT}; expected a preset file or a shipped preset's name")
     if path.exists():
-        raise PresetError([f"{name}: {TEXT}; expected a preset file or the name of a shipped preset"])
+        raise PresetError(f"{name}: {TEXT}; expected a preset file or the name of a shipped preset")
     if path.suffix == ".toml" and path.parent.name == "presets" and path.stem in shipped:
         return shipped[path.stem]
     if path.suffix == ".toml":
         near = nearest(path.stem, shipped)
         hint = f" (did you mean the shipped preset {near}?)" if near else ""
-        raise PresetError([f"{name}: no such file{hint}; shipped presets: ludus presets list"])
+        raise PresetError(f"{name}: no such file{hint}; shipped presets: ludus presets list")
     known = [*shipped, *list_games()]
     near = "" if libraries.versioned(name) else nearest(name, known, 0.85)
     hint = f" (did you mean {near}?)" if near else libraries.hint(name)
     if not hint and (near := nearest(name, known)):
         hint = f" (did you mean {near}?)"
     more = "" if hint else did_you_mean(name, shipped, "shipped presets", 1.0)
-    raise PresetError([f"{name}: no such preset or game{hint or more}; see: ludus games list"])
+    raise PresetError(f"{name}: no such preset or game{hint or more}; see: ludus games list")
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
@@ -119,7 +124,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     Args:
         name: A preset file, a shipped preset, or a game, with the settings of a shipped preset of that game
             or with settings that follow from its spec.
-        overrides: Option without leading dashes -> text.
+        overrides: Setting as the user wrote it -> text.
 
     Raises:
         PresetError: Every mistake that was found.
@@ -131,11 +136,11 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     try:
         raw = read_bounded(path, MAX_BYTES)
     except StorageError as error:
-        raise PresetError([f"{error}; expected a preset file"]) from None
+        raise PresetError(error, more="; expected a preset file") from None
     except OSError as error:
-        raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
+        raise PresetError(f"{source}: cannot be read ({error.strerror})") from None
     if other := _other_file(raw, source):
-        raise PresetError([f"{source}: {other}"])
+        raise PresetError(f"{source}: {other}")
     loaded = _loaded(raw, source, path.stem, path.parent, overrides)
     if loaded.origins.get("game.name") == "command line":
         return _named_after_game(loaded)
@@ -176,7 +181,7 @@ def _settings_of(reference: str) -> tuple[GameSpec, GamePreset]:
     try:
         declared = spec(typed_code(reference))
     except ValueError as error:
-        raise PresetError([str(error)]) from error
+        raise PresetError(error) from error
     return declared, preset_for(reference, declared, shipped_presets())
 
 
@@ -237,7 +242,7 @@ def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
     params = _with_lines(loaded, "game.params", game.params, folder)
     if game.randomise:
         if params.get("randomise"):
-            raise PresetError([f"{loaded.source}: game.params.randomise: set by game.randomise already"])
+            raise PresetError(f"{loaded.source}: game.params.randomise: set by game.randomise already")
         params["randomise"] = rulebook.randomise_text(game.randomise)
     before = game.before
     if before is not None:
@@ -263,8 +268,8 @@ def _with_lines(
             check=loaded.preset.game.name == rulebook.GAME,
         )
     except ValueError as error:
-        where = loaded.where(setting)
-        raise PresetError([f"{where}: {setting}: {line}" for line in str(error).splitlines()]) from None
+        where = (loaded.where(setting), setting)
+        raise PresetError(*(p.within(*where) for p in HasProblems(error).problems)) from None
     return {**params, "rulebook": lines}
 
 
@@ -282,43 +287,46 @@ def parse_preset(
         raw: The bytes.
         source: The file, as errors call it.
         name: Name of a run of this preset.
-        overrides: Option without leading dashes -> text.
+        overrides: Setting as the user wrote it -> text.
         params: From a game's reference to the names of its parameters.
 
     Raises:
         PresetError: Every mistake that was found.
     """
-    if len(raw) > MAX_BYTES:
-        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
-    try:
-        document: Document = from_toml(text_of(raw))
-    except TextError as error:
-        raise PresetError([f"{source}: {error}"]) from None
-    except TomlError as error:
-        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
+    document = preset_document(raw, source)
     method = _method_name(document, overrides or {})
     try:
         kind = preset_type(method)
     except ExtensionError as error:
-        raise PresetError([f"{source}: algorithm.name: {error}"]) from error
+        raise PresetError(Problem("algorithm.name", f"algorithm.name: {error}", where=(source,))) from error
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     paths, problems = apply_overrides(document, overrides or {}, kind, params)
     for path in paths:
         origins = {p: o for p, o in origins.items() if not p.startswith(path + ".")}
         origins[path] = "command line"
-    lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     document = cast(Document, schema.with_integers(document, kind))
     for problem in schema.check(document, kind):
-        where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
-        lines.append(f"{where}: {problem.text}")
-    if lines:
-        raise PresetError(lines)
+        where = Setting(problem.path) if _from_command_line(problem.path, origins) else source
+        problems.append(problem.within(where))
+    if problems:
+        raise PresetError(*problems)
     preset = preset_of(_named(document, kind), method)
     loaded = LoadedPreset(preset, name, source, origins)
-    lines = [f"{loaded.where(p.path)}: {p.text}" for p in setting_problems(preset)]
-    if lines:
-        raise PresetError(lines)
+    if problems := loaded.placed(setting_problems(preset)):
+        raise PresetError(*problems)
     return loaded
+
+
+def preset_document(raw: bytes, source: str) -> Document:
+    """Return the content of a preset file as plain data. Raises ``PresetError``."""
+    if len(raw) > MAX_BYTES:
+        raise PresetError(f"larger than {MAX_BYTES} bytes; expected a preset file", where=source)
+    try:
+        return from_toml(text_of(raw))
+    except TextError as error:
+        raise PresetError(error, where=source) from None
+    except TomlError as error:
+        raise PresetError(f"not valid TOML: {error}", where=source) from None
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:
@@ -357,8 +365,8 @@ def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
     """Return the method's name in the preset; "" for the default method."""
     table = document.get("algorithm")
     given = table.get("name", "") if isinstance(table, dict) else ""
-    name = overrides.get("algorithm.name", given)
-    return str(name)
+    typed = {path_of(key): text for key, text in overrides.items()}
+    return str(typed.get("algorithm.name", given))
 
 
 class EffectiveValue(msgspec.Struct, frozen=True):

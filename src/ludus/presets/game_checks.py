@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from ludus.algorithms.registry import CheckInput, method_of
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import Problem, near_of
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.games import libraries, list_games, spec, text_params
@@ -17,7 +20,6 @@ from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
 from ludus.presets.param_checks import param_problems
-from ludus.presets.schema import Problem
 from ludus.presets.team_checks import has_teammates, team_problems
 from ludus.presets.training_checks import training_problems
 
@@ -31,11 +33,11 @@ def find_game(reference: str) -> GameSpec:
         return spec(reference)
     except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
         if not is_installed_name(reference) or is_hosted(reference) or reference in list_games():
-            raise PresetError([str(error)]) from error
+            raise PresetError(error) from error
         ours = not libraries.versioned(reference) and nearest(reference, list_games(), 0.85)
         near = "" if ours else libraries.hint(reference)
         near = near or did_you_mean(reference, list_games(), "games")
-        raise PresetError([f"unknown game {reference}{near}; see: ludus games list"]) from None
+        raise PresetError(f"unknown game {reference}{near}; see: ludus games list") from None
 
 
 def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
@@ -67,7 +69,8 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
     try:
         declared = find_game(preset.game.name)
     except PresetError as error:
-        raise PresetError([f"{loaded.where('game.name')}: game.name: {error}"]) from None
+        wrong = (msgspec.structs.replace(p, path="game.name").within("game.name") for p in error.problems)
+        raise PresetError(*loaded.placed(wrong)) from None
     problems = [*param_problems(preset.game.params, declared, reference=preset.game.name)]
     if not problems:
         try:  # bots and observations may depend on the parameters
@@ -83,7 +86,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
 
         problems += [*league_problems(preset, declared), *without_effect(loaded)]
     if problems:
-        raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
+        raise PresetError(*loaded.placed(problems))
     return declared
 
 
@@ -100,8 +103,8 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
             continue
         valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random", "uniform"]
         if name not in valid:
-            near = did_you_mean(name, valid, "there are")
-            yield Problem(path, f"{path}: unknown bot {name} of {declared.name}{near}{show}")
+            text, near = f"{path}: unknown bot {name} of {declared.name}", near_of(name, valid, "there are")
+            yield Problem(path, text, name, near=near, more=show)
 
 
 def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
@@ -129,8 +132,8 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     for i, name in enumerate(preset.policy.inputs):
         if name not in tensors:
             path = f"policy.inputs.{i}"
-            near = did_you_mean(name, tensors, "observations")
-            yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")
+            text = f"{path}: unknown observation {name} of {declared.name}"
+            yield Problem(path, text, name, near=near_of(name, tensors, "observations"))
     if problem := encoder_problem(getattr(preset.policy, "encoder", "")):
         yield Problem("policy.encoder", f"policy.encoder: {problem}")
     sees = getattr(preset.policy, "critic_sees", "own")

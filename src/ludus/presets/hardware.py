@@ -13,6 +13,7 @@ from typing import get_args
 import torch
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.problem import Problem, Setting
 from ludus.flow.shown import shown
 from ludus.games.registry import is_python
 from ludus.games.simulate import game_signature
@@ -126,7 +127,7 @@ def fix_order() -> None:
     torch.backends.cudnn.allow_tf32 = False
 
 
-def device_note(preset: Preset) -> str:
+def device_note(preset: Preset) -> str | Problem:
     """Return a line on what ``auto`` means on a machine with a GPU; "" without one or for another device."""
     if preset.run.device != "auto":
         return ""
@@ -135,10 +136,9 @@ def device_note(preset: Preset) -> str:
         return f'run.device = "auto" uses the GPU of this machine: {choice.why}'
     if not choice.why:
         return ""
-    return (
-        f"the GPU of this machine is not used: {choice.why}; CUDA is experimental, ask for it with "
-        "--run.device cuda"
-    )
+    ask = Setting("run.device", "cuda")
+    text = f"the GPU of this machine is not used: {choice.why}; CUDA is experimental, ask for it with "
+    return Problem("run.device", (text, ask))
 
 
 def has_fast_bfloat16() -> bool:

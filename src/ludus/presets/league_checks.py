@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from ludus.algorithms.registry import method_of
+from ludus.flow.problem import Problem, Setting
 from ludus.flow.spec import GameSpec, decode_spec
+from ludus.flow.whole import whole
 from ludus.league.checks import Surroundings, problems
 from ludus.league.config import LeagueConfig, Tune
 from ludus.presets import schema
@@ -16,12 +17,10 @@ from ludus.presets.config import Preset
 from ludus.presets.file import LoadedPreset
 from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
 from ludus.presets.overrides import setting_paths
-from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.references import load_weights
 
 NO_TUNE = Tune()
-_PATH = re.compile(r"[^\s=:]+(?::[^\s=:]+)*")
 
 
 def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
@@ -36,7 +35,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
                 seeds[player.seed] = decode_spec(load_weights(player.seed).meta.spec).spec_hash
             except (StorageError, ValueError) as error:
                 path = f"league.players.{k}.seed"
-                yield Problem(path, f'{path} = "{player.seed}": {error}')
+                yield Problem(path, f'{path} = "{player.seed}": {error}', player.seed)
                 seeds[player.seed] = declared.spec_hash  # said already
     around = Surroundings(
         bots=tuple(bot.name for bot in declared.bots),
@@ -50,9 +49,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         seed_specs=seeds,
     )
     found = problems(league, around)
-    for line in found:
-        match = _PATH.match(line)
-        yield Problem(match.group() if match else "league", line)
+    yield from found
     yield from _value_only_problems(preset, league)
     yield from _beside(preset, league, declared)
     if not found:
@@ -65,9 +62,11 @@ def _value_only_problems(preset: Preset, league: LeagueConfig) -> Iterator[Probl
         return
     for k, player in enumerate(league.players):
         if player.value_only_updates:
-            path = f"league.players.{k}.value_only_updates"
-            text = f"{path} = {player.value_only_updates}: expected 0, or an actor-critic method such as appo"
-            yield Problem(path, text)
+            path, wanted = (
+                f"league.players.{k}.value_only_updates",
+                "0, or an actor-critic method such as appo",
+            )
+            yield Problem(path, value=player.value_only_updates, expected=wanted)
 
 
 def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
@@ -75,23 +74,20 @@ def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterato
     if preset.opponents:
         text = "expected none where there is a league: league.players.*.meet names the opponents"
         yield Problem("opponents", f"opponents: {text}")
-    if preset.curriculum.bot:
-        path = f'curriculum.bot = "{preset.curriculum.bot}"'
-        yield Problem("curriculum.bot", f"{path}: expected none where there is a league")
-    if preset.run.start:
-        path = f'run.start = "{preset.run.start}"'
-        yield Problem("run.start", f"{path}: expected none where there is a league: league.players.*.seed")
+    wanted = "none where there is a league"
+    if bot := preset.curriculum.bot:
+        yield Problem("curriculum.bot", value=bot, expected=wanted)
+    if start := preset.run.start:
+        yield Problem("run.start", value=start, expected=f"{wanted}: league.players.*.seed")
     teams = len(set(declared.teams)) or declared.seats
     guests = max(teams - 1, 2 if league.rating_share > 0 else 1)
     if teams == 1 and league.rating_share > 0:
-        path = "league.rating_share"
-        yield Problem(path, f"{path} = {league.rating_share:g}: expected 0 in a game of one seat")
-    elif teams > 1 and league.lanes < 2 * guests:
         yield Problem(
-            "league.lanes",
-            f"league.lanes = {league.lanes}: expected at least {2 * guests}, "
-            f"twice the {guests} players that one match of {declared.name} may need",
+            "league.rating_share", value=whole(league.rating_share), expected="0 in a game of one seat"
         )
+    elif teams > 1 and league.lanes < 2 * guests:
+        wanted = f"at least {2 * guests}, twice the {guests} players that one match of {declared.name}"
+        yield Problem("league.lanes", value=league.lanes, expected=f"{wanted} may need")
 
 
 def _tuned_values(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
@@ -103,7 +99,7 @@ def _tuned_values(preset: Preset, league: LeagueConfig, declared: GameSpec) -> I
                 for value in values:
                     if wanted := _unfit(preset, declared, setting, value):
                         path = f"league.players.{k}.tune.{setting}.{key}"
-                        yield Problem(path, f"{path} = {value:g}: expected {wanted}")
+                        yield Problem(path, value=whole(value), expected=wanted)
 
 
 def _unfit(preset: Preset, declared: GameSpec, setting: str, value: float) -> str:
@@ -126,5 +122,6 @@ def without_effect(loaded: LoadedPreset) -> Iterator[Problem]:
     players = league.players if league is not None else ()
     for path, origin in loaded.origins.items():
         if players and origin == "command line" and all(p.tune.get(path, NO_TUNE).start for p in players):
-            text = f"{path}: members start with other values"
-            yield Problem(path, f"{text}; expected --league.players.0.tune.{path}.start of each")
+            start = Setting(f"league.players.0.tune.{path}.start")
+            text = (f"{path}: members start with other values; expected ", start, " of each")
+            yield Problem(path, text)

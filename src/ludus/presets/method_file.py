@@ -1,4 +1,4 @@
-"""Learning methods from a file: ``--method ./reinforce.py``.
+"""Learning methods from a file: ``reinforce.py``.
 
 The file ends with ``METHOD = Method(...)``, the line that a package declares as an entry point. Loading it
 runs its code, so only a reference that the user gave is loaded (:mod:`ludus.games.names`).
@@ -20,8 +20,8 @@ from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import Method
 from ludus.flow.extensions import ExtensionError
+from ludus.flow.problem import Argument, Part
 from ludus.flow.regular import why_unusable
-from ludus.flow.shown import shown
 from ludus.games.names import is_typed, typed
 from ludus.presets import schema
 from ludus.presets.errors import ConfigError
@@ -61,22 +61,22 @@ class MethodFile:
 _loaded: dict[str, MethodFile] = {}
 
 
-def load_method(reference: str, where: str = "") -> MethodFile:
+def load_method(reference: str, where: Part = "") -> MethodFile:
     """Run the file ``reference`` and register its method until the program ends.
 
     A file that has not changed since this process loaded it is not run again.
 
     Args:
         reference: Path of the file, which the user gave (:func:`ludus.games.typed`).
-        where: First words of an error; "" = the option with the path.
+        where: Place of an error; "" = the argument with the path.
 
     Raises:
         ConfigError: The file cannot be read or run, or holds no method that can be registered.
     """
-    where = where or f"--method {shown(reference)}"
+    where = where or Argument("method", reference)
     if not is_typed(reference):
         raise ConfigError(
-            f"{where}: a name read from a file loads no code; if you trust it, name it yourself"
+            "a name read from a file loads no code; if you trust it, name it yourself", where=where
         )
     path = Path(os.path.realpath(reference))
     data = _read(reference, path, where)
@@ -88,13 +88,13 @@ def load_method(reference: str, where: str = "") -> MethodFile:
     try:
         registry.register(method)
     except ExtensionError as error:
-        raise ConfigError(f"{where}: {error}") from error
+        raise ConfigError(error, where=where) from error
     _loaded[method.name] = MethodFile(str(path), data, sha256, method)
     return _loaded[method.name]
 
 
 def with_method(reference: str, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Load the file of ``--method`` and return ``overrides`` under which a preset trains by its method.
+    """Load the file of a method and return ``overrides`` under which a preset trains by its method.
 
     An ``algorithm.name`` among the overrides stays. ``reference``: given by the user; "" changes nothing.
     """
@@ -120,22 +120,22 @@ def file_at_fault(error: BaseException) -> str:
     return ""
 
 
-def _read(reference: str, path: Path, where: str) -> bytes:
+def _read(reference: str, path: Path, where: Part) -> bytes:
     if why := why_unusable(path, ""):
-        raise ConfigError(f"{where}: {why}; {_EXPECTED}")
+        raise ConfigError(f"{why}; {_EXPECTED}", where=where)
     if path.suffix != ".py":
-        raise ConfigError(f"{where}: no Python file; {_EXPECTED}")
+        raise ConfigError(f"no Python file; {_EXPECTED}", where=where)
     try:
         return read_bounded(path, MAX_BYTES)
     except FileNotFoundError:
         what = "a link to no file" if os.path.islink(reference) else "no such file"
-        raise ConfigError(f"{where}: {what}; {_EXPECTED}") from None
+        raise ConfigError(f"{what}; {_EXPECTED}", where=where) from None
     except (OSError, StorageError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        raise ConfigError(f"{where}: cannot be read ({reason}); {_EXPECTED}") from None
+        raise ConfigError(f"cannot be read ({reason}); {_EXPECTED}", where=where) from None
 
 
-def _run(path: Path, data: bytes, where: str) -> ModuleType:
+def _run(path: Path, data: bytes, where: Part) -> ModuleType:
     """Return the module that the file's bytes make."""
     name = f"ludus_method_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
     module = ModuleType(name)
@@ -150,11 +150,11 @@ def _run(path: Path, data: bytes, where: str) -> ModuleType:
         else:
             sys.modules[name] = before
         if isinstance(error, SyntaxError):
-            raise ConfigError(f"{where}: line {error.lineno}: {error.msg}; {_EXPECTED}") from error
+            raise ConfigError(f"line {error.lineno}: {error.msg}; {_EXPECTED}", where=where) from error
         if isinstance(error, (Exception, SystemExit)):
             line = _line_of(error, str(path))
             text = " ".join(str(error).split())
-            raise ConfigError(f"{where}: {line}{type(error).__name__}: {text}") from error
+            raise ConfigError(f"{line}{type(error).__name__}: {text}", where=where) from error
         raise
     return module
 
@@ -170,24 +170,26 @@ def _line_of(error: BaseException, path: str) -> str:
     return f"line {lines[-1]}: " if lines else ""
 
 
-def _method_of(module: ModuleType, where: str) -> Method:
+def _method_of(module: ModuleType, where: Part) -> Method:
     found = getattr(module, ATTRIBUTE, None)
     if found is None:
         raise ConfigError(
-            f"{where}: has no {ATTRIBUTE}; expected a last line {ATTRIBUTE} = Method(MyConfig, make_learner)"
+            f"has no {ATTRIBUTE}; expected a last line {ATTRIBUTE} = Method(MyConfig, make_learner)",
+            where=where,
         )
     try:
         method = registry.checked(found)
     except ValueError as error:
-        raise ConfigError(f"{where}: {ATTRIBUTE} {error}") from error
+        raise ConfigError(f"{ATTRIBUTE} {error}", where=where) from error
     try:
         paths = setting_paths(mi.type_info(method.config))
     except (NameError, TypeError) as error:
-        raise ConfigError(f"{where}: types of {method.config.__name__}: {error}") from error
+        raise ConfigError(f"types of {method.config.__name__}: {error}", where=where) from error
     for path, kind in paths.items():
         if schema.expected(kind) == schema.expected(mi.AnyType()):
             raise ConfigError(
-                f"{where}: {method.config.__name__}.{path}: a preset holds no value of this type; expected "
-                "bool, int, float, str, a Literal of strings, or a tuple of one of these"
+                f"{method.config.__name__}.{path}: a preset holds no value of this type; expected bool, int, "
+                "float, str, a Literal of strings, or a tuple of one of these",
+                where=where,
             )
     return method

@@ -1,18 +1,24 @@
-"""Options of settings by the last part of their path: ``--learning-rate``, ``--algorithm.learning-rate``."""
+"""Settings by the last part of their path: ``learning_rate`` for ``algorithm.learning_rate``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from ludus.flow.names import did_you_mean, nearest
-from ludus.presets.schema import SYNONYMS, Problem
+from ludus.flow.names import nearest
+from ludus.flow.problem import NONE_NEAR, Argument, Near, Noun, Problem, Setting, near_of
+from ludus.presets.schema import SYNONYMS
 
 PARAMS = "game.params."
 
 
 def option_of(path: str) -> str:
-    """Return the command-line option of a path: ``--algorithm.learning-rate``."""
+    """Return the option of a path in a command: ``--algorithm.learning-rate``. Errors name the path."""
     return "--" + path.replace("_", "-")
+
+
+def path_of(key: str) -> str:
+    """Return the path of a setting as a user wrote it: ``run.max_steps`` for ``--run.max-steps``."""
+    return key.lstrip("-").replace("-", "_")
 
 
 def ends_with(path: str, key: str) -> bool:
@@ -23,10 +29,10 @@ def ends_with(path: str, key: str) -> bool:
 def full_path(
     key: str, here: Collection[str], every: Collection[str], params: Callable[[], Iterable[str]] = tuple
 ) -> str | Problem:
-    """Return the path of the setting that an option names by its last part.
+    """Return the path of the setting that ``key`` names by its last part.
 
     Args:
-        key: The option without its dashes in front: ``learning-rate``, ``self-play.slots``.
+        key: The setting as the user wrote it: ``learning-rate``, ``pool.slots``.
         here: Paths of the settings that the preset has, with its method and network.
         every: Paths of all settings, which other presets have.
         params: Returns the names of the game's parameters; called where no setting has that name.
@@ -34,31 +40,32 @@ def full_path(
     Returns:
         The path, or the problem: no such setting, or several.
     """
-    name = key.replace("-", "_")
+    name = path_of(key)
     for paths in (here, every):
         found = [path for path in paths if ends_with(path, name)]
         if name in found:
             return name
         if len(found) > 1:
-            return Problem(key, f"which one? {', '.join(map(option_of, found))}")
+            listed = tuple(part for path in found for part in (", ", Setting(path)))
+            return Problem(key, ("which one? ", *listed[1:]))
         if found:
             return found[0]
     parameters = list(params())
     if name in parameters:
         return PARAMS + name
-    return Problem(key, f"unknown option{_hint(name, here, parameters)}; see: --explain")
+    near, see = _near(name, here, parameters), Argument("explain", command="train PRESET")
+    return Problem(key, ("unknown ", Noun()), near=near, more=("; see: ", see))
 
 
-def _hint(name: str, here: Collection[str], parameters: Iterable[str]) -> str:
-    """Return a hint: the settings whose last part is nearest, or those of a name in other programs."""
-    options: dict[str, list[str]] = {}
+def _near(name: str, here: Collection[str], parameters: Iterable[str]) -> Near:
+    """Return the settings whose last part is nearest, or the setting of a name in other programs."""
+    settings: dict[str, list[str]] = {}
     for path in (*here, *(PARAMS + p for p in parameters)):
-        options.setdefault(path.rpartition(".")[2], []).append(path)
-    near = nearest(name, options, 0.7)
+        settings.setdefault(path.rpartition(".")[2], []).append(path)
     if name in SYNONYMS:
         found = [path for path in here if ends_with(path, SYNONYMS[name])]
     else:
-        found = options.get(near, [])
+        found = settings.get(nearest(name, settings, 0.7), [])
     if not found:
-        return did_you_mean(name, options, "settings", 1.0) if len(options) <= 20 else ""
-    return f" (did you mean {' or '.join(map(option_of, found))}?)"
+        return near_of(name, settings, "settings", 1.0) if len(settings) <= 20 else NONE_NEAR
+    return Near(tuple(map(Setting, found)))

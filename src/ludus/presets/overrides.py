@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec.inspect as mi
 
+from ludus.flow.problem import Problem, Setting
 from ludus.presets import schema
 from ludus.presets.config import preset_type
 from ludus.presets.document import Document
-from ludus.presets.options import full_path, option_of
-from ludus.presets.schema import Problem
+from ludus.presets.options import full_path, path_of
 
 
 def apply_overrides(
@@ -29,19 +29,20 @@ def apply_overrides(
 
     Args:
         document: A preset as plain data.
-        overrides: Option without its leading dashes -> text.
+        overrides: Setting as the user wrote it -> text.
         kind: The type of the preset (:func:`ludus.presets.config.preset_type`).
         params: From a game's reference to the names of its parameters.
 
     Returns:
         The paths that were set, in the preset's own spelling, and the options that name no setting.
     """
+    typed = {path_of(key): key for key in overrides}
     whole, problems = _whole_paths(document, overrides, kind, params)
     paths: list[str] = []
-    for key, text in _names_first(whole, kind):
-        result = _override(document, key, text, kind)
+    for path, text in _names_first(whole, kind):
+        result = _override(document, path, text, kind)
         if isinstance(result, Problem):
-            problems.append(result)
+            problems.append(result.within(Setting(typed.get(path, path))))
         else:
             paths.append(result)
     return paths, problems
@@ -90,14 +91,14 @@ def _whole_paths(
     An option may be the last part of a path alone.
     """
     top = {field.encode_name for field in kind.fields}
-    short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
-    whole = {key: text for key, text in overrides.items() if key not in short}
+    short = [key for key in overrides if path_of(key).partition(".")[0] not in top]
+    whole = {path_of(key): text for key, text in overrides.items() if key not in short}
     if not short:
         return whole, []
     chosen = copy.deepcopy(document)
-    for key, text in whole.items():
+    for key, value in whole.items():
         if key.rpartition(".")[2] in _tag_fields(kind):
-            _override(chosen, key, text, kind)
+            _override(chosen, key, value, kind)
     here, every = setting_paths(kind, chosen=chosen), setting_paths(kind)
     game = chosen.get("game")
     name = whole.get("game.name", game.get("name", "") if isinstance(game, dict) else "")
@@ -105,16 +106,17 @@ def _whole_paths(
     for key in short:
         path = full_path(key, here, every, lambda: params(str(name)))
         if isinstance(path, Problem):
-            problems.append(path)
-        elif path in whole or path in (k.replace("-", "_") for k in whole):
-            problems.append(Problem(key, f"is {option_of(path)}, which is given twice"))
+            problems.append(path.within(Setting(key)))
+        elif path in whole:
+            text = ("is ", Setting(path), ", which is given twice")
+            problems.append(Problem(path, text, where=(Setting(key),)))
         else:
             whole[path] = overrides[key]
     return whole, problems
 
 
 def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | Problem:
-    """Put ``text`` at ``key`` into the document and return the path in the preset's own spelling."""
+    """Put ``text`` at the path ``key`` into the document. Return the path, without quotes in its keys."""
     here: Any = document  # the container that the next part names a place in
     path: list[str] = []
     parts = key.split(".")
@@ -131,16 +133,16 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
             fields = {f.encode_name: f.type for f in kind.fields}
             if kind.tag_field:
                 fields[kind.tag_field] = mi.StrType()
-            name = given.replace("-", "_")
-            if name not in fields:
-                return Problem(".".join([*path, name]), schema.unknown_key(at, name, kind, owners))
-            kind = fields[name]
-            slot: str | int = name
+            if given not in fields:
+                return schema.unknown_key(at, given, kind, owners)
+            kind = fields[given]
+            slot: str | int = given
+            name = given
         elif isinstance(kind, mi.DictType) and isinstance(here, dict):
             kind = kind.value_type
             parts[depth:] = _with_dotted_key(parts[depth:], table=_has_parts(kind))
             last = depth == len(parts) - 1
-            slot = name = parts[depth].replace("-", "_")
+            slot = name = parts[depth]
         elif isinstance(kind, mi.VarTupleType) and isinstance(here, list):
             if not given.isdecimal() or int(given) > len(here):
                 return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")

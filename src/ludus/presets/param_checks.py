@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import Problem, near_of
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.flow.whole import number_of
-from ludus.presets import schema
 from ludus.presets.config import ParamValue
-from ludus.presets.schema import Problem
 
 
 def param_problems(
@@ -28,14 +26,12 @@ def param_problems(
     for key, value in params.items():
         path = prefix + key
         if key not in known:
-            near = did_you_mean(key, known, "parameters")
-            yield Problem(path, f"unknown parameter {path}{near}{show}")
+            near = near_of(key, known, "parameters")
+            yield Problem(path, f"unknown parameter {path}", value, near=near, more=show)
         elif not _param_fits(value, known[key]):
             want = _param_expected(known[key])
-            near = ""
-            if known[key].kind == "text" and nearest(str(value), known[key].choices):
-                near = f" (did you mean {nearest(str(value), known[key].choices)}?)"
-            yield Problem(path, f"{path} = {schema.quoted(value)}: expected {want}{near}{show}")
+            near = near_of(str(value), known[key].choices if known[key].kind == "text" else (), kind="")
+            yield Problem(path, value=value, expected=want, near=near, more=show)
 
 
 def _param_fits(value: ParamValue, param: ParamSpec) -> bool:

@@ -8,10 +8,10 @@ import msgspec
 
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import is_registered, method_of
+from ludus.flow.problem import Problem
 from ludus.policies.encoders import encoder_is_registered
 from ludus.presets.config import Preset
 from ludus.presets.method_file import method_file
-from ludus.presets.schema import Problem
 
 LEAST_DECISIONS = 256  # of a part: smaller ones cost nearly as much time
 MOST_AUTO = 8  # parts; more of them are too small, or wait for the sum of their gradients
@@ -52,7 +52,7 @@ def parts_problems(preset: Preset) -> Iterator[Problem]:
     if not isinstance(config, SlabLearnerConfig) or config.part_count == 1:
         return
     if reason := _why_one(preset):
-        yield Problem(_PATH, f"{_PATH} = {config.part_count}: expected 1 where {reason}")
+        yield Problem(_PATH, value=config.part_count, expected=f"1 where {reason}")
 
 
 def _why_one(preset: Preset) -> str:

@@ -10,10 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import NONE_NEAR, Near, Problem, near_of
 from ludus.flow.whole import whole, whole_text
 
 #: Name of a setting in other programs -> its name here.
@@ -60,21 +59,6 @@ SYNONYMS = {
 }
 
 _LARGEST = 2**63 - 1  # integer of a setting
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One mistake. ``path`` is its place ("" = the whole document), ``more`` a hint or empty."""
-
-    path: str
-    text: str
-    more: str = ""
-
-
-def quoted(value: object) -> str:
-    """Return a value as an error shows it: short, on one line."""
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def expected(kind: mi.Type) -> str:
@@ -145,8 +129,7 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
             yield from check(item, kind.value_type, f"{path}.{key}")
     elif isinstance(kind, mi.LiteralType) and isinstance(value, str):
         if value not in kind.values:
-            near = nearest(value, [str(v) for v in kind.values])
-            yield _mismatch(value, kind, path, f" (did you mean {near}?)" if near else "")
+            yield _mismatch(value, kind, path, near_of(value, [str(v) for v in kind.values], kind=""))
     elif not _fits(value, kind):
         yield _mismatch(value, kind, path)
 
@@ -220,9 +203,8 @@ def _check_variant(value: object, kind: mi.Type, path: str) -> Iterator[Problem]
     field = next(iter(known.values())).tag_field
     assert isinstance(value, dict)
     given = value[str(field)]
-    text = f"{path}.{field} = {quoted(given)}: expected one of {', '.join(known)}"
-    near = nearest(str(given), known)
-    yield Problem(f"{path}.{field}", text + (f" (did you mean {near}?)" if near else ""))
+    wanted = f"one of {', '.join(known)}"
+    yield Problem(f"{path}.{field}", value=given, expected=wanted, near=near_of(str(given), known, kind=""))
 
 
 def _check_struct(
@@ -238,7 +220,7 @@ def _check_struct(
         if key == kind.tag_field:
             continue
         if field is None:
-            yield Problem(prefix + key, unknown_key(path, key, kind, owners or {}))
+            yield unknown_key(path, key, kind, owners or {})
         else:
             yield from check(item, field.type, prefix + key)
     for name, field in fields.items():
@@ -246,8 +228,8 @@ def _check_struct(
             yield Problem(prefix + name, f"missing {prefix}{name}: expected {expected(field.type)}")
 
 
-def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, str]) -> str:
-    """Return the text of an error about a key that the table ``path`` lacks.
+def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, str]) -> Problem:
+    """Return the problem of a key that the table ``path`` lacks.
 
     Args:
         path: Path of the table; "" = the document.
@@ -257,18 +239,18 @@ def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, s
     """
     full = f"{path}.{key}" if path else key
     if key in owners:
-        return f'{full}: this key needs {path}.{owners[key]}, here it is "{kind.tag}"'
+        return Problem(full, f'{full}: this key needs {path}.{owners[key]}, here it is "{kind.tag}"')
     known = [f.encode_name for f in kind.fields]
-    if SYNONYMS.get(key) in known:
-        return f"unknown key {full} (did you mean {SYNONYMS[key]}?)"
-    return f"unknown key {full}" + did_you_mean(key, known, "keys here")
+    same = SYNONYMS.get(key, "")
+    near = Near((same,)) if same in known else near_of(key, known, "keys here")
+    return Problem(full, f"unknown key {full}", near=near)
 
 
-def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Problem:
+def _mismatch(value: object, kind: mi.Type, path: str, near: Near = NONE_NEAR) -> Problem:
     wanted = expected(kind)
     if isinstance(value, int) and isinstance(kind, (mi.IntType, mi.FloatType)) and value > _LARGEST:
         wanted = wanted if kind.le is not None else f"{wanted}, at most {_LARGEST}"
-    return Problem(path, f"{path or 'this'} = {quoted(value)}: expected {wanted}{more}")
+    return Problem(path, value=value, expected=wanted, near=near)
 
 
 def _fits(value: object, kind: mi.Type) -> bool:

@@ -7,11 +7,10 @@ from typing import cast
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.presets import schema
 from ludus.presets.config import GameConfig
 from ludus.presets.document import Document
-from ludus.presets.file import MAX_BYTES, PresetError
+from ludus.presets.file import PresetError, preset_document
 
 
 class _GameOnly(msgspec.Struct, frozen=True):
@@ -26,18 +25,11 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
     Raises:
         PresetError: The bytes are no configuration, or its game is wrong.
     """
-    if len(raw) > MAX_BYTES:
-        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
-    try:
-        document: Document = from_toml(text_of(raw))
-    except TextError as error:
-        raise PresetError([f"{source}: {error}"]) from None
-    except TomlError as error:
-        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
+    document = preset_document(raw, source)
     kind = mi.type_info(_GameOnly)
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}
     game = cast(Document, schema.with_integers(game, kind))
-    if lines := [f"{source}: {problem.text}" for problem in schema.check(game, kind)]:
-        raise PresetError(lines)
+    if problems := [problem.within(source) for problem in schema.check(game, kind)]:
+        raise PresetError(*problems)
     return msgspec.convert(game, _GameOnly).game

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ludus.algorithms.registry import method_of
-from ludus.flow.names import did_you_mean
+from ludus.flow.problem import Problem, near_of
 from ludus.flow.spec import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.mcts.text import is_search
 from ludus.presets.config import Preset
-from ludus.presets.schema import Problem
 
-EXPECTED = "expected RUN@best, a weights file, a bot, FILE.py or a search"
+EXPECTED = "RUN@best, a weights file, a bot, FILE.py or a search"
 
 
 def teacher_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
@@ -22,18 +21,14 @@ def teacher_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if method.teaches == "player":
         yield from _player_problems(teacher, declared)
         if preset.league is not None:
-            path = "algorithm.name"
-            text = f'{path} = "{method.name}": expected another where there is a league'
-            yield Problem(path, text)
+            yield Problem("algorithm.name", value=method.name, expected="another where there is a league")
     elif not teacher:
         return
     elif preset.run.topology == "one_to_one":
-        path = "run.topology"
-        text = f'{path} = "one_to_one": expected "many_to_one" where there is a teacher'
-        yield Problem(path, text)
+        wanted = '"many_to_one" where there is a teacher'
+        yield Problem("run.topology", value="one_to_one", expected=wanted)
     if preset.run.lag == "async" and preset.run.over_lag == "drop":
-        path = "run.over_lag"
-        yield Problem(path, f'{path} = "drop": expected "wait" where a teacher sees every slab')
+        yield Problem("run.over_lag", value="drop", expected='"wait" where a teacher sees every slab')
 
 
 def _player_problems(teacher: str, declared: GameSpec) -> Iterator[Problem]:
@@ -41,13 +36,12 @@ def _player_problems(teacher: str, declared: GameSpec) -> Iterator[Problem]:
     from ludus.storage.references import is_reference  # imports numpy, which help pages do without
 
     path = "algorithm.teacher"
-    where = f'{path} = "{teacher}"'
     bots = {b.name: b.demonstrates for b in declared.bots}
     if teacher in bots:
         if not bots[teacher]:
-            yield Problem(path, f"{where}: {declared.cannot_demonstrate(teacher)}")
+            yield Problem(path, f'{path} = "{teacher}": {declared.cannot_demonstrate(teacher)}', teacher)
     elif not (is_bot_file(teacher) or is_search(teacher) or _is_plan(teacher) or is_reference(teacher)):
-        yield Problem(path, f"{where}: {EXPECTED}{did_you_mean(teacher, bots)}")
+        yield Problem(path, value=teacher, expected=EXPECTED, near=near_of(teacher, bots))
 
 
 def _is_plan(teacher: str) -> bool:

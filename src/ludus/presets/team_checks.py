@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ludus.flow.problem import Problem
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.games import list_games, spec
 from ludus.presets.config import Preset, TeamConfig
-from ludus.presets.schema import Problem
 
 
 def team_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
@@ -27,8 +27,8 @@ def team_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         text = f"{path}: {preset.game.name} has no teams under these parameters; games with teams: {there}"
         yield Problem(path, f"{text}; see: ludus games show {shell(preset.game.name)}")
     elif team.zero_sum and len(set(declared.teams)) == 1:
-        text = f"expected false, or a game with two teams or more: {preset.game.name} has one"
-        yield Problem("team.zero_sum", f"team.zero_sum = true: {text}")
+        wanted = f"false, or a game with two teams or more: {preset.game.name} has one"
+        yield Problem("team.zero_sum", value=True, expected=wanted)
 
 
 def has_teammates(declared: GameSpec) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import method_of
+from ludus.flow.problem import Problem
 from ludus.flow.spec import GameSpec
+from ludus.flow.whole import whole
 from ludus.presets.before_checks import before_problems
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import Preset
 from ludus.presets.parts import parts_problems
-from ludus.presets.schema import Problem
 from ludus.presets.teacher_checks import teacher_problems
 
 
@@ -26,8 +27,8 @@ def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     yield from parts_problems(preset)
     curriculum = preset.curriculum
     if curriculum.advance > 0 and not curriculum.bot:
-        path = "curriculum.advance"
-        yield Problem(path, f"{path} = {curriculum.advance:g}: expected 0 where curriculum.bot is empty")
+        wanted = "0 where curriculum.bot is empty"
+        yield Problem("curriculum.advance", value=whole(curriculum.advance), expected=wanted)
 
 
 def _horizon_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
@@ -38,13 +39,11 @@ def _horizon_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     for name in ("horizon", "horizon_final"):
         value = getattr(config, name)
         if 0 < value < ticks:
-            path = f"algorithm.{name}"
-            yield Problem(
-                path, f"{path} = {value:g}: expected 0 or at least {ticks}, the ticks of one decision"
-            )
+            wanted = f"0 or at least {ticks}, the ticks of one decision"
+            yield Problem(f"algorithm.{name}", value=whole(value), expected=wanted)
     if config.horizon_final > 0 and config.horizon == 0:
-        path = "algorithm.horizon_final"
-        yield Problem(path, f"{path} = {config.horizon_final:g}: expected 0 where algorithm.horizon = 0")
+        path, wanted = "algorithm.horizon_final", "0 where algorithm.horizon = 0"
+        yield Problem(path, value=whole(config.horizon_final), expected=wanted)
 
 
 def _queue_problems(preset: Preset) -> Iterator[Problem]:
@@ -61,7 +60,7 @@ def _queue_problems(preset: Preset) -> Iterator[Problem]:
     elif run.topology == "one_to_one":
         reason = 'run.topology = "one_to_one": its lag is run.pools - 1'
     if reason:
-        yield Problem("run.queue", f"run.queue = {run.queue}: expected 0 where {reason}")
+        yield Problem("run.queue", value=run.queue, expected=f"0 where {reason}")
 
 
 def _topology_problems(preset: Preset) -> Iterator[Problem]:
@@ -78,8 +77,7 @@ def _topology_problems(preset: Preset) -> Iterator[Problem]:
     elif any(opponent.name == "past" for opponent in preset.opponents):
         reason = 'an opponent is "past"'
     if reason:
-        text = f'run.topology = "{run.topology}": expected "many_to_one" where {reason}'
-        yield Problem("run.topology", text)
+        yield Problem("run.topology", value=run.topology, expected=f'"many_to_one" where {reason}')
     if pool.slots % (run.pools * pool.groups):
-        text = f"expected a multiple of run.pools = {run.pools} times pool.groups = {pool.groups}"
-        yield Problem("pool.slots", f"pool.slots = {pool.slots}: {text}")
+        wanted = f"a multiple of run.pools = {run.pools} times pool.groups = {pool.groups}"
+        yield Problem("pool.slots", value=pool.slots, expected=wanted)

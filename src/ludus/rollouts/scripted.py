@@ -198,17 +198,17 @@ def load_bot(text: str) -> Callable[[], PythonBot]:
     file, _, wanted = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     path = Path(file)
     if why := why_unusable(path):
-        raise BotError(f"{path}: {why}; expected a Python file with a bot")
+        raise BotError(f"{file}: {why}; expected a Python file with a bot")
     name = f"ludus_bot_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BotError(f"{path}: not a Python file")
+        raise BotError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise BotError(f"{path}: {type(error).__name__}: {error}") from error
+        raise BotError(f"{file}: {type(error).__name__}: {error}") from error
     found = {
         n: c
         for n, c in vars(module).items()
@@ -219,5 +219,5 @@ def load_bot(text: str) -> Callable[[], PythonBot]:
     if wanted or len(found) != 1:
         there = ", ".join(found) or "none"
         what = f"no class {wanted} with decide(self, scene)" if wanted else "expected one class with decide"
-        raise BotError(f"{path}: {what}; there are: {there}. Name one as {path}:CLASS")
+        raise BotError(f"{file}: {what}; there are: {there}. Name one as {file}:CLASS")
     return next(iter(found.values()))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ludus.flow.problem import HasProblems
 
-class StorageError(Exception):
+
+class StorageError(HasProblems):
     """A file or directory is invalid. The message names it and gives the remedy."""
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec
 from ludus.flow.decode import from_json
-from ludus.flow.names import did_you_mean
+from ludus.flow.problem import NONE_NEAR, Argument, HasProblems, Problem, Text, near_of
 from ludus.policies.config import PolicyConfig
 
 #: Largest length of an axis, most entries of a tensor, most axes and tensors of a plan.
@@ -32,24 +32,32 @@ Shape = Annotated[tuple[Length, ...], msgspec.Meta(max_length=8)]
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 
 
-class SurgeryError(ValueError):
+class SurgeryError(HasProblems, ValueError):
     """A conversion that is refused, in one line: where, the value, what was expected, the nearest name."""
 
     def __init__(
-        self, path: str, value: object, expected: str, *, valid: Sequence[str] = (), name: str = ""
+        self,
+        path: str | Argument,
+        value: object,
+        expected: Text,
+        *,
+        valid: Sequence[str] = (),
+        name: str = "",
     ) -> None:
         """Make the message.
 
         Args:
-            path: Setting or tensor.
+            path: Setting, tensor or argument.
             value: What was found there.
             expected: What surgery expects.
             valid: Valid names, of which the nearest to ``name`` is shown.
             name: The unknown name; "" without one.
         """
-        near = did_you_mean(name, valid) if name else ""
-        super().__init__(f"{path} = {_shown(value)}: expected {expected}{near}")
-        self.path = path
+        near = near_of(name, valid) if name else NONE_NEAR
+        parts = expected if isinstance(expected, tuple) else (expected,)
+        text = (path, f" = {_shown(value)}: expected ", *parts)
+        self.path = path if isinstance(path, str) else path.name
+        super().__init__(Problem(self.path, text, value, near=near))
 
 
 def _shown(value: object) -> str:

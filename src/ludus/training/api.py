@@ -14,8 +14,9 @@ import msgspec
 
 from ludus.evaluation.settings import DEFAULT, MatchSettings
 from ludus.flow import PoolOptions
+from ludus.flow.as_found import as_found
 from ludus.flow.match import Lineup
-from ludus.flow.public import speaks_python, takes_options
+from ludus.flow.public import takes_options
 from ludus.games import typed
 from ludus.games.names import typed_player
 from ludus.mcts.text import SUFFIX, is_search, parse_search
@@ -60,7 +61,7 @@ _POOL_DEFAULTS = PoolOptions(slots=1, groups=1, threads=0, on_error="truncate")
 Setting = str | int | float | bool | Sequence[str | int | float]
 
 
-@speaks_python
+@as_found()
 def train(
     preset: str | Path | Preset,
     run_dir: str | Path | None = None,
@@ -106,7 +107,7 @@ def train(
         chosen = given_code(_checked(preset))
         name = Path(chosen.game.name).stem
     else:
-        options = {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()}
+        options = {k: _option(k, v) for k, v in (settings or {}).items()}
         loaded = load_preset(str(preset), with_method(str(method), options))
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
@@ -160,7 +161,7 @@ def _option(path: str, value: object) -> str:
     )
 
 
-@speaks_python
+@as_found()
 def resume(
     run_dir: str | Path,
     *,
@@ -199,7 +200,7 @@ def resume(
     return _with_callback(callback, run)
 
 
-@speaks_python
+@as_found()
 @takes_options(EvaluateOptions, DEFAULT)
 def evaluate(
     player: str,
@@ -248,7 +249,7 @@ def evaluate(
     return result
 
 
-@speaks_python
+@as_found()
 @takes_options(MakePoolOptions, _POOL_DEFAULTS)
 def make_pool(
     game: str,
@@ -286,7 +287,7 @@ def make_pool(
     return make(typed(game), params or {}, lineup, chosen)
 
 
-@speaks_python
+@as_found()
 def search(
     match: Match,
     player: str = "mcts:400",
@@ -323,7 +324,7 @@ def search(
     try:
         weights, text = parse_search(player)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(error) from None
     evaluator: Evaluator | str = "rollout"
     if weights:
         evaluator = evaluator_of(weights, match.spec, device, text.symmetries)[0]

@@ -17,7 +17,7 @@ from ludus.flow.shown import shown, visible
 from ludus.presets.config import Preset
 from ludus.presets.document import leaves
 from ludus.presets.file import LoadedPreset, PresetError, parse_preset
-from ludus.presets.options import option_of
+from ludus.presets.options import option_of, path_of
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import fsync_directory
 from ludus.storage.jsonl import JsonlWriter, read_jsonl
@@ -87,8 +87,8 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
         try:
             parse_preset(run.config_bytes(), str(run.config), overrides=now)
         except PresetError as error:
-            raise CorruptFile(f"{run.changes}: {error}") from error
-    given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
+            raise CorruptFile(error, where=str(run.changes)) from error
+    given = {path_of(key): text for key, text in (overrides or {}).items()}
     return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
 
 

@@ -108,7 +108,7 @@ class Evaluations:
         try:
             results = self._steps.run_evaluator.rate(player, version, INITIAL, matches)
         except EndlessMatch as error:  # untrained weights may never end a match that trained ones do
-            self._report.problem(f"the initial weights were not evaluated: {error}")
+            self._report.problem(error.problems[0].within("the initial weights were not evaluated"))
             return
         if results is not None:
             self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
@@ -194,7 +194,7 @@ class Evaluations:
         try:
             results = self._steps.run_evaluator.uniform(matches) if matches else ()
         except EndlessMatch as error:
-            self._report.problem(f"uniform play was not measured: {error}")
+            self._report.problem(error.problems[0].within("uniform play was not measured"))
             return ()
         self._stop_if_interrupted()
         return results or ()

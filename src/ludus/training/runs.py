@@ -14,6 +14,7 @@ from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
 from ludus.flow.as_found import as_found
+from ludus.flow.problem import Argument
 from ludus.flow.shown import shown
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
@@ -257,8 +258,9 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
     spec, _ = resolve_spec(preset)
     if spec.spec_hash != started.spec_hash:
         raise ConfigError(
-            f"--game {game}: {spec.name} has spec {spec.spec_hash}; the run was started with "
-            f"{shown(started.game)}, spec {shown(started.spec_hash)}"
+            f"{spec.name} has spec {spec.spec_hash}; the run was started with {shown(started.game)}, "
+            f"spec {shown(started.spec_hash)}",
+            where=Argument("game", game),
         )
 
 
@@ -283,12 +285,12 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
         check_matches(checkpoint)
     if checkpoint is not None and (preset.cluster.rollouts or machines is LOCAL):
         check_samplers(checkpoint, preset.cluster.rollouts)
-    if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
-        raise ConfigError("\n".join(wrong))
+    if wrong := [*training_problems(preset, resolve_spec(preset)[0])]:
+        raise ConfigError(*wrong)
     try:
         check_size(preset.policy, resolve_spec(preset)[0])
     except ValueError as error:
-        raise ConfigError(f"policy: {error}") from error
+        raise ConfigError(error, where="policy") from error
     if preset.cluster.learners == 1:  # a lost group may still hold the memory of its networks
         hardware.check_memory(preset)
     if preset.league is not None:
@@ -296,7 +298,7 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
     try:
         prepare = cast(RunBuilderFactory, resolve(method_of(preset.algorithm).trainer))
     except ValueError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     return prepare(preset, checkpoint, machines)
 
 
@@ -371,7 +373,7 @@ def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
     try:
         return _builder(resumed_teacher(preset, run), checkpoint, machines)
     except (ConfigError, StorageError) as error:
-        raise RunFailed(f"no new group of learners: {error}") from error
+        raise RunFailed(error, where="no new group of learners") from error
 
 
 def _result(

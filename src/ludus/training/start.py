@@ -32,7 +32,7 @@ def start_file(preset: Preset) -> Path | None:
     try:
         return resolve_weights(preset.run.start).resolve()
     except StorageError as error:
-        raise ConfigError(f"{_setting(preset.run.start)}: {error}") from error
+        raise ConfigError(error, where=f"{_setting(preset.run.start)}") from error
 
 
 def resumed_start(preset: Preset, run: RunDirectory, from_scratch: bool) -> Preset:
@@ -64,7 +64,7 @@ def _read(text: str) -> Weights:
     try:
         return load_weights(resolve_weights(text))
     except (WeightsError, StorageError, OSError) as error:
-        raise ConfigError(f"{_setting(text)}: {error}") from error
+        raise ConfigError(error, where=f"{_setting(text)}") from error
 
 
 def _setting(text: str) -> str:

@@ -49,7 +49,7 @@ def teacher_file(preset: Preset) -> Path | None:
     try:
         return resolve_weights(weights).resolve()
     except StorageError as error:
-        raise ConfigError(f'algorithm.teacher = "{_teacher(preset)}": {error}') from error
+        raise ConfigError(error, where=f'algorithm.teacher = "{_teacher(preset)}"') from error
 
 
 def resumed_teacher(preset: Preset, run: RunDirectory) -> Preset:

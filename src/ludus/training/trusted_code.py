@@ -17,7 +17,8 @@ import msgspec
 from ludus.algorithms import registry
 from ludus.flow.decode import from_json, from_toml, text_of, to_json
 from ludus.flow.extensions import ExtensionError
-from ludus.flow.shown import shell, shown
+from ludus.flow.problem import Argument, Part, Problem
+from ludus.flow.shown import shown
 from ludus.games import rulebook
 from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
@@ -79,19 +80,19 @@ def given_rulebooks(run: Path) -> tuple[str, ...]:
     return known.rulebooks if known is not None else ()
 
 
-def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> str:
-    """Record the code of a run (:func:`record_code`). Return what that failed with, and its effect; or ""."""
+def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> Problem | None:
+    """Record the code of a run (:func:`record_code`). Return what that failed with, and its effect."""
     try:
         record_code(run, configured, preset)
     except (OSError, StorageError) as error:
         code, file = code_of(preset), method_file(preset.algorithm)
-        words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
-        words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
-        words += [f"--method {shell(file.path)}"] if file is not None else []
-        if words:  # without any the run resumes all the same
-            need = " ".join(words)
-            return f"{error}; this run could not be recorded as yours, so resuming it will need {need}"
-    return ""
+        needed = [] if is_installed_name(code[GAME]) else [Argument("game", code[GAME])]
+        needed += [Argument("teacher", code[TEACHER])] if TEACHER in code else []
+        needed += [Argument("method", file.path)] if file is not None else []
+        if needed:  # without any the run resumes all the same
+            text = "; this run could not be recorded as yours, so resuming it will need"
+            return Problem(text=(str(error), text, *(part for word in needed for part in (" ", word))))
+    return None
 
 
 def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
@@ -103,7 +104,7 @@ def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
     name = _algorithm(run).get("name", registry.DEFAULT.__struct_config__.tag)
     if not isinstance(name, str):  # the reader of the whole configuration reports it
         return None
-    where = ""
+    where: Part = Argument("method", given)
     if not given:
         started = run.info().method if run.info_path.is_file() else ""
         if not started:
@@ -114,15 +115,16 @@ def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
             raise ConfigError(
                 f"{run.config}: algorithm.name = {shown(name)}, from {shown(started)}: this user did not "
                 "start the run here, and a name read from a file loads no code; if you trust its code, name "
-                "it yourself: --method FILE.py"
+                "it yourself: ",
+                Argument("method", form="FILE.py"),
             )
         given = known.method[1]
         where = f"{run.path}: its method's file {shown(given)}"
     file = load_method(typed_code(given), where)
     if file.name != name:
         raise ConfigError(
-            f"{where or f'--method {shown(given)}'}: holds the method {file.name}; expected {shown(name)}, "
-            f"by which {run.path} was trained"
+            f"holds the method {file.name}; expected {shown(name)}, by which {run.path} was trained",
+            where=where,
         )
     return file
 
@@ -136,7 +138,7 @@ def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -
     """
     code = code_of(preset)
     if teacher and TEACHER not in code:
-        raise ConfigError(f"--teacher {shown(teacher)}: the teacher of {run} is no Python file")
+        raise ConfigError(f"the teacher of {run} is no Python file", where=Argument("teacher", teacher))
     known = None
     if (not game and not is_installed_name(code[GAME])) or (not teacher and TEACHER in code):
         known = _record(run)
@@ -147,7 +149,8 @@ def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -
         raise ConfigError(
             f"{run / 'config.toml'}: algorithm.teacher = {shown(code[TEACHER])}: this user did not start the "
             "run here, and a name read from a file loads no Python file; if you trust its code, name it "
-            "yourself: --teacher FILE.py"
+            "yourself: ",
+            Argument("teacher", form="FILE.py"),
         )
     given = {path: text for path, text in ((GAME, game), (TEACHER, teacher)) if text}
     return with_code(preset, {path: typed_code(text) for path, text in given.items()})
@@ -159,10 +162,11 @@ def _check_known(run: RunDirectory, name: str) -> None:
         if registry.find(name) is not None:
             return
     except ExtensionError as error:
-        raise ConfigError(f"{run.config}: algorithm.name: {error}") from error
+        raise ConfigError(error, where=f"{run.config}: algorithm.name") from error
     raise ConfigError(
         f"{run.config}: algorithm.name = {shown(name)}: no such method is installed; expected its package, "
-        "or its file: --method FILE.py"
+        "or its file: ",
+        Argument("method", form="FILE.py"),
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
+from ludus.cli.words import said
+from ludus.flow.problem import Problem
 from ludus.presets.config import preset_type
 from ludus.presets.document import Document
 from ludus.presets.file import load_preset, parse_preset
@@ -88,8 +90,9 @@ def test_only_settings_of_the_presets_method_count() -> None:
     here, every = setting_paths(kind, chosen=document), setting_paths(kind)
     assert not any(path.startswith("league") for path in here)
     assert full_path("filters", here, every) == "policy.filters"
-    text = getattr(full_path("visits", here, every), "text", "")
-    assert text == "which one? --algorithm.search.visits, --evaluation.visits"
+    problem = full_path("visits", here, every)
+    assert isinstance(problem, Problem)
+    assert said(problem) == "which one? --algorithm.search.visits, --evaluation.visits"
     assert full_path("search.visits", here, every) == "algorithm.search.visits"
     plain = setting_paths(preset_type(), chosen={"game": {"name": "go"}})
     assert full_path("visits", plain, every) == "evaluation.visits"
@@ -102,7 +105,7 @@ def test_every_setting_is_understood_or_named() -> None:
     for path in here:
         last = path.rpartition(".")[2]
         found = full_path(last, here, here)
-        assert found == path or option_of(path) in getattr(found, "text", "")
+        assert found == path or (isinstance(found, Problem) and option_of(path) in said(found))
 
 
 def test_programs_and_sweeps_read_short_options_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

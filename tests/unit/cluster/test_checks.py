@@ -11,6 +11,7 @@ import pytest
 
 from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
+from ludus.cli.words import COMMAND_LINE, said
 from ludus.cluster.checks import (
     About,
     advice,
@@ -21,6 +22,7 @@ from ludus.cluster.checks import (
     learner_part_of,
     part_of,
 )
+from ludus.flow.problem import written
 from ludus.presets.cluster_checks import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
@@ -34,13 +36,13 @@ from ludus.version import __version__
 
 def test_missing_processors_and_gpus_are_counted() -> None:
     named = "or name a cluster of several machines: --cluster.address HOST:PORT"
-    assert lacking(ClusterConfig(rollouts=3, cpus=4), 11, 0) == (
-        f"cluster.rollouts = 3: 12 CPUs asked, 11 free; set --cluster.rollouts 2, {named}"
-    )
-    assert lacking(ClusterConfig(rollouts=3, gpus=0.5), 3, 1) == (
-        f"cluster.rollouts = 3: 1.5 GPUs asked, 1 free; set --cluster.rollouts 2, {named}"
-    )
-    assert lacking(ClusterConfig(rollouts=3, cpus=4, gpus=0.5), 12, 1.5) == ""
+    found = lacking(ClusterConfig(rollouts=3, cpus=4), 11, 0)
+    assert found is not None
+    assert said(found) == (f"cluster.rollouts = 3: 12 CPUs asked, 11 free; set --cluster.rollouts 2, {named}")
+    found = lacking(ClusterConfig(rollouts=3, gpus=0.5), 3, 1)
+    assert found is not None
+    assert said(found) == (f"cluster.rollouts = 3: 1.5 GPUs asked, 1 free; set --cluster.rollouts 2, {named}")
+    assert lacking(ClusterConfig(rollouts=3, cpus=4, gpus=0.5), 12, 1.5) is None
 
 
 @pytest.mark.parametrize(
@@ -62,12 +64,12 @@ def test_rollouts_that_have_room_are_counted(
 
 def test_what_helps_against_a_shortage_is_named() -> None:
     named = ClusterConfig(rollouts=2, address="10.0.0.1:6379")
-    assert advice(named, 1) == (
+    assert written(advice(named, 1), COMMAND_LINE) == (
         "; set --cluster.rollouts 1, or add a machine: ray start --address=10.0.0.1:6379"
     )
-    assert advice(named, 0) == "; add a machine: ray start --address=10.0.0.1:6379"
+    assert written(advice(named, 0), COMMAND_LINE) == "; add a machine: ray start --address=10.0.0.1:6379"
     large = msgspec.structs.replace(named, cpus=8, gpus=1.0)
-    assert advice(large, 0).startswith(
+    assert written(advice(large, 0), COMMAND_LINE).startswith(
         "; set --cluster.cpus lower, or set --cluster.gpus lower, or add a machine"
     )
 
@@ -160,7 +162,7 @@ def test_files_that_cannot_travel_are_refused_and_others_are_not() -> None:
         changed = msgspec.structs.replace(preset.game, name=game)
         algorithm = msgspec.structs.replace(preset.algorithm, teacher=teacher)
         whole = msgspec.structs.replace(preset, game=changed, algorithm=algorithm)
-        return [p.text for p in cluster_problems(whole)]
+        return [str(p) for p in cluster_problems(whole)]
 
     for game in ("minirts", "./my_game.py", "my_package.games:Mine", "gymnasium/CartPole-v1"):
         for teacher in ("simple", "./bot.py:Pikes", "runs/a@best"):

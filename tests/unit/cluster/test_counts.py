@@ -65,5 +65,5 @@ def test_a_shortage_has_both_numbers_and_is_part_of_the_refusal() -> None:
     cluster = ClusterConfig(rollouts=6, cpus=2)
     assert shortage(cluster, 12.0, 0.0) == ""
     assert shortage(cluster, 4.0, 0.0) == "12 CPUs asked, 4 free"
-    assert lacking(cluster, 4.0, 0.0).startswith("cluster.rollouts = 6: 12 CPUs asked, 4 free; ")
-    assert lacking(cluster, 12.0, 0.0) == ""
+    assert str(lacking(cluster, 4.0, 0.0)).startswith("cluster.rollouts = 6: 12 CPUs asked, 4 free; ")
+    assert lacking(cluster, 12.0, 0.0) is None

@@ -54,7 +54,9 @@ def test_every_other_number_is_refused_with_its_place(text: str) -> None:
     toml = {"1e400": "inf"}.get(text, text)
     with pytest.raises(PresetError, match=r"^p.toml: run.max_steps = .*: expected an integer >= 0"):
         parse_preset(f"{GAME}[run]\nmax_steps = {toml}\n".encode(), "p.toml")
-    with pytest.raises(PresetError, match=r"^--run.max-steps: run.max_steps = .*: expected an integer >= 0"):
+    with pytest.raises(
+        PresetError, match=r"^settings\[\"run.max_steps\"\]: run.max_steps = .*: expected an integer >= 0"
+    ):
         parse_preset(GAME.encode(), "p.toml", overrides={"run.max_steps": text})
 
 

@@ -59,7 +59,7 @@ def test_a_vectorised_form_that_plays_on_is_an_error_that_names_the_remedy() -> 
     assert len(results) == 8
     assert {r.ticks for r in results} == {20}
     assert all("a match is not over after 20 ticks" in r.error for r in results)
-    assert all("vectorise = no (--game.vectorise no)" in r.error for r in results)
+    assert all("set the parameter vectorise = no, or end" in r.error for r in results)
     single: dict[str, object] = {"vectorise": "no"}
     for params in (single, {**single, "max_episode_steps": 7}):
         _, results = played(env("VLimit"), 45, params)

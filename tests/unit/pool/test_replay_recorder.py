@@ -171,7 +171,7 @@ def test_a_replay_never_decides_which_code_is_run() -> None:
         )
 
     for game in ("tests.unit.pool.hosted_games:Walk", "gymnasium/os:system", "pettingzoo/antigravity"):
-        with pytest.raises(UnknownGame, match="say which with --game"):
+        with pytest.raises(UnknownGame, match="say which with game=REFERENCE"):
             replays.verify(named(game))
     with pytest.raises(ReplayError, match="recorded for walk, not duel"):
         replays.verify(named("walk"), DUEL)

@@ -153,7 +153,7 @@ def test_matches_of_both_have_one_of_three_outcomes(
     assert found.lines()[-1].startswith(line)
     assert bool(found.failure) == (verdict == "differ")
     assert (found.repeat > matches) == (verdict == "undecided")
-    assert verdict != "undecided" or found.lines()[-1].endswith(f"repeat with --matches {found.repeat}")
+    assert verdict != "undecided" or found.lines()[-1].endswith(f"repeat with {found.repeat} matches")
     assert {a[:2] for a in played.asked} == {("new", "old")}
     (progress,) = seen
     assert progress.text().startswith(f"{found.matches:,} of {matches:,} matches are over, ")

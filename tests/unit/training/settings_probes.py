@@ -220,7 +220,7 @@ def cluster(preset: Preset) -> object:
 
 def group(preset: Preset) -> object:
     """Return why a run cannot have the rollouts and learners of its preset."""
-    return [problem.text for problem in cluster_problems(preset)]
+    return [str(problem) for problem in cluster_problems(preset)]
 
 
 def rounds_ahead(preset: Preset) -> object:
@@ -243,12 +243,12 @@ def initial_weights(preset: Preset) -> object:
 
 def problems(preset: Preset) -> object:
     """Return the problems that a method reports about a preset."""
-    return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
+    return [str(p) for p in method_problems(preset, resolve_spec(preset)[0])]
 
 
 def parts(preset: Preset) -> object:
     """Return why a minibatch of a preset cannot have so many parts."""
-    return [problem.text for problem in parts_problems(preset)]
+    return [str(problem) for problem in parts_problems(preset)]
 
 
 def with_teacher(preset: Preset) -> object:

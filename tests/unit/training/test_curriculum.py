@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.update_texts import results_text
+from ludus.cli.words import said
 from ludus.presets.config import CurriculumConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
@@ -83,8 +84,8 @@ def test_a_run_shows_how_far_it_is_and_resumes_bit_by_bit(tmp_path: Path) -> Non
 def test_advancing_without_a_bot_is_refused() -> None:
     with pytest.raises(PresetError) as error:
         check_game(load_preset("tic_tac_toe", {"curriculum.advance": "0.5"}))
-    (line,) = error.value.lines
-    assert line.startswith("--curriculum.advance: curriculum.advance = 0.5: expected 0 where")
+    (problem,) = error.value.problems
+    assert said(problem).startswith("--curriculum.advance: curriculum.advance = 0.5: expected 0 where")
 
 
 def test_win_rates_with_help_have_another_name_and_never_mix(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ludus.algorithms.config import AppoConfig, with_horizon
 from ludus.algorithms.minibatch import minibatches_of, passes
+from ludus.cli.words import said
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game
@@ -152,8 +153,8 @@ def test_settings_that_do_not_fit_are_refused_in_one_line(
 ) -> None:
     with pytest.raises(PresetError) as error:
         check_game(load_preset(preset, settings))
-    (line,) = error.value.lines
-    assert expected in line
+    (problem,) = error.value.problems
+    assert expected in said(problem)
 
 
 def test_a_preset_from_python_is_refused_too(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_auto_leaves_a_gpu_that_gains_nothing_and_reports_it_once(
     messages = [m for m in recorder.messages if "GPU" in m]
     assert messages == [
         'the GPU of this machine is not used: algorithm.name = "appo" runs without CUDA graphs; '
-        "CUDA is experimental, ask for it with --run.device cuda"
+        "CUDA is experimental, ask for it with settings[\"run.device\"] = 'cuda'"
     ]
 
 
@@ -77,7 +77,7 @@ def test_auto_takes_a_gpu_by_which_the_network_gains(
     preset = small_preset()
     everything_in_graphs(monkeypatch, preset, gain)
     assert hardware.device_name(preset) == device
-    note = hardware.device_note(preset)
+    note = str(hardware.device_note(preset))
     assert ("uses the GPU" in note) is (device == "cuda")
     assert f"about {gain * 1e3:,.1f} ms on the processor and 1,000.0 ms on a card" in note
     assert hardware.device_name(small_preset(run__device="cpu")) == "cpu"
@@ -91,10 +91,10 @@ def test_auto_takes_no_gpu_that_a_run_does_not_fit_or_that_torch_cannot_use(
     everything_in_graphs(monkeypatch, preset, 9.0)
     monkeypatch.setattr(card, "facts", lambda: replace(H100, memory=1 << 30))
     assert hardware.device_name(preset) == "cpu"
-    assert "and 1.0 GiB are free" in hardware.device_note(preset)
+    assert "and 1.0 GiB are free" in str(hardware.device_note(preset))
     monkeypatch.setattr(card, "facts", lambda: replace(H100, capability=(12, 0)))
     assert hardware.device_name(preset) == "cpu"
-    assert "a newer torch may have it" in hardware.device_note(preset)
+    assert "a newer torch may have it" in str(hardware.device_note(preset))
 
 
 def test_a_machine_without_a_gpu_gets_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

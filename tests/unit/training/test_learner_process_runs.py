@@ -107,7 +107,7 @@ def test_runs_that_cannot_divide_a_minibatch_have_one_part(name: str) -> None:
         given = msgspec.structs.replace(given, algorithm=DqnConfig(parts=2))
     (problem,) = parts_problems(given)
     assert problem.path == "algorithm.parts"
-    assert problem.text.startswith(f"algorithm.parts = 2: expected 1 where {reason}")
+    assert str(problem).startswith(f"algorithm.parts = 2: expected 1 where {reason}")
     assert learner_processes(given, 4, "cpu") == 1
     auto = msgspec.structs.replace(given, algorithm=msgspec.structs.replace(given.algorithm, parts="auto"))
     assert not list(parts_problems(auto))
@@ -117,7 +117,7 @@ def test_runs_that_cannot_divide_a_minibatch_have_one_part(name: str) -> None:
 def test_a_league_has_one_part() -> None:
     given = msgspec.structs.replace(preset_of(algorithm__parts=2), league=LeagueConfig())
     (problem,) = parts_problems(given)
-    assert "expected 1 where there is a league" in problem.text
+    assert "expected 1 where there is a league" in str(problem)
 
 
 @pytest.mark.usefixtures("forgotten_extensions")
@@ -128,7 +128,7 @@ def test_a_method_of_a_program_has_one_part() -> None:
     register(Method(ProgramConfig, lambda config, network, context: None, divides=True))
     given = msgspec.structs.replace(preset_of(), algorithm=ProgramConfig(parts=2))
     (problem,) = parts_problems(given)
-    assert 'algorithm.name = "of_a_program" is registered by a program' in problem.text
+    assert 'algorithm.name = "of_a_program" is registered by a program' in str(problem)
 
 
 def test_a_refused_run_has_no_directory(tmp_path: Path) -> None:

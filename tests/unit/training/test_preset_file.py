@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.algorithms.config import AppoConfig
+from ludus.cli.words import said
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
@@ -32,7 +33,7 @@ GAME = b'[game]\nname = "tic_tac_toe"\n'
 def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
     with pytest.raises(PresetError) as caught:
         check_game(parse_preset(raw, "presets/x.toml", overrides=overrides))
-    return list(caught.value.lines)
+    return [said(problem) for problem in caught.value.problems]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ("algorithm.discount = 1.5", "algorithm.discount = 1.5: expected a number from 0 to 1"),
         ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
         ("pool.slots = 2.5", "pool.slots = 2.5: expected an integer from 1 to 16777216"),
-        ("pool.slots = true", "pool.slots = True: expected an integer from 1 to 16777216"),
+        ("pool.slots = true", "pool.slots = true: expected an integer from 1 to 16777216"),
         (
             "run.max_steps = 99999999999999999999",
             "run.max_steps = 99999999999999999999: expected an integer >= 0",

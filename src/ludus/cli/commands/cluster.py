@@ -10,6 +10,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.cli.words import said
 from ludus.cluster.render.job import Options
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
 from ludus.presets.game_checks import check_game
@@ -83,7 +84,7 @@ class ClusterRender(msgspec.Struct, frozen=True):
             return DONE
         kuberay.check_no_files(loaded.preset)
         if note := kuberay.image_note(options.image):
-            console.note(note)
+            console.note(said(note))
         if is_file:
             job = job_of(loaded, kuberay.PRESET, {}, options)
         else:
@@ -149,8 +150,8 @@ class PlanRun(msgspec.Struct, frozen=True):
         spec = check_game(loaded)
         if not self.decisions_per_s:
             raise UserError("--decisions-per-s: missing; expected a number above 0, such as 1e6")
-        rollout = read_measured("--rollout", self.rollout)
-        learner = read_measured("--learner", self.learner)
+        rollout = read_measured("rollout", self.rollout)
+        learner = read_measured("learner", self.learner)
         check_alike(rollout, learner, spec.name)
         wanted = Wanted(self.decisions_per_s, self.gbit, self.core_price, self.learner_price)
         return make_plan(loaded.preset, rollout, learner, wanted)

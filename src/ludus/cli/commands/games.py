@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.cli.words import said
 from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
 from ludus.flow.spec import OPEN, GameSpec, HeadSpec, ParamSpec, TensorSpec
@@ -154,7 +155,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
             try:
                 params["rulebook"] = rulebook.read(Path(game))
             except ValueError as error:
-                raise CheckError(str(error)) from None
+                raise CheckError(said(error)) from None
             game = rulebook.GAME
         spec = game_spec(typed(game), params)
         with Display("the game is being loaded", quiet=self.quiet) as display:
@@ -214,10 +215,7 @@ class GamesSchema(msgspec.Struct, frozen=True):
         """Print the schema and return the exit code."""
         from ludus.games import rulebook
 
-        try:
-            console.document(rulebook.schema(self.game))
-        except ValueError as error:
-            raise UserError(str(error)) from None
+        console.document(rulebook.schema(self.game))
         return DONE
 
 

@@ -12,6 +12,7 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.results import note_groups
+from ludus.cli.words import said
 from ludus.flow.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         try:
             shown = strengths(record, anchors)
         except ValueError as error:
-            raise UserError(str(error)) from None
+            raise UserError(said(error)) from None
         if self.json:
             console.document(shown)
             return DONE

@@ -10,6 +10,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.cli.words import said
 from ludus.flow.regular import open_regular, why_unusable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def read_replay(name: str) -> bytes:
     try:
         return read_bounded(path, MAX_BYTES)
     except CorruptFile as error:
-        raise UserError(f"{error}; this is no replay") from None
+        raise UserError(f"{said(error)}; this is no replay") from None
 
 
 class ReplayShow(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class ReplayShow(msgspec.Struct, frozen=True):
         try:
             info = replays.info(data)
         except ValueError as error:
-            raise UserError(f"{self.file}: {error}") from None
+            raise UserError(f"{self.file}: {said(error)}") from None
         if self.json:
             console.document({"file": self.file, "bytes": len(data), **msgspec.to_builtins(info)})
             return DONE
@@ -133,7 +134,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
                 check = replays.verify(data, typed(self.game))
                 rows.append({"file": name, **msgspec.to_builtins(check)})
             except ValueError as error:  # not a replay, damaged, of another version, or of an unknown game
-                row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
+                row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": said(error)}
                 rows.append(row)
                 unknown += isinstance(error, UnknownGame)
         for name, why in skipped.items():
@@ -197,7 +198,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
             with Ticker(progress.line, quiet=not self.think):
                 page = to_html(data, game=typed(self.game), think=self.think, progress=count)
         except ValueError as error:
-            raise UserError(f"{self.file}: {error}") from None
+            raise UserError(f"{self.file}: {said(error)}") from None
         write_whole(out, page.encode())
         if self.json:
             console.document({"file": str(out), "bytes": len(page.encode())})
@@ -235,7 +236,7 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
                 data, out, width=self.width, speed=self.speed, seat=self.seat, game=typed(self.game)
             )
         except ValueError as error:
-            raise UserError(f"{self.file}: {error}") from None
+            raise UserError(f"{self.file}: {said(error)}") from None
         except OSError as error:
             raise UserError(f"{out}: {error.strerror or error}") from None
         if self.json:

@@ -13,6 +13,7 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import INTERRUPTED, UserError
 from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
+from ludus.cli.words import said
 from ludus.flow.shown import shell
 from ludus.presets.config import ParamValue
 
@@ -41,15 +42,12 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     def _server(self, folder: Path) -> PageServer:
         from ludus.evaluation.players import check_device
         from ludus.web.serve.library import Library
-        from ludus.web.serve.server import PageServer, PortInUse
+        from ludus.web.serve.server import PageServer
 
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; expected one with runs or replays")
         check_device(self.device)
-        try:
-            return PageServer(Library(folder), self.port, self.device)
-        except PortInUse as error:
-            raise UserError(str(error)) from None
+        return PageServer(Library(folder), self.port, self.device)
 
     def _serve(self, server: PageServer, page: str, text: str) -> int:
         """Print the address of ``page``, open it, and serve until Ctrl-C."""
@@ -132,7 +130,7 @@ class Play(ServeOptions, frozen=True, kw_only=True):
     def run(self) -> int:
         """Serve the match until Ctrl-C; return the exit code."""
         from ludus.games.names import typed_player
-        from ludus.web.serve.matches import MatchError, NewMatch
+        from ludus.web.serve.matches import NewMatch
         from ludus.web.serve.players import PERSON
         from ludus.web.serve.server import STOP_S
 
@@ -149,10 +147,7 @@ class Play(ServeOptions, frozen=True, kw_only=True):
             console.note(LOADING)
         server = self._server(_folder(self.dir, self.player))
         asked = NewMatch(game, named, dict(params), self.rate, self.clock, self.seed)
-        try:
-            match = server.matches.create(asked, typed=True)
-        except MatchError as error:
-            raise UserError(str(error)) from None
+        match = server.matches.create(asked, typed=True)
         if why := self._wrong_time(game, waits=not match.table.real_time):
             server.close()
             server.matches.stop(STOP_S)
@@ -192,22 +187,18 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         if source.suffix == ".ludus" or source.is_file():
             return self._replay(source)
         from ludus.storage import RunDirectory
-        from ludus.web.serve.matches import MatchError
         from ludus.web.serve.watching import watch_run
 
         run = RunDirectory.open(source)
         server = self._server(run.path.resolve().parent)
-        try:
-            session = watch_run(
-                server.matches,
-                run.path,
-                self.against,
-                self.rate,
-                self.keep,
-                loading=lambda: console.note(LOADING),
-            )
-        except MatchError as error:
-            raise UserError(str(error)) from None
+        session = watch_run(
+            server.matches,
+            run.path,
+            self.against,
+            self.rate,
+            self.keep,
+            loading=lambda: console.note(LOADING),
+        )
         names = " against ".join(dict.fromkeys(seat.name for seat in session.table.seats))
         return self._serve(server, f"/watch/{session.match}", names)
 
@@ -219,7 +210,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         try:
             replays.info(data)
         except ValueError as error:
-            raise UserError(f"{file}: {error}") from None
+            raise UserError(f"{file}: {said(error)}") from None
         server = self._server(file.resolve().parent)
         replay = server.library.add_file(file)
         return self._serve(server, f"/replay/{replay.id}", f"the replay {file}")

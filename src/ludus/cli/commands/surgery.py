@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.cli.words import said
 from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
@@ -87,12 +88,7 @@ class Surgery(msgspec.Struct, frozen=True):
         loaded = load_preset(self.to if own is None else str(own.config), self.overrides)
         check_game(loaded)
         target = self._target(loaded.name if own is None else own.path.resolve().name)
-        from ludus.surgery.plan import SurgeryError
-
-        try:
-            return self._operate(loaded.preset, target)
-        except SurgeryError as error:
-            raise UserError(str(error)) from error
+        return self._operate(loaded.preset, target)
 
     def _own_run(self) -> RunDirectory:
         """Return the run of the source, whose settings change. Raises ``UserError`` if none is to change."""
@@ -142,7 +138,7 @@ class Surgery(msgspec.Struct, frozen=True):
             written = "" if self.plan else str(operation.write(target).path)
         self._show(operation.outline(), proof, written)
         if operation.unrecorded:
-            console.note(operation.unrecorded)
+            console.note(said(operation.unrecorded))
         if (before := preset.game.before) is not None:
             console.note(before_text(before))
         return DONE

@@ -14,7 +14,9 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.cli.words import COMMAND_LINE, said
 from ludus.flow.extras import install_command
+from ludus.flow.problem import written
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
@@ -261,7 +263,8 @@ def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | 
     try:
         return summary_of(loaded.preset.policy, spec)
     except ValueError as error:
-        raise UserError(f"{loaded.where('policy')}: {error}") from None
+        where = written(loaded.where("policy"), COMMAND_LINE)
+        raise UserError(f"{where}: {said(error)}") from None
 
 
 @contextmanager
@@ -274,7 +277,7 @@ def ending_document(as_json: bool) -> Iterator[None]:
         yield
     except RunUnsaved as error:
         if as_json:
-            console.document({"run": str(error.run), "error": str(error), "version": error.saved})
+            console.document({"run": str(error.run), "error": said(error), "version": error.saved})
         raise
 
 

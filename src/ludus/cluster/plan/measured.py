@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from ludus.flow.decode import from_json
+from ludus.flow.problem import Argument
 from ludus.flow.shown import shown
 from ludus.presets.errors import ConfigError
 from ludus.storage.errors import StorageError
@@ -47,20 +48,20 @@ class Measured(msgspec.Struct, frozen=True):
         return 4 * self.parameters
 
 
-def read_measured(option: str, name: str) -> Measured:
-    """Read the file of an option. Raises ``ConfigError``."""
-    hint = f"expected the output of: ludus bench train PRESET --json > {option[2:]}.json"
+def read_measured(machine: str, name: str) -> Measured:
+    """Read the file of a ``machine``, "rollout" or "learner". Raises ``ConfigError``."""
+    hint = f"expected the output of: ludus bench train PRESET --json > {machine}.json"
     if not name:
-        raise ConfigError(f"{option}: missing; {hint}")
-    where = f"{option} {shown(name)}"
+        raise ConfigError(f"missing; {hint}", where=_option(machine))
+    where = _option(machine, name)
     try:
         return from_json(read_bounded(Path(name), MAX_BYTES), Measured)
     except StorageError as error:
-        raise ConfigError(f"{option}: {error}; {hint}") from error
+        raise ConfigError(error, where=_option(machine), more=f"; {hint}") from error
     except OSError as error:
-        raise ConfigError(f"{where}: cannot be read ({error.strerror}); {hint}") from error
+        raise ConfigError(f"cannot be read ({error.strerror}); {hint}", where=where) from error
     except msgspec.DecodeError as error:
-        raise ConfigError(f"{where}: {error}; {hint}") from error
+        raise ConfigError(f"{error}; {hint}", where=where) from error
 
 
 def check_alike(rollout: Measured, learner: Measured, game: str) -> None:
@@ -69,9 +70,16 @@ def check_alike(rollout: Measured, learner: Measured, game: str) -> None:
     for name, (one, other) in pairs.items():
         if one != other:
             raise ConfigError(
-                f"--rollout has {name} {shown(str(one))}, --learner {name} {shown(str(other))}: "
-                "expected the same; measure both again"
+                _option("rollout"),
+                f" has {name} {shown(str(one))}, ",
+                _option("learner"),
+                f" {name} {shown(str(other))}: expected the same; measure both again",
             )
-    for option, measured in (("--rollout", rollout), ("--learner", learner)):
+    for machine, measured in (("rollout", rollout), ("learner", learner)):
         if measured.game != game:
-            raise ConfigError(f"{option}: measured {shown(measured.game)}, the preset's game is {game}")
+            text = f"measured {shown(measured.game)}, the preset's game is {game}"
+            raise ConfigError(text, where=_option(machine))
+
+
+def _option(machine: str, file: str = "") -> Argument:
+    return Argument(machine, file, command="plan")

@@ -9,6 +9,7 @@ import msgspec
 from ludus.algorithms.registry import method_of
 from ludus.cluster.plan.measured import Measured
 from ludus.cluster.plan.simulation import Loop, Outcome, simulate
+from ludus.flow.problem import Argument, Setting
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 
@@ -108,7 +109,8 @@ def make_plan(preset: Preset, rollout: Measured, learner: Measured, wanted: Want
     rollouts = cluster.rollouts or math.ceil(rate * core_s / BUSY / cluster.cpus)
     if rollouts > MAX_ROLLOUTS:
         raise ConfigError(
-            f"--decisions-per-s {rate:g}: {rollouts:,} rollouts, expected at most {MAX_ROLLOUTS:,}"
+            f"{rollouts:,} rollouts, expected at most {MAX_ROLLOUTS:,}",
+            where=Argument("decisions_per_s", f"{rate:g}", command="plan"),
         )
     _check_async(preset, rollouts)
     joined = 1 if preset.run.lag == "async" else rollouts
@@ -162,7 +164,8 @@ def _check_async(preset: Preset, rollouts: int) -> None:
     if preset.run.lag == "async" and rollouts > most:
         raise ConfigError(
             f'run.lag = "async": {rollouts:,} rollouts, expected at most run.max_lag + 1 = {most}; '
-            "more cluster.cpus or --run.lag pipelined"
+            "more cluster.cpus or ",
+            Setting("run.lag", "pipelined"),
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.flow.problem import Argument, Setting
 from ludus.flow.shown import shell
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -104,20 +105,24 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
     """
     cluster = loaded.preset.cluster
     if cluster.rollouts == 0:
-        raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as --cluster.rollouts 4")
+        such = Setting("cluster.rollouts", "4")
+        raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as ", such)
     if cluster.address != "local":
         raise ConfigError(
             f'cluster.address = "{cluster.address}": leave it out, the job has a cluster of its own'
         )
     if not _IMAGE.fullmatch(options.image):
         raise ConfigError(
-            f"--image {options.image}: expected the name of a container image, such as {Options().image}"
+            f"expected the name of a container image, such as {Options().image}",
+            where=_option("image", options.image),
         )
     if not _is_label(options.claim, 63):
         near = nearest_name(options.claim)
-        raise ConfigError(f"--claim {options.claim}: expected a PersistentVolumeClaim; nearest: {near}")
+        text = f"expected a PersistentVolumeClaim; nearest: {near}"
+        raise ConfigError(text, where=_option("claim", options.claim))
     if not _FOLDER.fullmatch(options.runs) or options.runs.startswith("-") or ".." in options.runs.split("/"):
-        raise ConfigError(f"--runs {options.runs}: expected a folder of letters, digits, and any of . _ - /")
+        text = "expected a folder of letters, digits, and any of . _ - /"
+        raise ConfigError(text, where=_option("runs", options.runs))
     words = ["ludus", "train", preset]
     words += [f"--{key}={text}" for key, text in overrides.items() if not ends_with("cluster.address", key)]
     settings = loaded.preset
@@ -130,8 +135,12 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
             raise ConfigError(f"{word!r}: expected text without line breaks and control characters")
     name = options.name or nearest_name(loaded.name)
     if not _is_label(name, MAX_NAME):
-        raise ConfigError(f"--name {name}: {RULE}; nearest: {nearest_name(name)}")
+        raise ConfigError(f"{RULE}; nearest: {nearest_name(name)}", where=_option("name", name))
     return Job(name, settings, tuple(words), options)
+
+
+def _option(name: str, value: str) -> Argument:
+    return Argument(name, value, command="cluster render")
 
 
 def nearest_name(text: str) -> str:

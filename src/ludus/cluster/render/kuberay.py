@@ -7,6 +7,7 @@ import re
 
 from ludus.cluster.health import HEALTH
 from ludus.cluster.render.job import RAY_VERSION, Job, Machines, machines_of, program
+from ludus.flow.problem import Argument, Problem
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
@@ -41,16 +42,17 @@ def _file(name: str) -> str:
     return name if "/" in name or "@" in name or name.endswith(".py") else ""
 
 
-def image_note(image: str) -> str:
-    """Return what is missing where an image names no registry; empty where it names one."""
+def image_note(image: str) -> Problem | None:
+    """Return what is missing if an image names no registry."""
     first, slash, _ = image.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
-        return ""
+        return None
     pushed = f"REGISTRY/{image}"
-    return (
+    text = (
         f"image {image}: names no registry, so pods look for it on Docker Hub and on their own machine; "
-        f"docker build -t {pushed} . && docker push {pushed}, and render with --image {pushed}"
+        f"docker build -t {pushed} . && docker push {pushed}, and render with "
     )
+    return Problem(text=(text, Argument("image", pushed, command="cluster render")))
 
 
 def documents(job: Job, whole: Preset | None) -> tuple[dict[str, object], ...]:

@@ -200,9 +200,9 @@ def build_learner(
         )
         learner = make_learner(preset.algorithm, network, context)
     except SettingError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     except ValueError as error:
-        raise ConfigError(f"policy: {error}") from error
+        raise ConfigError(error, where="policy") from error
     if (count := _processes(preset)) > 1 and isinstance(learner, SlabLearner):
         learner.divide(LearnerProcesses(learner, _recipe(preset, network, context), count - 1))
     return learner

@@ -44,7 +44,7 @@ def demonstrator(
             device=preset.run.device,
         )
     except (ConfigError, StorageError, BotError, OSError) as error:
-        raise ConfigError(f'algorithm.teacher = "{shown.teacher}": {error}') from error
+        raise ConfigError(error, where=f'algorithm.teacher = "{shown.teacher}"') from error
 
 
 def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -> tuple[str, ...]:

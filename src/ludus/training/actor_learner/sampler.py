@@ -298,7 +298,7 @@ def first_network(preset: Preset, spec: GameSpec, only: Collection[str] | None =
     try:
         network = PolicyNetwork(preset.policy, spec, None, precision_name(preset.run, device))
     except ValueError as error:
-        raise ConfigError(f"policy: {error}") from error
+        raise ConfigError(error, where="policy") from error
     network.initialise(seed, only)
     return network.to(device)
 
@@ -381,7 +381,7 @@ def build_sampler(
             ),
         )
     except (PoolError, ValueError) as error:
-        raise ConfigError(f"pool: {error}") from error
+        raise ConfigError(error, where="pool") from error
     try:
         others = {ids.teacher: demonstrator_actor(teacher, pool)} if teacher is not None else {}
     except BaseException:

@@ -149,7 +149,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     one_thread()
     spec, params = resolve_spec(preset)
     for problem in method_problems(preset, spec):
-        raise ConfigError(problem.text)
+        raise ConfigError(problem)
     run = preset.run
     device, threads = device_name(preset), thread_count(run)
     precision = precision_name(run, device)
@@ -175,7 +175,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
             preset, components, 0, NetworkEvaluator(learner.playing, "float32")
         )  # refuses what cannot be
     except (ValueError, SearchError) as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error) from error
     return components
 
 

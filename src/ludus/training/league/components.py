@@ -103,8 +103,8 @@ def build_league(
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
-    if wrong := [p.text for p in league_problems(_without_seeds(preset) if checkpoint else preset, spec)]:
-        raise ConfigError("\n".join(wrong))
+    if wrong := [*league_problems(_without_seeds(preset) if checkpoint else preset, spec)]:
+        raise ConfigError(*wrong)
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
     state = LeagueState(league=config, ahead=preset.cluster.ahead)

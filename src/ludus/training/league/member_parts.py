@@ -57,7 +57,7 @@ def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: 
         except ValueError as error:
             assert preset.league is not None
             entry = preset.league.entry_of(index)
-            raise ConfigError(f"league.players.{entry}.seed: {error}") from error
+            raise ConfigError(error, where=f"league.players.{entry}.seed") from error
     return learner
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.flow import GameSpec
+from ludus.flow.problem import PRESET, PYTHON, Problem, Words, message
 from ludus.presets.config import Preset
 from ludus.storage import RunLog
 from ludus.training.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics, metrics_row
@@ -36,6 +37,8 @@ class Sink:
 
     #: A sink may set a reason here: the run then ends after the present round, saved and evaluated.
     stop: str = ""
+    #: How messages write settings: as Python, a preset's file or the command line does.
+    words: Words = PYTHON
 
     def start(self, run: RunStart) -> None:
         """Receive the run before its first update; again where it continues after a learner was lost."""
@@ -84,13 +87,13 @@ class Sinks(Sink):
         """Pass a checkpoint on."""
         self._feed(lambda sink: sink.checkpoint(path, version))
 
-    def message(self, text: str) -> None:
-        """Pass a line on."""
-        self._feed(lambda sink: sink.message(text))
+    def message(self, text: str | Problem) -> None:
+        """Pass a line on, in each sink's words."""
+        self._feed(lambda sink: sink.message(message(text, sink.words)))
 
-    def problem(self, text: str) -> None:
+    def problem(self, text: str | Problem) -> None:
         """Report a problem that does not end the run."""
-        self.message(f"{PROBLEM}{text}")
+        self.message(text.within(PROBLEM.rstrip(": ")) if isinstance(text, Problem) else f"{PROBLEM}{text}")
 
     def close(self) -> None:
         """Close every sink that still works."""
@@ -141,6 +144,8 @@ class CallbackSink(Sink):
 class LogSink(Sink):
     """The files of a run: ``metrics.jsonl`` and ``log.txt``. A full disk costs lines, never the run."""
 
+    words = PRESET
+
     def __init__(self, log: RunLog, report: Callable[[str], None]) -> None:
         """Write into ``log``; ``report`` receives the first failure of the disk."""
         self._log, self._report = log, report
@@ -181,7 +186,7 @@ class Reporter(Sinks):
         """Append a line to ``events.jsonl``."""
         self._log.event(kind, **detail)
 
-    def problem(self, text: str) -> None:
+    def problem(self, text: str | Problem) -> None:
         """Report a problem: in ``events.jsonl``, and as a message."""
-        self.event("problem", text=text)
+        self.event("problem", text=message(text, PRESET))
         super().problem(text)

@@ -19,6 +19,7 @@ from ludus.algorithms.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
 from ludus.flow.as_found import as_found
 from ludus.flow.decode import from_json
+from ludus.flow.problem import Argument, Problem
 from ludus.flow.weights import Ancestor
 from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.factory import build_network
@@ -111,8 +112,8 @@ class Operation:
         self.source, self.preset = source, request.preset
         self.spec, self.params = resolve_spec(self.preset)
         check_covered(source.preset, self.preset)
-        if wrong := [p.text for p in training_problems(self.preset, self.spec)]:
-            raise ConfigError("\n".join(wrong))
+        if wrong := [*training_problems(self.preset, self.spec)]:
+            raise ConfigError(*wrong)
         meta = source.checkpoint.weights.meta
         self.old = side_of(meta, source.run.reference(meta.version))
         if self.old.spec.name != self.spec.name:
@@ -123,7 +124,9 @@ class Operation:
         frame_skips = [p.game.frame_skip for p in (source.preset, self.preset)]
         if frame_skips[0] != frame_skips[1] and not request.hints.approximate:
             raise SurgeryError(
-                "game.frame_skip", frame_skips[1], f"{frame_skips[0]}; another one needs --approximate"
+                "game.frame_skip",
+                frame_skips[1],
+                (f"{frame_skips[0]}; another one needs ", Argument("approximate", command="surgery")),
             )
         self.new_matches = why_new_matches(
             source.preset,
@@ -138,7 +141,7 @@ class Operation:
         self.players = Players(source, self.conversion, request.hints, self.ancestor)
         self.calibrated = new_places(self.conversion.plan).counts
         self.moved: Moved | None = None
-        self.unrecorded = ""  # why resuming the run needs its code named again
+        self.unrecorded: Problem | None = None  # why resuming the run needs its code named again
         self._state = self._counters()
         self._made: Checkpoint | None = None
 

@@ -15,6 +15,7 @@ from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.evaluation.weights import network_of
 from ludus.flow import MatchResult, Weights
 from ludus.flow.as_found import as_found
+from ludus.flow.problem import Argument
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.policies.outputs import gives_q_values
 from ludus.presets.config import Preset
@@ -26,6 +27,8 @@ from ludus.surgery.verify import TOLERANCE, Verification
 from ludus.training.opponents import bot_opponents, measured_against, opponent_skip, opponents_of
 from ludus.training.surgery.conversion import Pair
 from ludus.training.surgery.record import measure
+
+MATCHES = Argument("matches", command="surgery")
 
 
 class Strength(msgspec.Struct, frozen=True):
@@ -103,9 +106,7 @@ class Proof(msgspec.Struct, frozen=True):
             return "equal" if not self.decided else f"equal within {points} points"
         if self.verdict == "differ":
             return f"equal networks differ so far in fewer than 1 of {round(1 / ERROR):,} tests"
-        return (
-            f"undecided, a difference of {points} points may be missed; repeat with --matches {self.repeat}"
-        )
+        return f"undecided, a difference of {points} points may be missed; repeat with {self.repeat} matches"
 
 
 @as_found()
@@ -127,7 +128,7 @@ def prove(
     apart = plan is not None and plan.old_spec != plan.new_spec
     if matches and apart and pair.before is None:
         raise SurgeryError(
-            "--matches", matches, "0: a weights file does not name the game's parameters; RUN@best does"
+            MATCHES, matches, "0: a weights file does not name the game's parameters; RUN@best does"
         )
     exact = plan is None or plan.exact
     proof = Proof(_differences(pair) if verify else None)
@@ -137,9 +138,7 @@ def prove(
         return proof
     spec, _ = resolve_spec(pair.preset)
     if spec.seats == 1 and not apart:
-        raise SurgeryError(
-            "--matches", matches, f"0: {spec.name} has one seat, so no one plays against another"
-        )
+        raise SurgeryError(MATCHES, matches, f"0: {spec.name} has one seat, so no one plays against another")
     progress = MatchProgress(2 * matches if apart else matches, spec.turn_based)
     watch(progress)
     return _played(pair, proof, matches, _Apart(pair) if apart else _Together(pair), progress.hooks())
@@ -261,7 +260,7 @@ class _Apart:
         both = old.keys() & new.keys()
         if not both:
             raise SurgeryError(
-                "--matches", settings.matches, f"matches that can be played; {self._failed().nothing_played}"
+                MATCHES, settings.matches, f"matches that can be played; {self._failed().nothing_played}"
             )
         return sum(new[m] > old[m] for m in both), sum(new[m] < old[m] for m in both)
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.decode import TextError, TomlError, from_toml, text_of
-from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.problem import Problem, Setting, message, near_of, quoted
 from ludus.flow.regular import why_unusable
 from ludus.flow.whole import whole
 from ludus.presets import schema
-from ludus.presets.file import MAX_BYTES, PresetError, preset_bytes
-from ludus.presets.options import full_path, option_of
+from ludus.presets.file import MAX_BYTES, PresetError, preset_bytes, preset_document
+from ludus.presets.options import full_path, path_of
 from ludus.presets.overrides import setting_paths
-from ludus.presets.schema import quoted
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 from ludus.training.sweep.ranges import KINDS, Range, Value, range_problem
@@ -110,16 +108,12 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
     """
     path = Path(source)
     if why := why_unusable(path):
-        raise PresetError([f"{source}: {why}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
+        raise PresetError(f"{source}: {why}; expected a sweep file (.toml); see: docs/guides/sweeps.md")
     try:
-        document = from_toml(text_of(read_bounded(path, MAX_BYTES)))
+        raw = read_bounded(path, MAX_BYTES)
     except (StorageError, OSError) as error:
-        raise PresetError([f"{source}: cannot be read: {error}"]) from None
-    except TextError as error:
-        raise PresetError([f"{source}: {error}"]) from None
-    except TomlError as error:
-        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
-    return parse_sweep(document, source, overrides)
+        raise PresetError(error, where=f"{source}: cannot be read") from None
+    return parse_sweep(preset_document(raw, source), source, overrides)
 
 
 def _given(overrides: Mapping[str, str]) -> dict[str, str]:
@@ -128,11 +122,11 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
     top = {path.partition(".")[0] for path in every}
     whole: dict[str, str] = {}
     for key, text in overrides.items():
-        path: str | schema.Problem = key.replace("-", "_")
+        path: str | Problem = path_of(key)
         if str(path).partition(".")[0] not in top:
             path = full_path(key, [p for p in every if not p.startswith("league.")], every)
-        if isinstance(path, schema.Problem):
-            raise PresetError([f"{option_of(path.path)}: {path.text}"])
+        if isinstance(path, Problem):
+            raise PresetError(path.within(Setting(key)))
         whole[path] = text
     return whole
 
@@ -141,11 +135,9 @@ def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | Non
     """Return a sweep from the content of its file; see :func:`read_sweep`."""
     document = cast(Table, schema.with_integers(document, mi.type_info(_File)))
     document |= {"seeds": _whole_seeds(document.get("seeds"))} if "seeds" in document else {}
-    lines = [p.text for p in schema.check(document, mi.type_info(_File))]
-    if not lines:
-        lines = list(_seed_problems(document["seeds"]))
-    if lines:
-        raise PresetError([f"{source}: {line}" for line in lines])
+    problems = [*schema.check(document, mi.type_info(_File))] or [*_seed_problems(document["seeds"])]
+    if problems:
+        raise PresetError(*problems, where=source)
     file = msgspec.convert(document, _File)
     folder = Path(source).parent
     settings = dict(DEFAULTS) | _flat(file.settings)
@@ -167,9 +159,8 @@ def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | Non
         baseline=file.baseline,
         greedy=file.greedy,
     )
-    lines = [*_table_problems(file), *_together(config, file)]
-    if lines:
-        raise PresetError([f"{source}: {line}" for line in dict.fromkeys(lines)])
+    if problems := unlike([*_table_problems(file), *_together(config, file)]):
+        raise PresetError(*problems, where=source)
     return config
 
 
@@ -181,13 +172,14 @@ def _seeds(given: object) -> tuple[int, ...]:
     return tuple(range(1, given + 1)) if isinstance(given, int) else tuple(given)  # type: ignore[arg-type]
 
 
-def _seed_problems(given: object) -> Iterator[str]:
+def _seed_problems(given: object) -> Iterator[Problem]:
     fits = type(given) is int and 1 <= given <= MAX_SEEDS
     if isinstance(given, list):
         seeds = [s for s in given if type(s) is int and 0 <= s <= MAX_SEED]
         fits = 0 < len(given) <= MAX_SEEDS and len(set(seeds)) == len(given)
     if not fits:
-        yield (f"seeds = {quoted(given)}: expected a number of seeds >= 1, or a list of different seeds >= 0")
+        wanted = "a number of seeds >= 1, or a list of different seeds >= 0"
+        yield Problem("seeds", value=given, expected=wanted)
 
 
 def _placed(preset: str, folder: Path) -> str:
@@ -229,43 +221,44 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     return found
 
 
-def _table_problems(file: _File) -> Iterator[str]:
+def _table_problems(file: _File) -> Iterator[Problem]:
     """Yield mistakes inside of the tables that do not depend on the preset."""
     for path, values in _flat(file.grid).items():
         if not isinstance(values, list) or not values:
-            yield f"grid.{path} = {quoted(values)}: expected a list of at least one value"
+            yield Problem(f"grid.{path}", value=values, expected="a list of at least one value")
         elif any(values.index(v) != i for i, v in enumerate(values)):
-            yield f"grid.{path} = {quoted(values)}: expected different values"
+            yield Problem(f"grid.{path}", value=values, expected="different values")
         else:
-            yield from (f"grid.{path}: {t}" for v in values for t in _value_problems(v))
+            for value in values:
+                yield from _value_problems(f"grid.{path}", value)
     for path, value in _flat(file.settings).items():
-        yield from (f"settings.{path}: {text}" for text in _value_problems(value))
+        yield from _value_problems(f"settings.{path}", value)
     for path, value in _flat(file.random).items():
         key, _, kind = path.rpartition(".")
         if kind not in KINDS:
-            near = nearest(kind, KINDS)
-            hint = f" (did you mean {near}?)" if near else ""
-            yield f"random.{path}: expected a table with one of {', '.join(KINDS)}{hint}"
+            text = f"random.{path}: expected a table with one of {', '.join(KINDS)}"
+            yield Problem(f"random.{path}", text, value, near=near_of(kind, KINDS, kind=""))
         elif problem := range_problem(kind, value):
-            yield f"random.{key}.{kind} = {quoted(value)}: {problem}"
+            yield Problem(f"random.{key}.{kind}", f"random.{key}.{kind} = {quoted(value)}: {problem}", value)
     for name, table in file.cells.items():
         if not name.strip() or any(c in name for c in "/\\\n\0"):
-            yield f"cells.{name!r}: expected a name without slashes"
+            yield Problem(f"cells.{name}", f"cells.{name!r}: expected a name without slashes")
         if not isinstance(table.get("preset", ""), str):
-            yield f"cells.{name}.preset = {quoted(table['preset'])}: expected a string"
+            yield Problem(f"cells.{name}.preset", value=table["preset"], expected="a string")
         for path, value in _flat({k: v for k, v in table.items() if k != "preset"}).items():
-            yield from (f"cells.{name}.{path}: {text}" for text in _value_problems(value))
+            yield from _value_problems(f"cells.{name}.{path}", value)
 
 
-def _value_problems(value: object) -> Iterator[str]:
+def _value_problems(path: str, value: object) -> Iterator[Problem]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if not isinstance(item, (str, int, float, bool)):
-            yield f"{quoted(value)}: expected a number, a string, true or false, or a list of these"
+            text = "expected a number, a string, true or false, or a list of these"
+            yield Problem(path, f"{path}: {quoted(value)}: {text}", value)
             return
 
 
-def _together(config: SweepConfig, file: _File) -> Iterator[str]:
+def _together(config: SweepConfig, file: _File) -> Iterator[Problem]:
     """Yield tables that do not fit together."""
     tables = {
         "settings": set(config.settings) - set(DEFAULTS),
@@ -275,23 +268,25 @@ def _together(config: SweepConfig, file: _File) -> Iterator[str]:
     }
     for table, paths in tables.items():
         if "run.seed" in paths:
-            yield f"{table}.run.seed: expected the seeds in the key seeds"
+            yield Problem(f"{table}.run.seed", f"{table}.run.seed: expected the seeds in the key seeds")
         for other in ("grid", "random"):
             if table != other and (both := sorted(paths & tables[other])):
-                yield f"{other}.{both[0]}: set in {table} too; expected one of them"
+                path = f"{other}.{both[0]}"
+                yield Problem(path, f"{path}: set in {table} too; expected one of them")
     if file.random and not config.count:
-        yield "count = 0: expected how many points are drawn from the ranges of [random]"
+        yield Problem("count", value=0, expected="how many points are drawn from the ranges of [random]")
     if config.count and not file.random:
-        yield f"count = {config.count}: expected ranges in [random] to draw from"
+        yield Problem("count", value=config.count, expected="ranges in [random] to draw from")
     if config.search == "tpe":
         if not file.random:
-            yield 'search = "tpe": expected ranges in [random] to search in'
+            yield Problem("search", value="tpe", expected="ranges in [random] to search in")
         if config.grid or file.cells:
-            yield 'search = "tpe": expected no [grid] and no [cells]; choices are ranges: { choice = [...] }'
+            wanted = "no [grid] and no [cells]; choices are ranges: { choice = [...] }"
+            yield Problem("search", value="tpe", expected=wanted)
 
 
-def origin_of(config: SweepConfig, option: str, cell: str) -> str:
-    """Return the place of a mistake in ``option`` (``--run.max-steps``) of a cell's runs: ``FILE: grid``."""
+def origin_of(config: SweepConfig, setting: str, cell: str) -> str:
+    """Return the place of a mistake in ``setting`` of a cell's runs: ``FILE: grid``."""
     cell_settings = config.cells[cell].settings if cell in config.cells else {}
     for table, paths in (
         ("grid", config.grid),
@@ -299,7 +294,7 @@ def origin_of(config: SweepConfig, option: str, cell: str) -> str:
         (f"cells.{cell}", cell_settings),
         ("settings", config.settings),
     ):
-        if any(f"{option_of(path)}.".startswith(f"{option}.") for path in paths):
+        if any(f"{path}.".startswith(f"{setting}.") for path in paths):
             return f"{config.source}: {table}"
     return config.source
 
@@ -313,15 +308,22 @@ def preset_hashes(config: SweepConfig) -> dict[str, str]:
         try:
             found[cell.preset] = hashlib.sha256(preset_bytes(cell.preset)).hexdigest()
         except PresetError as error:
-            raise PresetError([f"{config.source}: preset: {line}" for line in error.lines]) from None
+            raise PresetError(*(p.within(config.source, "preset") for p in error.problems)) from None
         except (OSError, StorageError) as error:
-            raise PresetError([f"{config.source}: preset: {error}"]) from None
+            raise PresetError(Problem(text=str(error), where=(config.source, "preset"))) from None
     return found
 
 
-def cell_problem(config: SweepConfig, names: list[str]) -> str:
-    """Return the mistake in ``baseline``, which names one of the cells ``names``; "" for none."""
-    if not config.baseline or config.baseline in names:
-        return ""
-    near = did_you_mean(config.baseline, names, "cells")
-    return f"{config.source}: baseline = {quoted(config.baseline)}: expected the name of a cell{near}"
+def cell_problems(config: SweepConfig, names: list[str]) -> list[Problem]:
+    """Return the mistake in ``baseline``, which names one of the cells ``names``, if there is one."""
+    named = config.baseline
+    if not named or named in names:
+        return []
+    near = near_of(named, names, "cells")
+    wanted = "the name of a cell"
+    return [Problem("baseline", value=named, expected=wanted, near=near, where=(config.source,))]
+
+
+def unlike(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems, each message once."""
+    return list({message(problem): problem for problem in problems}.values())

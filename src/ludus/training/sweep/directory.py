@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from ludus.flow.decode import from_json, to_json
-from ludus.presets.schema import quoted
+from ludus.flow.problem import Argument, quoted
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.files import (
     file_part,
@@ -89,11 +89,13 @@ class SweepDirectory:
             if difference := _difference(before, info, presets):
                 raise RunExists(
                     f"{path}: a directory of another sweep: {difference} in {config.source}; "
-                    "expected the same, or another --run-dir"
+                    "expected the same, or another ",
+                    Argument("run_dir"),
                 )
         elif path.exists() and any(path.iterdir()):
             raise RunExists(
-                f"{path}: exists already and holds no sweep (no sweep.json in it); choose another --run-dir"
+                f"{path}: exists already and holds no sweep (no sweep.json in it); choose another ",
+                Argument("run_dir"),
             )
         for folder in (path, sweep.runs, sweep.greedy, sweep.logs, sweep.locks):
             own_folder(folder, make=True)

@@ -9,9 +9,10 @@ from itertools import product
 
 import msgspec
 
+from ludus.flow.problem import Problem, Setting
 from ludus.presets.file import LoadedPreset, PresetError, load_preset
 from ludus.presets.game_checks import check_game
-from ludus.training.sweep.config import MAX_RUNS, SweepConfig, cell_problem, origin_of, run_count
+from ludus.training.sweep.config import MAX_RUNS, SweepConfig, cell_problems, origin_of, run_count, unlike
 from ludus.training.sweep.ranges import Range, Value, draw
 
 Settings = dict[str, str]  # dotted path -> text, as options give them
@@ -108,18 +109,19 @@ def check_sweep(config: SweepConfig) -> list[PlannedCell]:
     """
     count = run_count(config)
     if count > MAX_RUNS:
-        raise PresetError([f"{config.source}: {count:,} runs; expected at most {MAX_RUNS:,}"])
+        raise PresetError(f"{config.source}: {count:,} runs; expected at most {MAX_RUNS:,}")
     cells = planned_cells(config, corner_points(config.random))
     names = [c.name for c in planned_cells(config, known_points(config))]
-    lines = [line for line in (cell_problem(config, names),) if line]
+    problems = cell_problems(config, names)
     for cell in cells:
-        lines += _cell_lines(config, cell)
+        problems += _cell_problems(config, cell)
     folders = [folder_name(n) for n in names]
     if len(set(folders)) < len(folders):
         twice = next(f for f in folders if folders.count(f) > 1)
-        lines.append(f"{config.source}: cells: two have the folder {twice}; expected other names")
-    if lines:
-        raise PresetError(list(dict.fromkeys(lines)))
+        text = f"cells: two have the folder {twice}; expected other names"
+        problems.append(Problem("cells", text, where=(config.source,)))
+    if problems:
+        raise PresetError(*unlike(problems))
     return cells
 
 
@@ -130,23 +132,22 @@ def corner_points(space: Mapping[str, Range]) -> list[dict[str, Value]]:
     return [p for i, p in enumerate(points) if p not in points[:i]]
 
 
-def _cell_lines(config: SweepConfig, cell: PlannedCell) -> list[str]:
+def _cell_problems(config: SweepConfig, cell: PlannedCell) -> list[Problem]:
     try:
         loaded = loaded_run(runs_of([cell], config.seeds[:1])[0])
     except PresetError as error:
-        return [_in_file(config, line, cell) for line in error.lines]
-    run, evaluation, cluster = loaded.preset.run, loaded.preset.evaluation, loaded.preset.cluster
-    lines = []
-    if cluster.rollouts:
-        where = origin_of(config, "--cluster.rollouts", cell.base)
-        lines.append(f"{where}: cluster.rollouts = {cluster.rollouts}: expected 0 in a sweep")
+        return [_in_file(config, problem, cell) for problem in error.problems]
+    run, evaluation, rollouts = loaded.preset.run, loaded.preset.evaluation, loaded.preset.cluster.rollouts
+    found = []
+    if rollouts:
+        found.append(Problem("cluster.rollouts", value=rollouts, expected="0 in a sweep"))
     if evaluation.final_matches == 0:
-        where = origin_of(config, "--evaluation.final-matches", cell.base)
-        lines.append(f"{where}: evaluation.final_matches = 0: expected >= 1; a sweep compares final matches")
+        wanted = ">= 1; a sweep compares final matches"
+        found.append(Problem("evaluation.final_matches", value=0, expected=wanted))
     if not run.max_steps and not run.max_minutes:
-        where = origin_of(config, "--run.max-steps", cell.base)
-        lines.append(f"{where}: run.max_steps = 0, run.max_minutes = 0: expected a budget above 0")
-    return lines
+        text = "run.max_steps = 0, run.max_minutes = 0: expected a budget above 0"
+        found.append(Problem("run.max_steps", text))
+    return [problem.within(origin_of(config, problem.path, cell.base)) for problem in found]
 
 
 def loaded_run(run: PlannedRun) -> LoadedPreset:
@@ -156,9 +157,10 @@ def loaded_run(run: PlannedRun) -> LoadedPreset:
     return loaded
 
 
-def _in_file(config: SweepConfig, line: str, cell: PlannedCell) -> str:
-    """Return a mistake about an option as one about the sweep file's table."""
-    option, colon, text = line.partition(": ")
-    if not option.startswith("--"):
-        return f"{config.source}: preset: {line}"
-    return f"{origin_of(config, option, cell.base)}: {text}" if colon else line
+def _in_file(config: SweepConfig, problem: Problem, cell: PlannedCell) -> Problem:
+    """Return a problem of a run's setting as one of the sweep file's table."""
+    place = problem.where[0] if problem.where else ""
+    if not isinstance(place, Setting):
+        return problem.within(config.source, "preset")
+    where = (origin_of(config, place.path, cell.base), *problem.where[1:])
+    return msgspec.structs.replace(problem, where=where)

@@ -10,9 +10,9 @@ import msgspec
 
 from ludus.flow.decode import to_json
 from ludus.flow.names import did_you_mean
+from ludus.flow.problem import quoted
 from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
-from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory

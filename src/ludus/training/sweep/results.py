@@ -10,8 +10,8 @@ from ludus.evaluation.results import EvalResult
 from ludus.flow.bounds import LARGEST_COUNT
 from ludus.flow.code_files import CodeFile
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
+from ludus.flow.problem import quoted
 from ludus.presets.document import leaves
-from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.last_state import is_finished

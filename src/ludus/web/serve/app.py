@@ -28,7 +28,8 @@ from ludus.web.serve import games, players, runs
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
-from ludus.web.serve.players import needs, sentence
+from ludus.web.serve.players import needs
+from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
 

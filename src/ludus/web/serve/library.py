@@ -24,6 +24,7 @@ from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
 from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays, written_order
 from ludus.storage.rundir import RunDirectory, is_aside
+from ludus.web.serve.sentences import sentence
 
 MAX_REPLAY_BYTES = 64 << 20
 MAX_RUNS, MAX_REPLAYS = 2000, 5000
@@ -251,7 +252,7 @@ class Library:
         try:
             return replays.info(self.read(replay))
         except (ValueError, StorageError) as error:
-            return visible(str(error))[:300]
+            return sentence(error)
 
     def _find_replays(self) -> list[Replay]:
         found: list[Replay] = []

@@ -12,6 +12,7 @@ import msgspec
 
 from ludus.evaluation.play import limit_of
 from ludus.flow.names import did_you_mean
+from ludus.flow.problem import HasProblems
 from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec
 from ludus.games import registry
@@ -22,7 +23,8 @@ from ludus.mcts.text import SUFFIX
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Library
 from ludus.web.serve.messages import BEAT_S
-from ludus.web.serve.players import PERSON, PlayerError, Rules, seat_of, sentence
+from ludus.web.serve.players import PERSON, PlayerError, Rules, seat_of
+from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Saved, Session
 from ludus.web.serve.table import Table
 
@@ -34,7 +36,7 @@ RATES = (0.05, 20.0)
 Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class MatchError(ValueError):
+class MatchError(HasProblems, ValueError):
     """A match that cannot be played, with the reason in one sentence."""
 
 
@@ -89,7 +91,7 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
     except UnknownGame:
         raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}") from None
     except ValueError as error:
-        raise MatchError(sentence(error)) from None
+        raise MatchError(error) from None
 
 
 class Matches:
@@ -126,7 +128,7 @@ class Matches:
                 seat_of(text, rules, seed + k, library, self.device) for k, text in enumerate(asked.seats)
             ]
         except PlayerError as error:
-            raise MatchError(str(error)) from None
+            raise MatchError(error) from None
 
         def deal() -> Table:
             return Table(_match(rules, seed), players, limit_of(rules.spec))
@@ -194,7 +196,7 @@ class Matches:
                 beat_s=self.beat_s,
             )
         except (ValueError, StorageError) as error:
-            raise MatchError(sentence(error)) from None
+            raise MatchError(error) from None
         with self._lock:
             if (unvisited := self._check_room()) is not None:
                 self._sessions.pop(unvisited.match).stop("another match takes its place")

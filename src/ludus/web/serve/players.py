@@ -17,6 +17,7 @@ import msgspec
 from ludus.evaluation.play import RANDOM, UNIFORM
 from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
+from ludus.flow.problem import HasProblems
 from ludus.flow.shown import shown, visible
 from ludus.flow.spec import GameSpec
 from ludus.flow.weights import WeightsMeta
@@ -32,6 +33,7 @@ from ludus.web.serve.library import Library, Run
 from ludus.web.serve.messages import SeatKind
 from ludus.web.serve.runs import Strength, strengths
 from ludus.web.serve.seats import ActorSeat, BotSeat, Person, PlanSeat, SearchSeat, Seat, UniformSeat
+from ludus.web.serve.sentences import sentence
 
 PERSON = "person"
 MAX_NAME = 300
@@ -46,7 +48,7 @@ _THINKER = re.compile(
 _PLAN = re.compile(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,6})(,opponent=[A-Za-z0-9_]{1,64})?")
 
 
-class PlayerError(ValueError):
+class PlayerError(HasProblems, ValueError):
     """A name that is no player here, or one that does not fit the game."""
 
 
@@ -114,12 +116,6 @@ def attempt(make: Callable[[], object], name: str) -> str:
     return ""
 
 
-def sentence(error: Exception) -> str:
-    """Return an error as one line for a page."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return visible(lines[0])[:400] if lines else type(error).__name__
-
-
 def needs(error: ImportError, name: str) -> str:
     """Return the sentence about a package that a player needs and this installation lacks."""
     package = (error.name or "torch").partition(".")[0]
@@ -151,7 +147,7 @@ def seat_of(text: str, rules: Rules, seed: int, library: Library | None = None, 
     except ImportError as error:
         raise PlayerError(needs(error, shown(text))) from None
     except (ValueError, OSError, StorageError) as error:
-        raise PlayerError(sentence(error)) from None
+        raise PlayerError(error) from None
 
 
 def _seat(text: str, rules: Rules, seed: int, library: Library | None, device: str = "auto") -> Seat:
@@ -192,7 +188,7 @@ def thinker_of(text: str, library: Library) -> str:
             f"{SUFFIX}:{found['visits']}" if found["visits"] else ""
         )
     except (OSError, StorageError, ValueError) as error:
-        raise PlayerError(sentence(error)) from None
+        raise PlayerError(error) from None
 
 
 def _reference(text: str, library: Library) -> str:

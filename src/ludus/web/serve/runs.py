@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from ludus.flow.decode import from_json
-from ludus.flow.shown import terminal, utf8, visible
+from ludus.flow.shown import terminal, visible
 from ludus.presets.game_checks import params_text
 from ludus.presets.stored_game import parse_game
 from ludus.storage.errors import StorageError
@@ -24,6 +24,7 @@ from ludus.storage.rundir import RunDirectory
 from ludus.web.serve.games import is_playable
 from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
 from ludus.web.serve.messages import linked
+from ludus.web.serve.sentences import sentence
 
 MAX_METRICS_BYTES = 256 << 20
 MAX_REPORT_BYTES = 1 << 20
@@ -388,4 +389,4 @@ def _weigh(path: Path) -> tuple[int, float]:
 def _reason(run: Run, error: Exception) -> str:
     if not (run.path / "run.json").is_file():
         return "the run has been removed"
-    return visible(utf8(str(error).splitlines()[0] if str(error) else type(error).__name__))[:300]
+    return sentence(error)

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from ludus.flow.interrupts import on_stop
+from ludus.flow.problem import Argument, HasProblems
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import KNOWN, TOKEN
 from ludus.web.serve.library import Library
@@ -35,7 +36,7 @@ MOST_STRANGERS = 64  # connections that have not shown the token
 STOP_S = LONGEST_S + 5.0  # for matches to be saved then: one may be in a search
 
 
-class PortInUse(ValueError):
+class PortInUse(HasProblems, ValueError):
     """No port to serve at."""
 
 
@@ -216,5 +217,7 @@ def _bound(port: int) -> socket.socket:
                 raise
             if port:
                 why = "in use by another process" if error.errno == errno.EADDRINUSE else "not allowed"
-                raise PortInUse(f"--port {port}: {why}; choose another, or leave --port out") from None
+                typed = Argument("port", str(port), command="play")
+                leave = (f"{why}; choose another, or leave ", Argument("port", command="play"), " out")
+                raise PortInUse(*leave, where=typed) from None
     raise PortInUse("no port is free")

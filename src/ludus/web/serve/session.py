@@ -19,6 +19,7 @@ import msgspec
 from ludus.web.serve import messages
 from ludus.web.serve.clock import MoveClock, Schedule
 from ludus.web.serve.messages import FromPage, FromServer
+from ludus.web.serve.sentences import sentence
 from ludus.web.serve.table import Table
 
 GRACE_S = 600.0  # without a page
@@ -168,7 +169,7 @@ class Session(threading.Thread):
                 self._end = self._ended = None
                 self._greet()
         except Exception as error:  # a page learns it, and the match up to here is kept
-            self._end = messages.Failed(_sentence(error))
+            self._end = messages.Failed(f"the match failed: {sentence(error)}")
             self._tell(self._end)
             if self._ended is None:
                 self._save(self.table)
@@ -432,9 +433,3 @@ class Session(threading.Thread):
 
     def _send(self, viewer: Viewer, message: FromServer) -> None:
         viewer.send(messages.write(message), False)
-
-
-def _sentence(error: Exception) -> str:
-    """Return an error as one line for a page."""
-    text = str(error).strip().splitlines()
-    return f"the match failed: {text[0][:300] if text else type(error).__name__}"

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ludus.evaluation.players import game_of_player
+from ludus.flow.problem import Argument
 from ludus.mcts.planner import is_plan
 from ludus.mcts.text import is_search
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Run, UnknownId
 from ludus.web.serve.matches import MatchError, Matches, rules_of, watched
-from ludus.web.serve.players import Rules, needs, sentence
+from ludus.web.serve.players import Rules, needs
 from ludus.web.serve.runs import strengths
 from ludus.web.serve.session import Session
 
@@ -47,10 +48,11 @@ def watch_run(
     except ImportError as error:
         raise MatchError(needs(error, path.name)) from None
     except (ValueError, OSError, StorageError) as error:
-        raise MatchError(sentence(error)) from None
+        raise MatchError(error) from None
     bots = [bot.name for bot in rules.spec.bots]
     if against and against not in bots and not is_search(against) and not is_plan(against):
-        raise MatchError(f"--against {against}: expected a bot ({', '.join(bots)}), a search or a plan")
+        text = f"expected a bot ({', '.join(bots)}), a search or a plan"
+        raise MatchError(text, where=Argument("against", against))
     turn = 0
 
     def seats() -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cli.words import said
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, explain, load_preset, parse_preset
@@ -84,6 +85,6 @@ def test_repeated_players_are_explained_and_their_mistakes_named() -> None:
     for count in ("0", "-1", "257"):
         with pytest.raises(PresetError) as error:
             parse_preset(text.encode(), "league", overrides={"league.players.1.count": count})
-        assert error.value.lines == (
-            f"--league.players.1.count: league.players.1.count = {count}: expected an integer from 1 to 256",
+        assert said(error.value) == (
+            f"--league.players.1.count: league.players.1.count = {count}: expected an integer from 1 to 256"
         )

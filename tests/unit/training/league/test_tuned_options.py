@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cli.words import said
 from ludus.league.config import LeagueConfig, Tune
 from ludus.presets.document import to_toml
 from ludus.presets.file import LoadedPreset, PresetError, explain, load_preset, parse_preset
@@ -125,14 +126,14 @@ def test_an_option_that_chooses_a_table_comes_before_its_keys(tmp_path: Path) ->
                 "league.players.1.tune.algorithm.learning_rate.start": "1e-4",
             },
             "--algorithm.learning-rate: algorithm.learning_rate: members start with other values; expected "
-            "--league.players.0.tune.algorithm.learning_rate.start of each",
+            "--league.players.0.tune.algorithm.learning-rate.start of each",
         ),
     ],
 )
 def test_options_that_cannot_apply_are_refused(tmp_path: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(PresetError) as error:
         load(tmp_path, **options)
-    assert message in str(error.value)
+    assert message in said(error.value)
 
 
 def test_an_option_of_a_tuned_setting_holds_where_members_start_with_it(tmp_path: Path) -> None:

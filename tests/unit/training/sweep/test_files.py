@@ -123,7 +123,7 @@ MISTAKES = {
     HEAD.replace("2", "0"): "seeds = 0: expected a number of seeds >= 1, or a list of different seeds >= 0",
     HEAD.replace("2", "[]"): "seeds = []: expected a number of seeds >= 1, or a list",
     HEAD.replace("2", "[1, 1]"): "seeds = [1, 1]: expected a number of seeds >= 1, or a list of different",
-    HEAD.replace("2", "true"): "seeds = True: expected a number",
+    HEAD.replace("2", "true"): "seeds = true: expected a number",
     HEAD + "workers = -1": "workers = -1: expected an integer >= 0",
     HEAD + 'search = "tpa"\n': 'search = "tpa": expected one of random, tpe (did you mean tpe?)',
     HEAD.replace("tac", "tak"): "preset: tic_tak_toe: no such preset or game (did you mean tic_tac_toe?)",
