@@ -14,7 +14,7 @@ from ludus.cluster.crew import Crew
 from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
-from ludus.flow import Orders, TensorSpec
+from ludus.flow import Orders, TensorSpec, Terms
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import INCARNATION
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
@@ -71,8 +71,7 @@ class Fleet:
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._orders: Orders | None = None
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self.terms = Terms()  #: of the requests from now on
         self._asked: deque[list[Asked]] = deque()  # slabs of all rollouts, oldest first
         self._flying: dict[int, Asked] = {}  # slabs of single rollouts
         self._owned = crew is None
@@ -202,31 +201,24 @@ class Fleet:
 
     # ---- slabs -----------------------------------------------------------------------------------
 
-    def set_terms(self, handover: int | None, spirit: float | None) -> None:
-        """Set what :meth:`ludus.rollouts.exchange.Sampler.play` is given, for the requests from now on."""
-        if handover is not None:
-            self._handover = handover
-        if spirit is not None:
-            self._spirit = spirit
-
     @property
     def asked(self) -> int:
         """Number of slabs that every rollout was asked for and that :meth:`play` has not returned."""
         return len(self._asked)
 
-    def ask(self, handover: int | None, spirit: float | None = None) -> None:
+    def ask(self, terms: Terms) -> None:
         """Ask every rollout for a slab, with the weights that were sent last."""
-        self.set_terms(handover, spirit)
+        self.terms = terms
         self.in_play()  # a rollout would answer this after its slab
         self._asked.append([self._ask(number) for number in range(len(self))])
 
-    def play(self, handover: int | None, spirit: float | None = None) -> Iterator[tuple[Answer, Tensors]]:
+    def play(self, terms: Terms) -> Iterator[tuple[Answer, Tensors]]:
         """Return the answers about the oldest slabs that were asked for, in the rollouts' order.
 
         Where none were, every rollout is asked for one now.
         """
         if not self._asked:
-            self.ask(handover, spirit)
+            self.ask(terms)
         self.counts.wait_s = 0.0
         tags = []
         for number, asked in enumerate(self._asked.popleft()):
@@ -254,7 +246,7 @@ class Fleet:
         digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
         expected = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
         versions = tuple((p, version) for p, (version, _) in fresh.items())
-        request = Request(versions, self._handover, self._spirit, digest)
+        request = Request(versions, self.terms, digest)
         references = (ref for _, ref in fresh.values())
         return Asked(self._rollouts[number].ask("play", request, *references, returns=2), expected)
 

@@ -19,7 +19,7 @@ import ray
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.rollout import Answer, Tensors
 from ludus.cluster.weights import arrays_of
-from ludus.flow import MatchResult, Orders, RolloutStats, Slab, Weights
+from ludus.flow import MatchResult, Orders, RolloutStats, Slab, Terms, Weights
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import TIME_STEP, SlabSink, WeightSource
 from ludus.rollouts.joined_sampler import POLICY, lane_of, part_of
@@ -141,10 +141,10 @@ class RemoteSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`; slabs of single rollouts are asked by ``play``."""
         if self._joined:
-            self.fleet.ask(handover, spirit)
+            self.fleet.ask(terms)
         return self._joined
 
     def play(
@@ -152,8 +152,7 @@ class RemoteSampler:
         slab: Slab,
         sink: SlabSink,
         between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`; ``between`` is called once, before the slab."""
         if between is not None:
@@ -161,11 +160,11 @@ class RemoteSampler:
         start = time.perf_counter()
         total = RolloutStats()
         if self._joined:
-            for i, (answer, arrays) in enumerate(self.fleet.play(handover, spirit)):
+            for i, (answer, arrays) in enumerate(self.fleet.play(terms)):
                 self._copy(slab, i, arrays)
                 self._add(total, i, answer)
         else:
-            self.fleet.set_terms(handover, spirit)
+            self.fleet.terms = terms
             number, answer, arrays = self.fleet.play_first()
             self._copy(slab, 0, arrays)
             self._add(total, number, answer)

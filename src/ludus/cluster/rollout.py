@@ -19,7 +19,7 @@ from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
-from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
+from ludus.flow import Orders, RolloutStats, Slab, Terms, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.presets.code import GAME
 from ludus.presets.errors import ConfigError
@@ -66,14 +66,12 @@ class Request:
 
     Args:
         weights: Policy id, or lane of a live player, and version of each argument.
-        handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
-        spirit: See :meth:`ludus.rollouts.exchange.Sampler.play`.
+        terms: See :meth:`ludus.rollouts.exchange.Sampler.play`.
         digest: Whether the answer has digests of the acting weights.
     """
 
     weights: tuple[tuple[int, int], ...] = ()
-    handover: int | None = None
-    spirit: float | None = None
+    terms: Terms = Terms()  # noqa: RUF009  frozen
     digest: bool = False
 
 
@@ -178,7 +176,7 @@ class Rollout:
         sampler, slab = self.sampler, self.sampler.slabs[0]
         start, rested_from = time.perf_counter(), self._rested_from
         self._take(request.weights, tensors)
-        stats = sampler.play(slab, _Nowhere(), handover=request.handover, spirit=request.spirit)
+        stats = sampler.play(slab, _Nowhere(), terms=request.terms)
         versions = {policy: actor.version for policy, actor in sampler.actors.items()}
         digests: dict[int, str] = {}
         if request.digest:

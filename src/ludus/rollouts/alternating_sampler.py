@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ludus.flow import RolloutStats, Slab, joined
+from ludus.flow import RolloutStats, Slab, Terms, joined
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import TIME_STEP, Sampler, SlabSink
 from ludus.rollouts.joined_sampler import Filled, JoinedSampler
@@ -80,7 +80,7 @@ class AlternatingSampler(JoinedSampler):
         """Whether one of the parts has played."""
         return any(part.played for part in self.parts)
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
         return False
 
@@ -89,13 +89,14 @@ class AlternatingSampler(JoinedSampler):
         slab: Slab,
         sink: SlabSink,
         between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`. The part whose turn it is plays."""
+        if terms.old_share is not None:
+            self.share = terms.old_share
         number = self._turns.next(self.share)
         part, filled = self.parts[number], Filled()
-        part.play(part.slabs[0], filled, between, handover, spirit)
+        part.play(part.slabs[0], filled, between, terms)
         joined(filled.slabs, slab)
         (stats,) = filled.stats
         stats.results = [self.joined_result(number, 0, result) for result in stats.results]

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from ludus.flow import GameSpec, Orders, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Orders, RolloutStats, Slab, Terms, Weights
 from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
@@ -153,15 +153,14 @@ class Sampler(Protocol):
         """Let ``weights`` play the lane of ``player`` from now on, without the memory of its rows."""
         ...
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         """Ask for one more slab, where other processes play it while the caller does something else.
 
         Slabs come from :meth:`play` in the order in which they were asked for, each played with the weights,
         orders and lanes of the moment it was asked for.
 
         Args:
-            handover: See :meth:`play`, which ignores its own for such a slab.
-            spirit: As ``handover``.
+            terms: See :meth:`play`, which ignores its own for such a slab.
 
         Returns:
             Whether a slab was asked for. False: this process plays, and only when :meth:`play` is called.
@@ -173,8 +172,7 @@ class Sampler(Protocol):
         slab: Slab,
         sink: SlabSink,
         between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> RolloutStats:
         """Fill ``slab`` and give it to ``sink``.
 
@@ -182,9 +180,7 @@ class Sampler(Protocol):
             slab: one of :attr:`slabs`.
             sink: receiver of the slab.
             between: called before every time step.
-            handover: most ticks that a curriculum's bot plays at the start of matches from now on; None: no
-                change.
-            spirit: share of its team's mean in what a seat's row is paid from now on; None: no change.
+            terms: conditions of play from now on.
         """
         ...
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from ludus.flow import GameSpec, MatchResult, Orders, RolloutStats, Slab, Weights, joined
+from ludus.flow import GameSpec, MatchResult, Orders, RolloutStats, Slab, Terms, Weights, joined
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import TIME_STEP, Sampler, SlabSink, WeightSource
 from ludus.rollouts.network_actor import NetworkActor
@@ -137,9 +137,9 @@ class JoinedSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`."""
-        asked = [part.ask(handover, spirit) for part in self.parts]
+        asked = [part.ask(terms) for part in self.parts]
         return all(asked)
 
     def play(
@@ -147,13 +147,12 @@ class JoinedSampler:
         slab: Slab,
         sink: SlabSink,
         between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`. The parts play one after another."""
         filled = Filled()
         for part in self.parts:
-            part.play(part.slabs[0], filled, between, handover, spirit)
+            part.play(part.slabs[0], filled, between, terms)
         joined(filled.slabs, slab)
         stats = self._joined_stats(filled.stats)
         sink.put(slab, stats)

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats, Slab, Terms
 from ludus.presets.config import Preset
 from ludus.rollouts.exchange import Sampler, SlabSink
 from ludus.training.actor_learner.sampler import build_sampler
@@ -35,12 +35,12 @@ class AskedSampler:
             assert not self._full, f"{name} while a slab is asked for"
         return getattr(self._sampler, name)
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         if not self._full:
             self._in_play = self._sampler.in_play()
         self._events.append("ask")
         self._time_steps.append(self._sampler.time_step)
-        self._sampler.play(self._slab, self, handover=handover, spirit=spirit)
+        self._sampler.play(self._slab, self, terms=terms)
         return True
 
     def put(self, *arguments: object) -> None:
@@ -58,11 +58,10 @@ class AskedSampler:
         slab: Slab,
         sink: SlabSink,
         between: object = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> object:
         if not self._full:
-            self.ask(handover, spirit)
+            self.ask(terms)
         fields, stats, self._in_play = self._full.popleft()
         self._time_steps.popleft()
         self._events.append("play")

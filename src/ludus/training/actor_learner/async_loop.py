@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats, Slab, Terms
 from ludus.presets.config import RunConfig
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
@@ -68,8 +68,7 @@ class AsyncRounds:
         self._full: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
         self._plans: tuple[UpdatePlan, ...] = ()
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self.terms = Terms()  # of the next slab
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
@@ -110,14 +109,6 @@ class AsyncRounds:
 
     def ask(self) -> None:
         """Do nothing: the sampler's thread asks."""
-
-    def set_handover(self, ticks: int) -> None:
-        """Set the ticks after which the learner takes over, from the next slab on."""
-        self._handover = ticks
-
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share their rewards, from the next slab on."""
-        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -225,9 +216,7 @@ class AsyncRounds:
     def _sample(self) -> None:
         try:
             while (slab := self._next_slab()) is not None:
-                self.components.sampler.play(
-                    slab, self, between=self._swap, handover=self._handover, spirit=self._spirit
-                )
+                self.components.sampler.play(slab, self, between=self._swap, terms=self.terms)
         except BaseException as error:
             with self._changed:
                 self._error = error

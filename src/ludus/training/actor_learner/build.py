@@ -98,12 +98,6 @@ class Components:
             if isinstance(learner, SlabLearner):
                 learner.close()
 
-    def set_before_share(self, share: float) -> None:
-        """Set the share of the slabs under the rules of ``game.before``, from the next slab on."""
-        for sampler in (self.sampler, *self.siblings):
-            if isinstance(sampler, AlternatingSampler):
-                sampler.share = share
-
 
 class LocalWeights:
     """Weights of a learner in this process. Not to be read while an update is under way."""

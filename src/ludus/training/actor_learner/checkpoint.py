@@ -9,14 +9,21 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from ludus.flow import MatchResult, Slab
+from ludus.flow import MatchResult, Slab, Terms
 from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
 from ludus.flow.slab import Array
+from ludus.presets.config import CurriculumConfig, Preset
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
-from ludus.training.actor_learner.curriculum import Handover
+from ludus.training.actor_learner.curriculum import (
+    Handover,
+    advanced,
+    handover_ticks,
+    terms_at,
+    terms_numbers,
+)
 from ludus.training.actor_learner.old_rules import OldRules
 from ludus.training.actor_learner.rollout_summary import (
     Opening,
@@ -101,8 +108,22 @@ class TrainerState(msgspec.Struct):
         """Summaries of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
 
-    def count_help(self, helped: bool) -> None:
+    def terms(self, preset: Preset, done: float) -> Terms:
+        """Return the conditions of play when the share ``done`` (0..1) of the budget is used."""
+        return terms_at(preset, done, self.handover, self.before)
+
+    def terms_numbers(self, preset: Preset, done: float) -> dict[str, float]:
+        """Return the metrics of :meth:`terms`, but for ``game.before``."""
+        return terms_numbers(preset, done, self.handover)
+
+    def advance(self, config: CurriculumConfig, summary: RolloutSummary) -> None:
+        """Move a curriculum that advances by win rate."""
+        if config.bot and config.advance > 0.0:
+            self.handover = advanced(config, self.handover, summary.outcomes)
+
+    def count_help(self, config: CurriculumConfig, done: float) -> None:
         """Note whether a curriculum's bot plays for the policy: win rates with and without it never mix."""
+        helped = handover_ticks(config, done, self.handover) > 0
         if helped != self.helped:
             self.helped, self.win_rate = helped, {}
             if not self.opening.over:

@@ -129,7 +129,7 @@ class TurnRounds(Rounds):
 
     def _collect(self, slab: Slab) -> RolloutStats:
         sampler = self._pool(-1).components.sampler
-        return sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
+        return sampler.play(slab, self, terms=self.terms)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)

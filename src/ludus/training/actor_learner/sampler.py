@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Terms, Weights
 from ludus.flow.as_found import one_thread
 from ludus.flow.lineups import teams_of_plans
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
@@ -227,7 +227,7 @@ class LocalSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def ask(self, terms: Terms) -> bool:
         """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
         return False
 
@@ -236,14 +236,10 @@ class LocalSampler:
         slab: Slab,
         sink: SlabSink,
         between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
+        terms: Terms = Terms(),  # noqa: B008  frozen
     ) -> RolloutStats:
         """See :meth:`ludus.rollouts.exchange.Sampler.play`."""
-        if handover is not None:
-            self.pool.set_handover(0, handover)
-        if spirit is not None:
-            self.pool.set_spirit(spirit)
+        self.pool.set_terms(terms)
         self.played, self._restored = True, b""
         stats = self.collector.collect(slab, between)
         sink.put(slab, stats)

@@ -25,7 +25,7 @@ import msgspec
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import MatchResult, RolloutStats, Slab
+from ludus.flow import MatchResult, RolloutStats, Slab, Terms
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
@@ -106,8 +106,7 @@ class Rounds:
         self.arrived: deque[Arrived] = deque()  # of rounds to come, oldest first
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
         self._in_play: dict[int, int] = {}  # before the first of ``arrived``
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self.terms = Terms()  # of the next slab
 
     # ---- slabs of rounds to come -----------------------------------------------------------------
 
@@ -145,7 +144,7 @@ class Rounds:
     def _ask(self) -> bool:
         sampler = self.components.sampler
         labels = dict(sampler.labels)
-        asked = sampler.ask(self._handover, self._spirit)
+        asked = sampler.ask(self.terms)
         if asked:
             self._asked.append(labels)
         return asked
@@ -168,14 +167,6 @@ class Rounds:
         return stats
 
     # ---- between two rounds ----------------------------------------------------------------------
-
-    def set_handover(self, ticks: int) -> None:
-        """Set the ticks after which the learner takes over, from the next slab on."""
-        self._handover = ticks
-
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share their rewards, from the next slab on."""
-        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -333,7 +324,7 @@ class Rounds:
         return next(s for s in self.components.sampler.slabs if all(s is not u for u in used))
 
     def _collect(self, slab: Slab) -> RolloutStats:
-        return self.components.sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
+        return self.components.sampler.play(slab, self, terms=self.terms)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         """Start every learner's update of ``slab`` in the learner threads, one after another."""

@@ -93,8 +93,7 @@ class Member:
         Args:
             progress: Share of the budget that is spent.
         """
-        if self._preset.team.changes:
-            self.rounds.set_spirit(self._preset.team.spirit_at(progress))
+        self.rounds.terms = self.state.counts.terms(self._preset, progress)
         self.matchmaker.on_play(self.rounds.in_play())
         self.seating.advance(self.rounds.paused)
 
