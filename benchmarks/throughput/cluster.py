@@ -29,7 +29,6 @@ from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
 from ludus.cluster.session import HEALTH, connect, disconnect
 from ludus.cluster.weights import arrays_of
-from ludus.flow import Terms
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.file import load_preset
 from ludus.training.actor_learner.build import build_learner
@@ -73,7 +72,7 @@ def send(fleet: Fleet, preset: Preset, version: int) -> int:
 
 def slab(fleet: Fleet) -> None:
     """Take a slab of every rollout."""
-    for _ in fleet.play(Terms()):
+    for _ in fleet.play():
         pass
 
 

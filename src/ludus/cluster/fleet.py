@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
+import msgspec
+
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready, put
 from ludus.cluster.counts import FleetCounts
 from ludus.cluster.crew import Crew
-from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
+from ludus.cluster.rollout import Answer, Request, RolloutLayout, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
-from ludus.flow import Orders, TensorSpec, Terms
+from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
+from ludus.flow.command import R, SamplerCommand
 from ludus.presets.config import Preset
-from ludus.rollouts.exchange import INCARNATION
+from ludus.rollouts.commands import (
+    AddPlayer,
+    BindLanes,
+    ReplacePlayer,
+    RestoreMatches,
+    Seated,
+    SeatPlayers,
+    StartAt,
+    stored_number,
+)
+from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
 from ludus.training.opponents import Seats
+
+#: In the place of a command's weights, which are an argument beside it: Ray fetches them once a machine.
+SENT_APART = Weights(WeightsMeta(0, "", "", "", ""), {})
 
 
 class Asked(NamedTuple):
@@ -67,7 +83,6 @@ class Fleet:
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
         self._live: list[dict[int, tuple[int, Any]]] = [{} for _ in range(count)]  # of live players' lanes
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
-        self._tags: list[dict[int, int]] = []  # of the matches in play after each rollout's last slab
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._orders: Orders | None = None
@@ -82,8 +97,8 @@ class Fleet:
         self._incarnations = self._crew.incarnations[:count]  # of the samplers
         try:
             calls = [("build", self._order(i), self._settings) for i in range(count)]
-            self.facts: Facts = self._together(calls)[0]
-            check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
+            self.layout: RolloutLayout = self._together(calls)[0]
+            check_store(self.spec, self.layout.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
             raise
@@ -123,46 +138,37 @@ class Fleet:
         self._live = [{} for _ in self._live]
         self._sent = [{p: v for p, v in sent.items() if p in self._weights} for sent in self._sent]
 
-    def in_play(self) -> list[dict[int, int]]:
-        """Return the tags of matches in play of each rollout: those of its last slab, if it has played."""
-        if not self._tags:
-            self._tags = self.every("in_play")
-        return self._tags
+    def send(self, command: SamplerCommand[R]) -> R:
+        """Let every rollout carry out its part of ``command``, and keep what a successor needs of it."""
+        parts: Sequence[Any] = command.parts(len(self))
+        weights: tuple[Any, ...] = ()
+        if isinstance(command, AddPlayer | ReplacePlayer):  # one copy for all rollouts
+            weights = (put(command.weights),)
+            parts = [msgspec.structs.replace(command, weights=SENT_APART)] * len(self)
+        if isinstance(command, RestoreMatches):
+            self.time_step = stored_number(parts[0].arrays, TIME_STEP)
+            for number, part in enumerate(parts):
+                self._build_again(number, part.arrays)
+        answers: list[Any] = self._together([("send", part, *weights) for part in parts])
+        match command:
+            case AddPlayer() | ReplacePlayer():
+                self._players[command.player] = weights[0]
+            case BindLanes():
+                self.bound = [dict(part.lanes) for part in parts]
+            case SeatPlayers():
+                self._seated(command.orders, answers)
+            case StartAt():
+                self.time_step = command.time_step
+        if isinstance(command, ReplacePlayer | SeatPlayers):
+            self._forget_live()
+        return command.joined(answers)
 
-    def put(self, player: str, weights: Any, keep: Collection[str]) -> None:  # noqa: ANN401
-        """See :meth:`ludus.rollouts.exchange.Sampler.put`; ``weights`` is a reference."""
-        self.every("put", player, weights, tuple(keep))
-        self._players[player] = weights
-
-    def follow(self, method: str, orders: Orders) -> bool:
-        """Let all rollouts ``seat`` or ``follow_orders``. Return whether nothing is left to be done."""
-        answers: list[tuple[bool, dict[int, str]]] = self.every(method, orders)
-        self.bound = [bound for _, bound in answers]
-        self._orders = orders
-        self._forget_live()
+    def _seated(self, orders: Orders, answers: Sequence[Seated]) -> None:
+        """Note the bound players, and forget the weights of those that no orders or lanes need."""
+        self.bound, self._orders = [answer.bound for answer in answers], orders
         needed = {*orders.mixture, *orders.kept, *(p for order in orders.batch for p in order.players)}
         needed |= {player for bound in self.bound for player in bound.values()}
         self._players = {player: ref for player, ref in self._players.items() if player in needed}
-        return all(settled for settled, _ in answers)
-
-    def replace(self, player: str, weights: Any) -> None:  # noqa: ANN401
-        """See :meth:`ludus.rollouts.exchange.Sampler.replace`; ``weights`` is a reference."""
-        self.every("replace", player, weights)
-        self._players[player] = weights
-        self._forget_live()
-
-    def load_lanes(self, bound: list[dict[int, str]]) -> None:
-        """Bind the lanes of each rollout, before :meth:`follow`."""
-        self._together([("load_lanes", part) for part in bound])
-        self.bound = bound
-
-    def restore(self, parts: Sequence[Mapping[str, Any]], time_step: int) -> None:
-        """Restore the snapshot of each rollout."""
-        for number, part in enumerate(parts):
-            self._build_again(number, part)
-        self._together([("restore", dict(part)) for part in parts])
-        self._tags = []
-        self.time_step = time_step
 
     def _build_again(self, number: int, part: Mapping[str, Any]) -> None:
         """Build the sampler whose matches ``part`` has; a new one where it has none, with other matches."""
@@ -174,15 +180,6 @@ class Fleet:
         if incarnation != self._incarnations[number]:
             self._incarnations[number], self._sent[number] = incarnation, {}
             self._rollouts[number].ask("build", self._order(number), self._settings).first()
-
-    def start_at(self, time_step: int) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self.every("start_at", time_step)
-        self.time_step = time_step
-
-    def every(self, method: str, *arguments: object) -> list[Any]:
-        """Call ``method`` of all rollouts and return the answers in their order."""
-        return self._together([(method, *arguments)] * len(self))
 
     def _together(self, calls: list[tuple[Any, ...]]) -> list[Any]:
         """Call each rollout with its own method and arguments. A successor is asked again."""
@@ -206,33 +203,26 @@ class Fleet:
         """Number of slabs that every rollout was asked for and that :meth:`play` has not returned."""
         return len(self._asked)
 
-    def ask(self, terms: Terms) -> None:
+    def ask(self) -> None:
         """Ask every rollout for a slab, with the weights that were sent last."""
-        self.terms = terms
-        self.in_play()  # a rollout would answer this after its slab
         self._asked.append([self._ask(number) for number in range(len(self))])
 
-    def play(self, terms: Terms) -> Iterator[tuple[Answer, Tensors]]:
-        """Return the answers about the oldest slabs that were asked for, in the rollouts' order.
+    def play(self) -> Iterator[tuple[int, Answer, Tensors]]:
+        """Yield number and answer of each rollout about the oldest slab that was asked for.
 
         Where none were, every rollout is asked for one now.
         """
         if not self._asked:
-            self.ask(terms)
+            self.ask()
         self.counts.wait_s = 0.0
-        tags = []
         for number, asked in enumerate(self._asked.popleft()):
-            answer, arrays = self._answer(number, asked)
-            tags.append(answer.in_play)
-            yield answer, arrays
-        self._tags = tags
+            yield number, *self._answer(number, asked)
 
     def play_first(self) -> tuple[int, Answer, Tensors]:
         """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
         for number in range(len(self)):
             if number not in self._flying:
                 self._flying[number] = self._ask(number)
-        self._tags = []
         start = time.perf_counter()
         number = first_ready({number: asked.call for number, asked in self._flying.items()})
         self.counts.wait_s = time.perf_counter() - start
@@ -295,7 +285,7 @@ class Fleet:
         while True:
             self.counts.deaths += 1
             self._crew.replace(number, self._rollouts[number], error)
-            self._sent[number], self._tags = {}, []
+            self._sent[number] = {}
             self._flying.pop(number, None)
             self._rollouts[number] = self._crew.rollout(number, self._name)
             self._incarnations[number] = self._crew.incarnations[number]
@@ -310,16 +300,17 @@ class Fleet:
         """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
         actor = self._rollouts[number]
         actor.ask("build", self._order(number), self._settings).first()
-        actor.ask("start_at", self.time_step).first()
+        actor.ask("send", StartAt(self.time_step)).first()
         for player, weights in self._players.items():
-            actor.ask("put", player, weights, tuple(self._players)).first()
+            command = AddPlayer(player, SENT_APART, tuple(self._players))
+            actor.ask("send", command, weights).first()
         if self._orders is not None:
-            actor.ask("load_lanes", self.bound[number]).first()
-            actor.ask("follow_orders", self._orders).first()
+            actor.ask("send", BindLanes(self.bound[number])).first()
+            actor.ask("send", SeatPlayers(self._orders, bind=False)).first()
 
     def pids(self) -> list[int]:
         """Return the process ids of the rollouts."""
-        return self.every("ping")
+        return self._together([("ping",)] * len(self))
 
     def close(self) -> None:
         """Stop the matches, and end the rollouts that this fleet started. Idempotent."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ludus.flow.command import SamplerCommand
+
 
 class Controller(msgspec.Struct, frozen=True):
     """The player of a seat: a bot of the core by name, or a learned policy by id.
@@ -46,7 +48,7 @@ class Lineup(msgspec.Struct, frozen=True):
     rotate: bool = True
 
 
-class Terms(msgspec.Struct, frozen=True):
+class Terms(SamplerCommand[None], frozen=True):
     """Conditions of play that change while matches are played. None: no change.
 
     Args:

@@ -14,6 +14,7 @@ from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
 from ludus.flow.slab import Array
 from ludus.presets.config import CurriculumConfig, Preset
+from ludus.rollouts.commands import RestoreMatches, StartAt, TakeSnapshot
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
@@ -164,9 +165,9 @@ def make_checkpoint(components: Components, state: TrainerState, waiting: Sequen
     arrays, counters = components.learner.state()
     state.learner = counters
     sampler = components.sampler
-    rollout: dict[str, Array] = {TIME_STEP: np.array([sampler.time_step], np.int64)}
-    if sampler.played:
-        rollout = sampler.snapshot()
+    rollout: dict[str, Array] = {TIME_STEP: np.array([sampler.state.time_step], np.int64)}
+    if sampler.state.played:
+        rollout = sampler.send(TakeSnapshot())
     for i, slab in enumerate(waiting):
         rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
@@ -234,12 +235,12 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
         components.learner.load_state(checkpoint.optimizer, state.learner)
         components.learner.lineage = checkpoint.weights.meta.lineage
         if not checkpoint.signed or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
-            components.sampler.start_at(_time_step(checkpoint))
+            components.sampler.send(StartAt(_time_step(checkpoint)))
             return
-        components.sampler.restore(checkpoint.rollout)
+        components.sampler.send(RestoreMatches(checkpoint.rollout))
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
-    slabs, stored = components.sampler.slabs, len(state.waiting) + len(state.arrived)
+    slabs, stored = components.sampler.facts.slabs, len(state.waiting) + len(state.arrived)
     if stored > len(slabs):
         raise CorruptFile(f"{where}: {stored} slabs wait, expected at most {len(slabs)}")
     for i in range(stored):
@@ -247,9 +248,9 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 
 
 def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
-    slab = components.sampler.slabs[number]
+    slab = components.sampler.facts.slabs[number]
     shape = components.learner.network.memory_shape
-    if shape is not None and components.policy in components.sampler.learned:
+    if shape is not None and components.policy in components.sampler.facts.learned:
         slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
     for field, target in _learned_fields(components, slab).items():
         name = _slab_name(number, field)
