@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready, put
+from ludus.cluster.actors import Call, RolloutLost, fetch, first_ready, put
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import Crew
+from ludus.cluster.crew import Crew, NamedRollouts
 from ludus.cluster.rollout import Answer, Request, RolloutLayout, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
@@ -92,12 +91,10 @@ class Fleet:
         self._owned = crew is None
         self._crew = crew or Crew(preset, report)
         self._settings = self._crew.settings_of(preset)
-        self._name = self._crew.new_name()
-        self._rollouts: list[RolloutActor] = [self._crew.rollout(i, self._name) for i in range(count)]
-        self._incarnations = self._crew.incarnations[:count]  # of the samplers
+        self._rollouts = NamedRollouts(self._crew, count, self._prepare, self._died)
         try:
             calls = [("build", self._order(i), self._settings) for i in range(count)]
-            self.layout: RolloutLayout = self._together(calls)[0]
+            self.layout: RolloutLayout = self._rollouts.together(calls)[0]
             check_store(self.spec, self.layout.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
@@ -116,7 +113,7 @@ class Fleet:
         return next(iter(self.actors.values())).network.inputs
 
     def _order(self, number: int) -> SamplerOrder:
-        return SamplerOrder(number, self._restarts, self._incarnations[number], self._seats)
+        return SamplerOrder(number, self._restarts, self._rollouts.incarnations[number], self._seats)
 
     # ---- between two slabs -----------------------------------------------------------------------
 
@@ -149,7 +146,7 @@ class Fleet:
             self.time_step = stored_number(parts[0].arrays, TIME_STEP)
             for number, part in enumerate(parts):
                 self._build_again(number, part.arrays)
-        answers: list[Any] = self._together([("send", part, *weights) for part in parts])
+        answers: list[Any] = self._rollouts.together([("send", part, *weights) for part in parts])
         match command:
             case AddPlayer() | ReplacePlayer():
                 self._players[command.player] = weights[0]
@@ -177,24 +174,9 @@ class Fleet:
         if POOL not in part:
             incarnation = self._crew.incarnations[number] + 1
             self._crew.count_predecessors(number, incarnation)
-        if incarnation != self._incarnations[number]:
-            self._incarnations[number], self._sent[number] = incarnation, {}
-            self._rollouts[number].ask("build", self._order(number), self._settings).first()
-
-    def _together(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Call each rollout with its own method and arguments. A successor is asked again."""
-        asked = [actor.ask(*call) for actor, call in zip(self._rollouts, calls, strict=True)]
-        answers = []
-        for number, call in enumerate(asked):
-            current = call
-            while True:
-                try:
-                    answers.append(current.first())
-                    break
-                except RolloutLost as error:
-                    self._replace(number, error)
-                    current = self._rollouts[number].ask(*calls[number])
-        return answers
+        if incarnation != self._rollouts.incarnations[number]:
+            self._rollouts.incarnations[number], self._sent[number] = incarnation, {}
+            self._rollouts.actors[number].ask("build", self._order(number), self._settings).first()
 
     # ---- slabs -----------------------------------------------------------------------------------
 
@@ -238,7 +220,7 @@ class Fleet:
         versions = tuple((p, version) for p, (version, _) in fresh.items())
         request = Request(versions, self.terms, digest)
         references = (ref for _, ref in fresh.values())
-        return Asked(self._rollouts[number].ask("play", request, *references, returns=2), expected)
+        return Asked(self._rollouts.actors[number].ask("play", request, *references, returns=2), expected)
 
     def _answer(self, number: int, asked: Asked) -> tuple[Answer, Tensors]:
         """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
@@ -248,8 +230,9 @@ class Fleet:
                 answer, arrays = asked.call.first(), asked.call.second()
             except RolloutLost as error:
                 self.counts.slabs_dropped += 1
-                if asked.call.actor.same_process(self._rollouts[number]):
-                    self._replace(number, error)
+                if asked.call.actor.same_process(self._rollouts.actors[number]):
+                    self._died(number, error)
+                    self._rollouts.replace(number, error)
                 asked = self._ask(number)
             else:
                 self._crew.count_slab(number)
@@ -280,25 +263,15 @@ class Fleet:
 
     # ---- deaths ----------------------------------------------------------------------------------
 
-    def _replace(self, number: int, error: RolloutLost) -> None:
-        """Bring a successor into the state of the others, with matches of its own. Raises ``PoolError``."""
-        while True:
-            self.counts.deaths += 1
-            self._crew.replace(number, self._rollouts[number], error)
-            self._sent[number] = {}
-            self._flying.pop(number, None)
-            self._rollouts[number] = self._crew.rollout(number, self._name)
-            self._incarnations[number] = self._crew.incarnations[number]
-            try:
-                self._prepare(number)
-            except RolloutLost as another:
-                error = another
-            else:
-                return
+    def _died(self, number: int, error: RolloutLost) -> None:
+        """Count a rollout that died, and forget what it had."""
+        self.counts.deaths += 1
+        self._sent[number] = {}
+        self._flying.pop(number, None)
 
     def _prepare(self, number: int) -> None:
         """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
-        actor = self._rollouts[number]
+        actor = self._rollouts.actors[number]
         actor.ask("build", self._order(number), self._settings).first()
         actor.ask("send", StartAt(self.time_step)).first()
         for player, weights in self._players.items():
@@ -310,14 +283,11 @@ class Fleet:
 
     def pids(self) -> list[int]:
         """Return the process ids of the rollouts."""
-        return self._together([("ping",)] * len(self))
+        return self._rollouts.pids()
 
     def close(self) -> None:
         """Stop the matches, and end the rollouts that this fleet started. Idempotent."""
-        rollouts, self._rollouts = self._rollouts, []
         if self._owned:
             self._crew.close()
-            return
-        for rollout in rollouts:
-            with suppress(RolloutLost):  # its matches ended with it
-                rollout.ask("close").first()
+        else:
+            self._rollouts.close()

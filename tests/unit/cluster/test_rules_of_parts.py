@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ def fleet_of(answers: list[Seated] | list[None], calls: list[object]) -> Fleet:
         calls.extend(asked)
         return answers
 
-    fleet._together = together  # type: ignore[method-assign, assignment]
+    fleet._rollouts = SimpleNamespace(together=together)  # type: ignore[assignment]
     fleet._build_again = lambda number, part: None  # type: ignore[method-assign]
     return fleet
 
