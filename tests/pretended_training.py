@@ -23,11 +23,12 @@ import torch
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import SlabLearner
-from ludus.flow import Orders, RolloutStats, Slab
+from ludus.flow import Orders
 from ludus.mcts.network import NetworkEvaluator
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
 from ludus.rollouts.actor import ActInput, Decision
+from ludus.rollouts.commands import AddPlayer, LoadWeights, SeatPlayers
 from ludus.training.actor_learner.build import Components, LocalWeights, build
 from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.alphazero.components import build_alphazero, make_plays
@@ -77,13 +78,6 @@ SMALL = {
 }
 
 
-class _Kept:
-    """A sink that keeps nothing: the slab is the sampler's first."""
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
-
-
 def costs(case: str) -> Costs:
     """Return the costs of a preset's parts, each with ``tests.pretend.KINDS``.
 
@@ -125,12 +119,12 @@ def _costs(case: str) -> Costs:
 
 def _train(preset: Preset, components: Components, lanes: int) -> Costs:
     sampler, learner = local_sampler(components.sampler), cast(SlabLearner[Any], components.learner)
-    orders = build_matchmaker(components.spec, preset).next_orders(sampler.slots)
+    orders = build_matchmaker(components.spec, preset).next_orders(sampler.facts.slots)
     players = [f"learner:{k}" for k in range(lanes)] or list(orders.mixture)
     for player in players:
-        sampler.put(player, learner.weights(), players)
+        sampler.send(AddPlayer(player, learner.weights(), tuple(players)))
     if players:
-        assert sampler.seat(Orders(mixture=dict.fromkeys(players, 1.0)))
+        assert sampler.send(SeatPlayers(Orders(mixture=dict.fromkeys(players, 1.0)))).settled
     acts: list[dict[str, int]] = []
     act = components.actor.act
 
@@ -140,18 +134,18 @@ def _train(preset: Preset, components: Components, lanes: int) -> Costs:
         acts.append(meter.read())
         return decision
 
-    (slab,) = sampler.slabs
-    sampler.play(slab, _Kept())
+    (slab,) = sampler.facts.slabs
+    sampler.play(slab)
     meter = Meter()
     with mock.patch.object(type(components.actor), "act", lambda _, batch: metered(batch)):
-        sampler.play(slab, _Kept())
+        sampler.play(slab)
     out: Costs = {"act": acts[-1]} if acts else {}
     out["slab"] = meter.read()
     update = learner.update(slab)
     assert update.samples > 0
     assert update.gradient_steps > 0
     out["update"] = meter.read()
-    sampler.take({components.policy: LocalWeights(learner)})
+    sampler.send(LoadWeights({components.policy: LocalWeights(learner)}))
     out["publish"] = meter.read()
     slab.version -= 1
     learner.update(slab)

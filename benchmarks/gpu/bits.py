@@ -14,7 +14,6 @@ import torch
 
 from benchmarks.gpu.recorded import (
     PICTURES,
-    Kept,
     Learning,
     first_input,
     load,
@@ -27,6 +26,7 @@ from ludus.bench.training import seat_first
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Cuda, Device, Plain
 from ludus.presets.config import Preset
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.build import LocalWeights, build
 from ludus.training.actor_learner.sampler import local_sampler
@@ -61,11 +61,11 @@ def trained(preset: Preset, rounds: int, device: str) -> str:
     try:
         seat_first(components, placed)
         sampler, learner = local_sampler(components.sampler), components.learner
-        (slab,) = sampler.slabs
+        (slab,) = sampler.facts.slabs
         for _ in range(rounds):
-            sampler.play(slab, Kept())
+            sampler.play(slab)
             cast(Learning, learner).update(slab)
-            sampler.take({components.policy: LocalWeights(learner)})
+            sampler.send(LoadWeights({components.policy: LocalWeights(learner)}))
         arrays, _ = learner.state()
         return digest(arrays | slab.fields())
     finally:

@@ -17,7 +17,7 @@ from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext, SlabLearner
 from ludus.algorithms.parameters import FlatParameters
 from ludus.bench.training import seat_first
-from ludus.flow import GameSpec, HeadSpec, RolloutStats, Slab, TensorSpec
+from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Executor
 from ludus.policies.config import EncoderConfig
@@ -53,13 +53,6 @@ PICTURES = "pictures"  # no preset: rollouts of random bytes in the shape of Bre
 SIDE, STACK, MOVES = 84, 4, 4
 
 Learning = SlabLearner[Any]
-
-
-class Kept:
-    """A sink that keeps nothing: the slab is the sampler's own."""
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
 
 
 @dataclass(slots=True)
@@ -128,11 +121,11 @@ def record(preset: Preset, learns: bool = True) -> Recording:
     try:
         seat_first(components, preset)
         sampler, learner = local_sampler(components.sampler), components.learner
-        (slab,) = sampler.slabs
-        sampler.play(slab, Kept())
+        (slab,) = sampler.facts.slabs
+        sampler.play(slab)
         if learns:
             cast(Learning, learner).update(slab)
-            sampler.play(slab, Kept())
+            sampler.play(slab)
         arrays, counters = learner.state()
         return Recording(preset, copied(slab), arrays, counters)
     finally:

@@ -72,7 +72,7 @@ def send(fleet: Fleet, preset: Preset, version: int) -> int:
 
 def slab(fleet: Fleet) -> None:
     """Take a slab of every rollout."""
-    for _ in fleet.play(None):
+    for _ in fleet.play():
         pass
 
 

@@ -27,13 +27,6 @@ WARM = 2  # turns before the first that counts
 QUIET = {"evaluation.every_steps": "0", "evaluation.matches": "0", "evaluation.final_matches": "0"}
 
 
-class Nowhere:
-    """Sink of slabs that are read where they are."""
-
-    def put(self, slab: object, stats: object) -> None:
-        """Do nothing."""
-
-
 class Way:
     """A learner whose updates are timed."""
 
@@ -48,8 +41,8 @@ class Way:
 
     def play(self) -> Slab:
         """Play and return a slab."""
-        (slab,) = self.components.sampler.slabs
-        self.components.sampler.play(slab, Nowhere())
+        (slab,) = self.components.sampler.facts.slabs
+        self.components.sampler.play(slab)
         return slab
 
     def rate(self, slab: Slab) -> float:

@@ -27,6 +27,7 @@ from ludus.cluster.machines import RayMachines
 from ludus.flow import Orders
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
+from ludus.rollouts.commands import SeatPlayers
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import Sink
@@ -71,24 +72,17 @@ class Way:
         large = {key.replace(".", "__"): text for key, text in LARGE.items()}
         self.components: Components = build(preset_of(learners, **large), 1, 0, machines)
         opened.callback(self.components.close)
-        self.components.sampler.seat(Orders())
+        self.components.sampler.send(SeatPlayers(Orders()))
 
     def seconds(self) -> float:
         """Play a slab, and return the seconds in which it was learned from."""
         sampler, learner = self.components.sampler, self.components.learner
-        (slab,) = sampler.slabs
-        sampler.play(slab, Nowhere())
+        (slab,) = sampler.facts.slabs
+        sampler.play(slab)
         start = time.perf_counter()
         learner.start(slab, 0.0).help(0)
         learner.finish()
         return time.perf_counter() - start
-
-
-class Nowhere:
-    """Sink of slabs that are read where they are."""
-
-    def put(self, slab: object, stats: object) -> None:
-        """Do nothing."""
 
 
 def updates(turns: int) -> Iterator[tuple[str, float]]:

@@ -17,12 +17,13 @@ import msgspec
 import pytest
 
 from ludus.algorithms.learner import Learner
-from ludus.flow import MatchResult, Orders, RolloutStats, Slab, joined
+from ludus.flow import MatchResult, Orders, Slab, joined
 from ludus.games import spec
 from ludus.pool import PoolError
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import load_preset
+from ludus.rollouts.commands import LoadWeights, SeatPlayers
 from ludus.rollouts.exchange import Sampler
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
 from ludus.training.actor_learner.sampler import build_sampler
@@ -121,13 +122,13 @@ def trained(
 ) -> Trained:
     """Train from scratch with a sampler that ``make`` returns. ``each`` is called after each round."""
     sampler, learner = make(preset), build_learner(preset)
-    (policy,) = sampler.actors
+    (policy,) = sampler.facts.actors
     components = Components(sampler=sampler, learners={policy: learner}, threads=1)
     threads, rounds = None, None
     results: list[MatchResult] = []
     try:
-        sampler.take({policy: LocalWeights(learner)})
-        sampler.seat(Orders())
+        sampler.send(LoadWeights({policy: LocalWeights(learner)}))
+        sampler.send(SeatPlayers(Orders()))
         threads, rounds = make_rounds(components, preset)
         while learner.version < updates:
             results += rounds.run(0.0, lambda: assert_asked(sampler, preset)).results
@@ -183,12 +184,13 @@ def test_two_rollouts_give_the_bits_of_two_joined_samplers() -> None:
     learner = build_learner(preset)
     try:
         for sampler in samplers:
-            sampler.seat(Orders())
+            sampler.send(SeatPlayers(Orders()))
         for _ in range(4):
             slabs: list[Slab] = []
             for sampler in samplers:
-                sampler.take({policy: LocalWeights(learner) for policy in sampler.actors})
-                sampler.play(sampler.slabs[0], _Kept(slabs))
+                sampler.send(LoadWeights({policy: LocalWeights(learner) for policy in sampler.facts.actors}))
+                sampler.play(sampler.facts.slabs[0])
+                slabs.append(sampler.facts.slabs[0])
             learner.start(joined(slabs), 0.0).help(0)
             learner.finish()
     finally:
@@ -196,14 +198,6 @@ def test_two_rollouts_give_the_bits_of_two_joined_samplers() -> None:
             sampler.close()
     there = trained(preset_of("minirts", rollouts=2), remote, 4, nothing)
     assert there.weights == digest(learner)
-
-
-class _Kept:
-    def __init__(self, slabs: list[Slab]) -> None:
-        self._slabs = slabs
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        self._slabs.append(slab)
 
 
 def assert_each_once(results: list[MatchResult]) -> None:
@@ -325,7 +319,7 @@ def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
     sizes: set[int] = set()
 
     def look(sampler: Sampler, version: int) -> None:
-        sizes.update(slab.rows for slab in sampler.slabs)
+        sizes.update(slab.rows for slab in sampler.facts.slabs)
 
     preset = preset_of("tic_tac_toe", "async", rollouts=2)
     after = trained(preset, remote, 10, look)
@@ -340,11 +334,11 @@ def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it
     monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 300.0)  # a stopped rollout is slow here, not lost
     preset = preset_of("tic_tac_toe", "async", 2, {"run.max_lag": "1"})
     sampler, learner = remote(preset), build_learner(preset)
-    (policy,) = sampler.actors
+    (policy,) = sampler.facts.actors
     assert isinstance(sampler, RemoteSampler)
     components = Components(sampler=sampler, learners={policy: learner}, threads=1)
-    sampler.take({policy: LocalWeights(learner)})
-    sampler.seat(Orders())
+    sampler.send(LoadWeights({policy: LocalWeights(learner)}))
+    sampler.send(SeatPlayers(Orders()))
     slow = sampler.fleet.pids()[1]
     threads, rounds = make_rounds(components, preset)
     dropped, received, lags = 0, 0, []

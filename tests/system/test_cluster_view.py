@@ -120,14 +120,14 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
         build_learner(preset_of(1)).copy_to(actor.network)
         arrays = arrays_of(actor.network)
         fleet.send_weights(policy, 6, ray.put(arrays))
-        digests = [answer.digests for _ in range(6) for answer, _ in fleet.play(None)]
+        digests = [answer.digests for _ in range(6) for _, answer, _ in fleet.play()]
         assert [bool(d) for d in digests] == [True, False, False, True, False, False]
         assert digests[0] == digests[3] == {policy: digest_of(arrays)}
         later = {name: array + 1 for name, array in arrays.items()}
         fleet.send_weights(policy, 7, ray.put(later))
         fleet._sent[0][policy] = 7  # so that they are not sent
         with pytest.raises(PoolError, match="rollout 0: its acting weights are not those of version 7"):
-            list(fleet.play(None))
+            list(fleet.play())
     finally:
         sampler.close()
 

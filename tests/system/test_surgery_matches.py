@@ -16,6 +16,7 @@ from ludus.policies.weights import save_weights
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.game_checks import resolve_spec
+from ludus.rollouts.commands import BindLanes, RestoreMatches
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
@@ -61,8 +62,9 @@ def sampler_of(run: Path, preset: Preset) -> Iterator[LocalSampler]:
     checkpoint = RunDirectory.open(run).checkpoints.load_last()[0]
     sampler = build_sampler(preset, slabs=1)
     try:
-        sampler.load_lanes(decode_state(checkpoint.state).lanes)
-        sampler.restore({n: a for n, a in checkpoint.rollout.items() if not n.startswith("slab")})
+        sampler.send(BindLanes(decode_state(checkpoint.state).lanes))
+        arrays = {n: a for n, a in checkpoint.rollout.items() if not n.startswith("slab")}
+        sampler.send(RestoreMatches(arrays))
         yield sampler
     finally:
         sampler.close()
@@ -72,7 +74,7 @@ def hashes(run: Path, preset: Preset, steps: int = 3) -> list[list[int]]:
     """Return the hash of each slot's match after each of ``steps`` time steps of equal decisions."""
     found: list[list[int]] = []
     with sampler_of(run, preset) as sampler:
-        pool, slab = sampler.pool, sampler.slabs[0]
+        pool, slab = sampler.pool, sampler.facts.slabs[0]
         for group in range(pool.groups):
             pool.attach(group, slab)
         for _ in range(steps):

@@ -36,6 +36,7 @@ from ludus.presets.hardware import device_title, pool_thread_count, thread_count
 from ludus.presets.parts import larger_parts, with_parts
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
+from ludus.rollouts.commands import AddPlayer, SeatPlayers
 from ludus.training.actor_learner.async_loop import AsyncRounds
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.learner_threads import LearnerThreads
@@ -140,7 +141,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
                 training.seconds += time.perf_counter() - started
                 alone.record()
                 _repeat(turn * 0.2, lambda: alone.play(simulation))
-                slab = rounds.waiting[0].slab if rounds.waiting else sampler.slabs[0]
+                slab = rounds.waiting[0].slab if rounds.waiting else sampler.facts.slabs[0]
                 _repeat(turn * 0.1, functools.partial(_infer, components, slab, inference))
                 _repeat(
                     turn * 0.2, functools.partial(_learn, components, learner_threads, slab, learning, own)
@@ -156,10 +157,10 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
 def seat_first(components: Components, preset: Preset) -> None:
     """Seat the players of a run's first matches."""
     sampler = components.sampler
-    orders = build_matchmaker(sampler.spec, preset).next_orders(sampler.slots)
+    orders = build_matchmaker(sampler.facts.spec, preset).next_orders(sampler.facts.slots)
     for player in orders.kept:
-        sampler.put(player, components.learner.weights())
-    sampler.seat(orders)
+        sampler.send(AddPlayer(player, components.learner.weights()))
+    sampler.send(SeatPlayers(orders))
 
 
 def _repeat(seconds: float, work: Callable[[], None]) -> None:
@@ -184,7 +185,7 @@ class _PoolAlone:
             components.params,
             self._sampler.lineup,
             PoolOptions(
-                slots=self._sampler.slots,
+                slots=self._sampler.pool.slots,
                 groups=preset.pool.groups,
                 threads=components.threads if components.threads > 1 else 0,
                 seed=derive_seed(preset.run.seed, SEED_POOL),
@@ -318,7 +319,7 @@ def _result(
     combined = limit_of(pure, network, shared=shared)
     sampler_wait = training.sampler_wait_s / max(training.seconds, 1e-9)
     learner_wait = max(0.0, training.learner_wait_s) / max(training.learner_s, 1e-9)
-    slab = components.sampler.slabs[0]
+    slab = components.sampler.facts.slabs[0]
     inputs = [tensor.name for tensor in components.learner.network.inputs]
     return BenchTrainResult(
         preset=name or preset.title,

@@ -71,8 +71,10 @@ def results_text(metrics: UpdateMetrics) -> str:
     if rates:
         won = "won with help" if helped else "won"
         return f", {won} " + ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(rates.items()))
+    from ludus.training.actor_learner.curriculum import TICKS
+
     mean = metrics.numbers.get("rollout/running_return")
-    helped = metrics.numbers.get("rollout/handover_ticks", 0.0) > 0
+    helped = metrics.numbers.get(TICKS, 0.0) > 0
     return "" if mean is None else f", return {'with help ' if helped else ''}{mean:.1f}"
 
 

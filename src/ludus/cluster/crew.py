@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from ludus.cluster.actors import RolloutActor, RolloutLost, end_all
+from ludus.cluster.actors import Call, RolloutActor, RolloutLost, end_all
 from ludus.cluster.checks import LOCAL_ADDRESS
 from ludus.cluster.starting import START_S, put_settings, start_all, start_one
 from ludus.pool import PoolError
@@ -100,3 +101,63 @@ class Crew:
         """End the rollouts. Idempotent."""
         end_all(self._rollouts)
         self._rollouts = []
+
+
+class NamedRollouts:
+    """The rollouts of a crew, asked about what one user has there under a name. One thread calls it.
+
+    A rollout that dies is replaced, and its successor asked again.
+    """
+
+    def __init__(
+        self, crew: Crew, count: int, prepare: Callable[[int], None], died: Callable[[int, RolloutLost], None]
+    ) -> None:
+        """Choose a name on the first ``count`` rollouts of ``crew``.
+
+        Args:
+            crew: The processes.
+            count: Number of rollouts.
+            prepare: Brings a successor, by its number, into the state of the rollout that died.
+            died: Called with each rollout that died, before it is replaced.
+        """
+        self._crew, self._name = crew, crew.new_name()
+        self._prepare, self._died = prepare, died
+        self.actors = [crew.rollout(i, self._name) for i in range(count)]
+        self.incarnations = crew.incarnations[:count]  #: number of predecessors of what the user has there
+
+    def together(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call each rollout with its own method and arguments. Return the answers in their order."""
+        asked = [actor.ask(*call) for actor, call in zip(self.actors, calls, strict=True)]
+        return [self._answer(number, asked[number], call) for number, call in enumerate(calls)]
+
+    def _answer(self, number: int, asked: Call, call: tuple[Any, ...]) -> Any:  # noqa: ANN401
+        while True:
+            try:
+                return asked.first()
+            except RolloutLost as error:
+                self._died(number, error)
+                self.replace(number, error)
+                asked = self.actors[number].ask(*call)
+
+    def replace(self, number: int, error: RolloutLost) -> None:
+        """Prepare a successor of the rollout ``number``, which died. Raises ``PoolError``."""
+        while True:
+            self._crew.replace(number, self.actors[number], error)
+            self.actors[number] = self._crew.rollout(number, self._name)
+            self.incarnations[number] = self._crew.incarnations[number]
+            try:
+                return self._prepare(number)
+            except RolloutLost as another:
+                error = another
+                self._died(number, error)
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the rollouts."""
+        return self.together([("ping",)] * len(self.actors))
+
+    def close(self) -> None:
+        """Remove what the user has there. The processes stay. Idempotent."""
+        actors, self.actors = self.actors, []
+        for actor in actors:
+            with suppress(RolloutLost):  # all of it ended with the process
+                actor.ask("close").first()

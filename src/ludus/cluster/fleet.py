@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, first_ready
+import msgspec
+
+from ludus.cluster.actors import Call, RolloutLost, fetch, first_ready, put
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import Crew
-from ludus.cluster.rollout import Answer, Facts, Request, SamplerOrder, Tensors
+from ludus.cluster.crew import Crew, NamedRollouts
+from ludus.cluster.rollout import Answer, Request, RolloutLayout, SamplerOrder, Tensors
 from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
-from ludus.flow import Orders, TensorSpec
+from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
+from ludus.flow.command import R, SamplerCommand
 from ludus.presets.config import Preset
-from ludus.rollouts.exchange import INCARNATION
+from ludus.rollouts.commands import (
+    AddPlayer,
+    BindLanes,
+    ReplacePlayer,
+    RestoreMatches,
+    Seated,
+    SeatPlayers,
+    StartAt,
+    stored_number,
+)
+from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.training.actor_learner.sampler import POOL, sampler_parts
 from ludus.training.opponents import Seats
+
+#: In the place of a command's weights, which are an argument beside it: Ray fetches them once a machine.
+SENT_APART = Weights(WeightsMeta(0, "", "", "", ""), {})
 
 
 class Asked(NamedTuple):
@@ -67,24 +82,20 @@ class Fleet:
         self._weights: dict[int, tuple[int, Any]] = {}  # newest of each policy id
         self._live: list[dict[int, tuple[int, Any]]] = [{} for _ in range(count)]  # of live players' lanes
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
-        self._tags: list[dict[int, int]] = []  # of the matches in play after each rollout's last slab
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._orders: Orders | None = None
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self.terms = Terms()  #: of the requests from now on
         self._asked: deque[list[Asked]] = deque()  # slabs of all rollouts, oldest first
         self._flying: dict[int, Asked] = {}  # slabs of single rollouts
         self._owned = crew is None
         self._crew = crew or Crew(preset, report)
         self._settings = self._crew.settings_of(preset)
-        self._name = self._crew.new_name()
-        self._rollouts: list[RolloutActor] = [self._crew.rollout(i, self._name) for i in range(count)]
-        self._incarnations = self._crew.incarnations[:count]  # of the samplers
+        self._rollouts = NamedRollouts(self._crew, count, self._prepare, self._died)
         try:
             calls = [("build", self._order(i), self._settings) for i in range(count)]
-            self.facts: Facts = self._together(calls)[0]
-            check_store(self.spec, self.facts.rows, preset, [t.name for t in self._inputs()])
+            self.layout: RolloutLayout = self._rollouts.together(calls)[0]
+            check_store(self.spec, self.layout.rows, preset, [t.name for t in self._inputs()])
         except BaseException:
             self.close()
             raise
@@ -102,7 +113,7 @@ class Fleet:
         return next(iter(self.actors.values())).network.inputs
 
     def _order(self, number: int) -> SamplerOrder:
-        return SamplerOrder(number, self._restarts, self._incarnations[number], self._seats)
+        return SamplerOrder(number, self._restarts, self._rollouts.incarnations[number], self._seats)
 
     # ---- between two slabs -----------------------------------------------------------------------
 
@@ -124,46 +135,37 @@ class Fleet:
         self._live = [{} for _ in self._live]
         self._sent = [{p: v for p, v in sent.items() if p in self._weights} for sent in self._sent]
 
-    def in_play(self) -> list[dict[int, int]]:
-        """Return the tags of matches in play of each rollout: those of its last slab, if it has played."""
-        if not self._tags:
-            self._tags = self.every("in_play")
-        return self._tags
+    def send(self, command: SamplerCommand[R]) -> R:
+        """Let every rollout carry out its part of ``command``, and keep what a successor needs of it."""
+        parts: Sequence[Any] = command.parts(len(self))
+        weights: tuple[Any, ...] = ()
+        if isinstance(command, AddPlayer | ReplacePlayer):  # one copy for all rollouts
+            weights = (put(command.weights),)
+            parts = [msgspec.structs.replace(command, weights=SENT_APART)] * len(self)
+        if isinstance(command, RestoreMatches):
+            self.time_step = stored_number(parts[0].arrays, TIME_STEP)
+            for number, part in enumerate(parts):
+                self._build_again(number, part.arrays)
+        answers: list[Any] = self._rollouts.together([("send", part, *weights) for part in parts])
+        match command:
+            case AddPlayer() | ReplacePlayer():
+                self._players[command.player] = weights[0]
+            case BindLanes():
+                self.bound = [dict(part.lanes) for part in parts]
+            case SeatPlayers():
+                self._seated(command.orders, answers)
+            case StartAt():
+                self.time_step = command.time_step
+        if isinstance(command, ReplacePlayer | SeatPlayers):
+            self._forget_live()
+        return command.joined(answers)
 
-    def put(self, player: str, weights: Any, keep: Collection[str]) -> None:  # noqa: ANN401
-        """See :meth:`ludus.rollouts.exchange.Sampler.put`; ``weights`` is a reference."""
-        self.every("put", player, weights, tuple(keep))
-        self._players[player] = weights
-
-    def follow(self, method: str, orders: Orders) -> bool:
-        """Let all rollouts ``seat`` or ``follow_orders``. Return whether nothing is left to be done."""
-        answers: list[tuple[bool, dict[int, str]]] = self.every(method, orders)
-        self.bound = [bound for _, bound in answers]
-        self._orders = orders
-        self._forget_live()
+    def _seated(self, orders: Orders, answers: Sequence[Seated]) -> None:
+        """Note the bound players, and forget the weights of those that no orders or lanes need."""
+        self.bound, self._orders = [answer.bound for answer in answers], orders
         needed = {*orders.mixture, *orders.kept, *(p for order in orders.batch for p in order.players)}
         needed |= {player for bound in self.bound for player in bound.values()}
         self._players = {player: ref for player, ref in self._players.items() if player in needed}
-        return all(settled for settled, _ in answers)
-
-    def replace(self, player: str, weights: Any) -> None:  # noqa: ANN401
-        """See :meth:`ludus.rollouts.exchange.Sampler.replace`; ``weights`` is a reference."""
-        self.every("replace", player, weights)
-        self._players[player] = weights
-        self._forget_live()
-
-    def load_lanes(self, bound: list[dict[int, str]]) -> None:
-        """Bind the lanes of each rollout, before :meth:`follow`."""
-        self._together([("load_lanes", part) for part in bound])
-        self.bound = bound
-
-    def restore(self, parts: Sequence[Mapping[str, Any]], time_step: int) -> None:
-        """Restore the snapshot of each rollout."""
-        for number, part in enumerate(parts):
-            self._build_again(number, part)
-        self._together([("restore", dict(part)) for part in parts])
-        self._tags = []
-        self.time_step = time_step
 
     def _build_again(self, number: int, part: Mapping[str, Any]) -> None:
         """Build the sampler whose matches ``part`` has; a new one where it has none, with other matches."""
@@ -172,75 +174,37 @@ class Fleet:
         if POOL not in part:
             incarnation = self._crew.incarnations[number] + 1
             self._crew.count_predecessors(number, incarnation)
-        if incarnation != self._incarnations[number]:
-            self._incarnations[number], self._sent[number] = incarnation, {}
-            self._rollouts[number].ask("build", self._order(number), self._settings).first()
-
-    def start_at(self, time_step: int) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self.every("start_at", time_step)
-        self.time_step = time_step
-
-    def every(self, method: str, *arguments: object) -> list[Any]:
-        """Call ``method`` of all rollouts and return the answers in their order."""
-        return self._together([(method, *arguments)] * len(self))
-
-    def _together(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Call each rollout with its own method and arguments. A successor is asked again."""
-        asked = [actor.ask(*call) for actor, call in zip(self._rollouts, calls, strict=True)]
-        answers = []
-        for number, call in enumerate(asked):
-            current = call
-            while True:
-                try:
-                    answers.append(current.first())
-                    break
-                except RolloutLost as error:
-                    self._replace(number, error)
-                    current = self._rollouts[number].ask(*calls[number])
-        return answers
+        if incarnation != self._rollouts.incarnations[number]:
+            self._rollouts.incarnations[number], self._sent[number] = incarnation, {}
+            self._rollouts.actors[number].ask("build", self._order(number), self._settings).first()
 
     # ---- slabs -----------------------------------------------------------------------------------
-
-    def set_terms(self, handover: int | None, spirit: float | None) -> None:
-        """Set what :meth:`ludus.rollouts.exchange.Sampler.play` is given, for the requests from now on."""
-        if handover is not None:
-            self._handover = handover
-        if spirit is not None:
-            self._spirit = spirit
 
     @property
     def asked(self) -> int:
         """Number of slabs that every rollout was asked for and that :meth:`play` has not returned."""
         return len(self._asked)
 
-    def ask(self, handover: int | None, spirit: float | None = None) -> None:
+    def ask(self) -> None:
         """Ask every rollout for a slab, with the weights that were sent last."""
-        self.set_terms(handover, spirit)
-        self.in_play()  # a rollout would answer this after its slab
         self._asked.append([self._ask(number) for number in range(len(self))])
 
-    def play(self, handover: int | None, spirit: float | None = None) -> Iterator[tuple[Answer, Tensors]]:
-        """Return the answers about the oldest slabs that were asked for, in the rollouts' order.
+    def play(self) -> Iterator[tuple[int, Answer, Tensors]]:
+        """Yield number and answer of each rollout about the oldest slab that was asked for.
 
         Where none were, every rollout is asked for one now.
         """
         if not self._asked:
-            self.ask(handover, spirit)
+            self.ask()
         self.counts.wait_s = 0.0
-        tags = []
         for number, asked in enumerate(self._asked.popleft()):
-            answer, arrays = self._answer(number, asked)
-            tags.append(answer.in_play)
-            yield answer, arrays
-        self._tags = tags
+            yield number, *self._answer(number, asked)
 
     def play_first(self) -> tuple[int, Answer, Tensors]:
         """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
         for number in range(len(self)):
             if number not in self._flying:
                 self._flying[number] = self._ask(number)
-        self._tags = []
         start = time.perf_counter()
         number = first_ready({number: asked.call for number, asked in self._flying.items()})
         self.counts.wait_s = time.perf_counter() - start
@@ -254,9 +218,9 @@ class Fleet:
         digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
         expected = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
         versions = tuple((p, version) for p, (version, _) in fresh.items())
-        request = Request(versions, self._handover, self._spirit, digest)
+        request = Request(versions, self.terms, digest)
         references = (ref for _, ref in fresh.values())
-        return Asked(self._rollouts[number].ask("play", request, *references, returns=2), expected)
+        return Asked(self._rollouts.actors[number].ask("play", request, *references, returns=2), expected)
 
     def _answer(self, number: int, asked: Asked) -> tuple[Answer, Tensors]:
         """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
@@ -266,8 +230,9 @@ class Fleet:
                 answer, arrays = asked.call.first(), asked.call.second()
             except RolloutLost as error:
                 self.counts.slabs_dropped += 1
-                if asked.call.actor.same_process(self._rollouts[number]):
-                    self._replace(number, error)
+                if asked.call.actor.same_process(self._rollouts.actors[number]):
+                    self._died(number, error)
+                    self._rollouts.replace(number, error)
                 asked = self._ask(number)
             else:
                 self._crew.count_slab(number)
@@ -298,43 +263,31 @@ class Fleet:
 
     # ---- deaths ----------------------------------------------------------------------------------
 
-    def _replace(self, number: int, error: RolloutLost) -> None:
-        """Bring a successor into the state of the others, with matches of its own. Raises ``PoolError``."""
-        while True:
-            self.counts.deaths += 1
-            self._crew.replace(number, self._rollouts[number], error)
-            self._sent[number], self._tags = {}, []
-            self._flying.pop(number, None)
-            self._rollouts[number] = self._crew.rollout(number, self._name)
-            self._incarnations[number] = self._crew.incarnations[number]
-            try:
-                self._prepare(number)
-            except RolloutLost as another:
-                error = another
-            else:
-                return
+    def _died(self, number: int, error: RolloutLost) -> None:
+        """Count a rollout that died, and forget what it had."""
+        self.counts.deaths += 1
+        self._sent[number] = {}
+        self._flying.pop(number, None)
 
     def _prepare(self, number: int) -> None:
         """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
-        actor = self._rollouts[number]
+        actor = self._rollouts.actors[number]
         actor.ask("build", self._order(number), self._settings).first()
-        actor.ask("start_at", self.time_step).first()
+        actor.ask("send", StartAt(self.time_step)).first()
         for player, weights in self._players.items():
-            actor.ask("put", player, weights, tuple(self._players)).first()
+            command = AddPlayer(player, SENT_APART, tuple(self._players))
+            actor.ask("send", command, weights).first()
         if self._orders is not None:
-            actor.ask("load_lanes", self.bound[number]).first()
-            actor.ask("follow_orders", self._orders).first()
+            actor.ask("send", BindLanes(self.bound[number])).first()
+            actor.ask("send", SeatPlayers(self._orders, bind=False)).first()
 
     def pids(self) -> list[int]:
         """Return the process ids of the rollouts."""
-        return self.every("ping")
+        return self._rollouts.pids()
 
     def close(self) -> None:
         """Stop the matches, and end the rollouts that this fleet started. Idempotent."""
-        rollouts, self._rollouts = self._rollouts, []
         if self._owned:
             self._crew.close()
-            return
-        for rollout in rollouts:
-            with suppress(RolloutLost):  # its matches ended with it
-                rollout.ask("close").first()
+        else:
+            self._rollouts.close()

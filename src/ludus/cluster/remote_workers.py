@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster import actors
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, fetch, put, ready_of
+from ludus.cluster.actors import Call, RolloutLost, fetch, put, ready_of
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import Crew
+from ludus.cluster.crew import Crew, NamedRollouts
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
 from ludus.flow import GameSpec
@@ -33,7 +33,6 @@ class _Rollout:
     """A rollout as the controller knows it."""
 
     number: int
-    actor: RolloutActor
     lost: RolloutLost | None = None  # it is dead and has no successor yet
     has: int = 0  # number of the weights that were sent to it
     call: Call | None = None  # that is not answered
@@ -69,7 +68,7 @@ class RemoteWorkers:
             crew: The processes of the rollouts, at least as many.
         """
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
-        self._crew, self._name, self._settings = crew, crew.new_name(), crew.settings_of(preset)
+        self._crew, self._settings = crew, crew.settings_of(preset)
         self._weights: Any = None  # reference to the newest
         self._digest = ""  # of the newest; empty where none was needed
         self._set = 0  # how often weights were set
@@ -77,14 +76,15 @@ class RemoteWorkers:
         self._moves, self._times = 0, SelfPlayTimes()
         numbers = range(preset.cluster.rollouts)
         self.counts = FleetCounts(len(numbers))
-        self.rollouts = [_Rollout(number, crew.rollout(number, self._name)) for number in numbers]
+        self.rollouts = [_Rollout(number) for number in numbers]
+        self._there = NamedRollouts(crew, len(numbers), self._prepare, self._died)
         try:
-            calls = [r.actor.ask("build_self_play", self._order(r), self._settings) for r in self.rollouts]
-            for rollout, call in zip(self.rollouts, calls, strict=True):
+            calls = [actor.ask(*self._build(number)) for number, actor in enumerate(self._there.actors)]
+            for number, call in enumerate(calls):
                 try:
                     call.first()
                 except RolloutLost as error:
-                    self._lose(rollout, error)
+                    self._died(number, error)
         except BaseException:
             self.close()
             raise
@@ -94,9 +94,11 @@ class RemoteWorkers:
         """Number of rollouts that died."""
         return self.counts.deaths
 
-    def _order(self, rollout: _Rollout) -> SelfPlayOrder:
-        count, incarnation = self._preset.cluster.rollouts, self._crew.incarnations[rollout.number]
-        return SelfPlayOrder(self._seed, self._session, rollout.number, count, incarnation)
+    def _build(self, number: int) -> tuple[str, SelfPlayOrder, Any]:
+        """Return the call that builds the self-play of the rollout ``number``."""
+        count, incarnation = self._preset.cluster.rollouts, self._there.incarnations[number]
+        order = SelfPlayOrder(self._seed, self._session, number, count, incarnation)
+        return "build_self_play", order, self._settings
 
     # ---- play ------------------------------------------------------------------------------------
 
@@ -125,9 +127,9 @@ class RemoteWorkers:
         for rollout in self.rollouts:
             if rollout.call is not None:
                 try:
-                    rollout.actor.ask_beside("stop_playing", rollout.request)
+                    self._there.actors[rollout.number].ask_beside("stop_playing", rollout.request)
                 except RolloutLost as error:
-                    self._lose(rollout, error)
+                    self._died(rollout.number, error)
         self._await(lambda: False)
 
     def _await(self, stopping: Callable[[], bool]) -> None:
@@ -147,7 +149,7 @@ class RemoteWorkers:
     def _ask(self, rollout: _Rollout, moves: int) -> None:
         """Ask for ``moves``, of a successor where the rollout died."""
         if rollout.lost is not None:
-            self._replace(rollout)
+            self._there.replace(rollout.number, rollout.lost)
         fresh = rollout.has != self._set
         rollout.request, rollout.moves, rollout.has = rollout.request + 1, moves, self._set
         digest = self.counts.rollouts[rollout.number].slabs % DIGEST_EVERY == 0
@@ -157,9 +159,9 @@ class RemoteWorkers:
         )
         weights = self._weights if fresh else None
         try:
-            rollout.call = rollout.actor.ask("play_matches", request, weights, returns=2)
+            rollout.call = self._there.actors[rollout.number].ask("play_matches", request, weights, returns=2)
         except RolloutLost as error:
-            self._lose(rollout, error)
+            self._died(rollout.number, error)
 
     def _newest_digest(self) -> str:
         """Return the digest of the newest weights."""
@@ -181,7 +183,7 @@ class RemoteWorkers:
             try:
                 answer, columns = call.first(), call.second()
             except RolloutLost as error:
-                self._lose(rollout, error)
+                self._died(rollout.number, error)
             else:
                 self._keep(rollout, answer, columns)
             finally:
@@ -208,29 +210,25 @@ class RemoteWorkers:
         """End the rollouts that do not answer; their calls are then lost."""
         for rollout in self.rollouts:
             if rollout.call is not None:
-                rollout.actor.lives()
+                self._there.actors[rollout.number].lives()
 
-    def _lose(self, rollout: _Rollout, error: RolloutLost) -> None:
+    def _died(self, number: int, error: RolloutLost) -> None:
         """Note that a rollout died. Its successor is started when it is asked next."""
+        rollout = self.rollouts[number]
         if rollout.call is not None:
             self.counts.slabs_dropped += 1
         rollout.call, rollout.lost = None, error
-        rollout.actor.kill()
+        self._there.actors[number].kill()
         self.counts.deaths += 1
 
-    def _replace(self, rollout: _Rollout) -> None:
-        """Start a successor. Raises ``PoolError`` after too many deaths, or without a machine for it."""
-        while rollout.lost is not None:
-            self._crew.replace(rollout.number, rollout.actor, rollout.lost)
-            if self._crew.incarnations[rollout.number] >= INCARNATIONS:
-                text = f"rollout {rollout.number} died {INCARNATIONS} times in this session"
-                raise PoolError(f"{text}; resume the run to start another") from rollout.lost
-            rollout.actor = self._crew.rollout(rollout.number, self._name)
-            rollout.has, rollout.lost = 0, None
-            try:
-                rollout.actor.ask("build_self_play", self._order(rollout), self._settings).first()
-            except RolloutLost as another:
-                self._lose(rollout, another)
+    def _prepare(self, number: int) -> None:
+        """Build the self-play of a successor. Raises ``PoolError`` after too many deaths."""
+        rollout = self.rollouts[number]
+        if self._crew.incarnations[number] >= INCARNATIONS:
+            text = f"rollout {number} died {INCARNATIONS} times in this session"
+            raise PoolError(f"{text}; resume the run to start another") from rollout.lost
+        rollout.has, rollout.lost = 0, None
+        self._there.actors[number].ask(*self._build(number)).first()
 
     # ---- between two requests --------------------------------------------------------------------
 
@@ -272,13 +270,13 @@ class RemoteWorkers:
 
     def pids(self) -> list[int]:
         """Return the process ids of the rollouts. Only while paused."""
-        return [rollout.actor.ask("ping").first() for rollout in self.rollouts]
+        return self._there.pids()
 
     def close(self) -> None:
         """Stop the matches. The processes stay. Idempotent."""
-        rollouts, self.rollouts = self.rollouts, []
-        for rollout in rollouts:
-            with suppress(RolloutLost):  # its matches ended with it
-                if rollout.call is not None:
-                    rollout.actor.ask_beside("stop_playing", rollout.request)
-                rollout.actor.ask("close").first()
+        for rollout in self.rollouts:
+            if rollout.call is not None:
+                with suppress(RolloutLost):
+                    self._there.actors[rollout.number].ask_beside("stop_playing", rollout.request)
+        self.rollouts = []
+        self._there.close()

@@ -11,7 +11,9 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
+import msgspec
 import numpy as np
 
 from ludus.cluster.checks import About
@@ -19,13 +21,15 @@ from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
-from ludus.flow import Orders, RolloutStats, Slab, Weights, WeightsMeta
+from ludus.flow import RolloutStats, Terms, Weights, WeightsMeta
+from ludus.flow.command import SamplerCommand
 from ludus.flow.slab import Array
 from ludus.presets.code import GAME
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
-from ludus.rollouts.exchange import INCARNATION, TIME_STEP, StoredWeights
-from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
+from ludus.rollouts.commands import LoadWeights, TakeSnapshot
+from ludus.rollouts.exchange import INCARNATION, StoredWeights, WeightSource
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.opponents import Seats
 from ludus.version import __version__
 
@@ -50,8 +54,8 @@ class SamplerOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Properties of a sampler that do not change."""
+class RolloutLayout:
+    """Rows and lanes of a rollout, which do not change."""
 
     slots: int
     rows: int
@@ -66,14 +70,12 @@ class Request:
 
     Args:
         weights: Policy id, or lane of a live player, and version of each argument.
-        handover: See :meth:`ludus.rollouts.exchange.Sampler.play`.
-        spirit: See :meth:`ludus.rollouts.exchange.Sampler.play`.
+        terms: Conditions of play.
         digest: Whether the answer has digests of the acting weights.
     """
 
     weights: tuple[tuple[int, int], ...] = ()
-    handover: int | None = None
-    spirit: float | None = None
+    terms: Terms = Terms()  # noqa: RUF009  frozen
     digest: bool = False
 
 
@@ -88,7 +90,6 @@ class Answer:
         digests: Digest of the weights that acted for each of them, where the request asked for it.
         busy_s: Seconds in which the slab was played.
         idle_s: Seconds before, since the last slab.
-        in_play: Number of matches in play by the tag of their order.
     """
 
     stats: RolloutStats
@@ -97,7 +98,6 @@ class Answer:
     digests: dict[int, str] = field(default_factory=dict)
     busy_s: float = 0.0
     idle_s: float = 0.0
-    in_play: dict[int, int] = field(default_factory=dict)
 
 
 class Rollout:
@@ -143,7 +143,7 @@ class Rollout:
             raise ConfigError(error, where=f"node {self._node}", more=hint) from error
         return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
 
-    def build(self, order: SamplerOrder, sent: SentPreset) -> Facts:
+    def build(self, order: SamplerOrder, sent: SentPreset) -> RolloutLayout:
         """Build a sampler in the place of the last one. Raises ``ConfigError``.
 
         Args:
@@ -161,11 +161,11 @@ class Rollout:
             seats=order.seats,
         )
         self._sampler, self._incarnation = made, order.incarnation
-        network = next(iter(made.actors.values())).network
+        network = next(iter(made.facts.actors.values())).network
         self._inputs = [t.name for t in network.inputs]
         pool = made.pool
         self._rested_from = time.perf_counter()
-        return Facts(
+        return RolloutLayout(
             slots=pool.slots,
             rows=pool.rows,
             row_slot=np.array(pool.row_slot),
@@ -175,24 +175,25 @@ class Rollout:
 
     def play(self, request: Request, *tensors: Tensors) -> tuple[Answer, Tensors]:
         """Fill a slab. Return what is known about it, and the arrays that a learner reads."""
-        sampler, slab = self.sampler, self.sampler.slabs[0]
+        sampler, actors = self.sampler, self.sampler.facts.actors
+        slab = sampler.facts.slabs[0]
         start, rested_from = time.perf_counter(), self._rested_from
-        self._take(request.weights, tensors)
-        stats = sampler.play(slab, _Nowhere(), handover=request.handover, spirit=request.spirit)
-        versions = {policy: actor.version for policy, actor in sampler.actors.items()}
+        sampler.send(request.terms)
+        sampler.send(LoadWeights(_sources(request.weights, tensors)))
+        stats = sampler.play(slab)
+        versions = {policy: actor.version for policy, actor in actors.items()}
         digests: dict[int, str] = {}
         if request.digest:
-            digests = {p: digest_of(arrays_of(actor.network)) for p, actor in sampler.actors.items()}
+            digests = {p: digest_of(arrays_of(actor.network)) for p, actor in actors.items()}
         fields = slab.learned_fields(self._inputs)
         self._rested_from = end = time.perf_counter()
         answer = Answer(
             stats,
-            sampler.time_step,
+            sampler.state.time_step,
             versions,
             digests,
             busy_s=end - start,
             idle_s=start - rested_from,
-            in_play=sampler.in_play(),
         )
         return answer, fields
 
@@ -216,63 +217,16 @@ class Rollout:
         if self._self_play is not None:
             self._self_play.stopped = request
 
-    # ---- a slab ----------------------------------------------------------------------------------
-
-    def _take(self, of: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> None:
-        for (policy, version), arrays in zip(of, tensors, strict=True):
-            meta = WeightsMeta(version, "", "", "", "")
-            self.sampler.take({policy: StoredWeights(Weights(meta, arrays))})
-
     # ---- between two slabs -----------------------------------------------
 
-    def put(self, player: str, weights: Weights, keep: tuple[str, ...]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
-        self.sampler.put(player, weights, keep)
-
-    def replace(self, player: str, weights: Weights) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
-        self.sampler.replace(player, weights)
-
-    def missing(self, players: tuple[str, ...]) -> list[str]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.missing`."""
-        return self.sampler.missing(players)
-
-    def seat(self, orders: Orders) -> tuple[bool, dict[int, str]]:
-        """Return the result of :meth:`ludus.rollouts.exchange.Sampler.seat`, and the bound players."""
-        settled = self.sampler.seat(orders)
-        return settled, dict(self.sampler.bound)
-
-    def follow_orders(self, orders: Orders) -> tuple[bool, dict[int, str]]:
-        """See :meth:`seat`; lanes stay as they are bound."""
-        settled = self.sampler.follow_orders(orders)
-        return settled, dict(self.sampler.bound)
-
-    def load_lanes(self, bound: dict[int, str]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
-        self.sampler.load_lanes(bound)
-
-    def in_play(self) -> dict[int, int]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
-        return self.sampler.in_play()
-
-    def snapshot(self) -> Tensors:
-        """Return the matches, rows' memory and the incarnation; no matches where none were played yet."""
-        sampler, step = self.sampler, np.array([self.sampler.time_step], np.int64)
-        state: Tensors = sampler.snapshot() if sampler.played else {TIME_STEP: step}
-        if self._incarnation:
-            state[INCARNATION] = np.array([self._incarnation], np.int64)
-        return state
-
-    def restore(self, state: Tensors) -> None:
-        """Set what :meth:`snapshot` returned, of the same incarnation where there are matches."""
-        if POOL in state:
-            self.sampler.restore(state)
-        else:
-            self.start_at(int(state[TIME_STEP][0]))
-
-    def start_at(self, time_step: int) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self.sampler.start_at(time_step)
+    def send(self, command: SamplerCommand[Any], weights: Weights | None = None) -> object:
+        """Let the sampler carry out ``command``; ``weights`` are its weights, if it has some."""
+        if weights is not None:
+            command = msgspec.structs.replace(command, weights=weights)
+        answer: object = self.sampler.send(command)
+        if isinstance(command, TakeSnapshot) and self._incarnation:
+            return cast(Tensors, answer) | {INCARNATION: np.array([self._incarnation], np.int64)}
+        return answer
 
     def close(self) -> None:
         """Stop the matches. Idempotent."""
@@ -320,8 +274,9 @@ class Host:
         self._files.remove()
 
 
-class _Nowhere:
-    """Sink of a slab whose arrays are returned."""
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """Do nothing."""
+def _sources(versions: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> dict[int, WeightSource]:
+    """Return the sources of weights by policy id or lane, which have these ``versions``."""
+    return {
+        policy: StoredWeights(Weights(WeightsMeta(version, "", "", "", ""), arrays))
+        for (policy, version), arrays in zip(versions, tensors, strict=True)
+    }

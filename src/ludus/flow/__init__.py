@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ludus.flow.batch import PoolStats, StepBatch
-    from ludus.flow.match import Controller, Lineup, MatchResult, Order, Orders, SeatPlan
+    from ludus.flow.match import Controller, Lineup, MatchResult, Order, Orders, SeatPlan, Terms
     from ludus.flow.pool_options import PoolOptions
     from ludus.flow.rollout import RolloutStats
     from ludus.flow.slab import Slab, joined
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 else:
     _HOME = {
         **dict.fromkeys(("PoolStats", "StepBatch"), "batch"),
-        **dict.fromkeys(("Controller", "Lineup", "MatchResult", "Order", "Orders", "SeatPlan"), "match"),
+        **dict.fromkeys(
+            ("Controller", "Lineup", "MatchResult", "Order", "Orders", "SeatPlan", "Terms"), "match"
+        ),
         "PoolOptions": "pool_options",
         "RolloutStats": "rollout",
         **dict.fromkeys(("Slab", "joined"), "slab"),
@@ -53,6 +55,7 @@ __all__ = [
     "Slab",
     "StepBatch",
     "TensorSpec",
+    "Terms",
     "Weights",
     "WeightsMeta",
     "decode_spec",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ludus.flow.command import SamplerCommand
+
 
 class Controller(msgspec.Struct, frozen=True):
     """The player of a seat: a bot of the core by name, or a learned policy by id.
@@ -25,7 +27,7 @@ class SeatPlan(msgspec.Struct, frozen=True):
     ``controllers`` is a mixture: at each reset one is drawn by weight from the match's own random
     stream. ``frame_skip`` is the number of ticks between decisions (0 = the game's default).
     ``handover_bot`` plays the first k ticks, k ~ U{0..handover_ticks}, before a learned controller
-    takes over (ELF's curriculum); the pool can change ``handover_ticks`` while it runs.
+    takes over (ELF's curriculum); :class:`Terms` change ``handover_ticks`` while the pool runs.
     """
 
     controllers: tuple[Controller, ...]
@@ -44,6 +46,22 @@ class Lineup(msgspec.Struct, frozen=True):
 
     plans: tuple[SeatPlan, ...]
     rotate: bool = True
+
+
+class Terms(SamplerCommand[None], frozen=True):
+    """Conditions of play that change while matches are played. None: no change.
+
+    Args:
+        handover: ``handover_ticks`` of the first plan, for matches that start after the group's next send.
+        spirit: Share of its team's mean in what a seat's row is paid, 0..1, in every step from the group's
+            next send on. Results and replays keep the game's own rewards.
+        old_share: Share of the slabs that are played under the rules of ``game.before``, 0..1; pools ignore
+            it.
+    """
+
+    handover: int | None = None
+    spirit: float | None = None
+    old_share: float | None = None
 
 
 class Order(msgspec.Struct, frozen=True):

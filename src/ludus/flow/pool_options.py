@@ -36,7 +36,7 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
         follow: ``recv()`` returns groups in this order first: a ready-first run repeated exactly (compiled
             games).
         spirit: Share of its team's mean in what a seat's row is paid, 0..1
-            (:mod:`ludus.pool.team_rewards`). ``set_spirit`` changes it while the pool runs.
+            (:mod:`ludus.pool.team_rewards`). ``set_terms`` changes it while the pool runs.
         zero_sum: Pays every seat less what the seats of other teams earn on average.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
+from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Terms
 from ludus.flow.names import did_you_mean
 
 #: Index of the bot (-1: none), policy (-1: none), weight, name.
@@ -36,6 +36,13 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[CorePlan]:
     if len(lineup.plans) != spec.seats:
         raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans")
     return [_encode_plan(spec, plan, f"plan {i}") for i, plan in enumerate(lineup.plans)]
+
+
+def refuse_bots(spec: GameSpec, played: SeatPlan | Terms, where: str = "") -> None:
+    """Raise ``ValueError`` if a bot would play before a policy: Python games have no bots in the pool."""
+    asked = isinstance(played, SeatPlan) and (played.handover_bot or played.handover_ticks)
+    if asked or (isinstance(played, Terms) and played.handover):
+        raise ValueError(f"{where}{spec.name} has no bots, so no handover")
 
 
 def _encode_plan(spec: GameSpec, plan: SeatPlan, where: str) -> CorePlan:

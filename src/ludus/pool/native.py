@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch, decode_spec
+from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch, Terms, decode_spec
 from ludus.flow.slab import Allocator, Array
 from ludus.games import registry
 from ludus.pool.base import PoolBase
@@ -138,19 +138,18 @@ class NativePool(PoolBase):
         """
         self._core.reset(list(slots))
 
-    def set_handover(self, plan: int, ticks: int) -> None:
-        """Set ``handover_ticks`` of a plan for matches that start after the group's next send."""
-        if not 0 <= ticks < 2**31:
-            raise ValueError(f"set_handover: ticks={ticks}, expected >= 0")
-        self._core.set_handover(plan, ticks)
-
     def set_mixture(self, plan: int, weights: list[float]) -> None:
         """Set the weights of a plan's controllers for matches that start after the group's next send."""
         self._core.set_mixture(plan, [float(w) for w in weights])
 
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share what they earn, in every step from the group's next send on."""
-        self._core.set_spirit(spirit)
+    def set_terms(self, terms: Terms) -> None:
+        """Change conditions of play (:meth:`ludus.pool.Pool.set_terms`)."""
+        if terms.handover is not None:
+            if not 0 <= terms.handover < 2**31:
+                raise ValueError(f"handover={terms.handover}, expected >= 0")
+            self._core.set_handover(0, terms.handover)
+        if terms.spirit is not None:
+            self._core.set_spirit(terms.spirit)
 
     def _set_orders(self, controllers: Controllers, tags: Tags) -> None:
         self._core.set_orders(controllers, tags)

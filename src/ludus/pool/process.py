@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch
+from ludus.flow import Lineup, MatchResult, PoolOptions, PoolStats, Slab, StepBatch, Terms
 from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Allocator
 from ludus.games import registry
@@ -24,6 +24,7 @@ from ludus.games.python_game import ProcessUnusable
 from ludus.pool import process_snapshot
 from ludus.pool.base import PoolBase
 from ludus.pool.control_block import BEFORE, IDLE, KIND, NUMBER, SLAB
+from ludus.pool.core_arguments import refuse_bots
 from ludus.pool.errors import MatchError, PoolError
 from ludus.pool.lost_workers import WorkerWait
 from ludus.pool.match_results import ResultReader
@@ -268,11 +269,6 @@ class ProcessPool(PoolBase):
 
     # ---- settings and state ----------------------------------------------------------------------
 
-    def set_handover(self, plan: int, ticks: int) -> None:
-        """Refuse any handover: Python games have no bots that could play before a policy."""
-        if ticks:
-            raise ValueError(f"{self._spec.name} has no bots; a handover needs one")
-
     def set_mixture(self, plan: int, weights: list[float]) -> None:
         """Set the weights of a plan's controllers for matches that start from now on."""
         count = len(self._lineup.plans[plan].controllers)
@@ -280,10 +276,12 @@ class ProcessPool(PoolBase):
             raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")
         self._control.mixture[plan, :count] = weights
 
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share what they earn, in every step from the group's next send on."""
-        check_team_rewards(self._spec, spirit, False)
-        self._spirit = spirit
+    def set_terms(self, terms: Terms) -> None:
+        """Change conditions of play (:meth:`ludus.pool.Pool.set_terms`)."""
+        refuse_bots(self._spec, terms)
+        if terms.spirit is not None:
+            check_team_rewards(self._spec, terms.spirit, False)
+            self._spirit = terms.spirit
 
     def _set_orders(self, controllers: Controllers, tags: Tags) -> None:
         self._orders, self._tags = controllers, tags

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ludus.flow import GameSpec, Lineup, PoolOptions
 from ludus.games.names import is_typed
 from ludus.pool.control_block import UNSTARTED, ControlBlock, share
+from ludus.pool.core_arguments import refuse_bots
 from ludus.pool.process_group import Group
 from ludus.pool.shard import PoolPlan
 from ludus.pool.shared import Segment, Sizes
@@ -42,8 +43,7 @@ def check_lineup(spec: GameSpec, lineup: Lineup) -> None:
                 f"plan {i}: frame_skip={plan.frame_skip}; a Python game decides at every step: "
                 "use a parameter of the game, or a wrapper"
             )
-        if plan.handover_bot or plan.handover_ticks:
-            raise ValueError(f"plan {i}: {spec.name} has no bots, so no handover")
+        refuse_bots(spec, plan, f"plan {i}: ")
         if not plan.controllers or not sum(c.weight for c in plan.controllers) > 0:
             raise ValueError(f"plan {i}: no controller with a weight above 0")
         for c in plan.controllers:

@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import GameSpec, Lineup, PoolStats, Slab, StepBatch
+from ludus.flow import GameSpec, Lineup, PoolStats, Slab, StepBatch, Terms
 from ludus.flow.slab import Allocator, Array
 from ludus.pool.orders import InPlay
 
@@ -102,23 +102,15 @@ class Pool(Protocol):
         """Take ``slab.actions[t]`` of the group's active rows and start playing. Never blocks."""
         ...
 
-    def set_handover(self, plan: int, ticks: int) -> None:
-        """Set ``handover_ticks`` of a plan for matches that start from now on."""
-        ...
-
     def set_mixture(self, plan: int, weights: list[float]) -> None:
         """Set the weights of a plan's controllers for matches that start from now on."""
         ...
 
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share what they earn, in every step from the group's next send on.
-
-        Args:
-            spirit: Share of its team's mean in what a seat's row is paid, 0..1. Results and replays keep the
-                game's own rewards.
+    def set_terms(self, terms: Terms) -> None:
+        """Change conditions of play.
 
         Raises:
-            ValueError: A number outside 0..1, or above 0 in a game without teams.
+            ValueError: A number out of range, bots in a game without bots, or shared rewards without teams.
         """
         ...
 

@@ -7,15 +7,27 @@ give equal bits.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import numpy as np
 
-from ludus.flow import RolloutStats, Slab, joined
+from ludus.flow import RolloutStats, Slab, Terms, joined
+from ludus.flow.command import R, SamplerCommand
 from ludus.flow.slab import Array
-from ludus.rollouts.exchange import TIME_STEP, Sampler, SlabSink
-from ludus.rollouts.joined_sampler import Filled, JoinedSampler
+from ludus.rollouts.commands import (
+    CountInPlay,
+    PlayAhead,
+    RestoreMatches,
+    StartAt,
+    TakeSnapshot,
+    arrays_of_part,
+    stored_number,
+)
+from ludus.rollouts.exchange import TIME_STEP, Sampler, SamplerState
+from ludus.rollouts.joined_sampler import JoinedSampler, renumbered
 
 NEW, OLD = 0, 1  # numbers of the parts
 PREFIXES = "now.", "before."  # of their arrays in a snapshot
@@ -65,78 +77,64 @@ class AlternatingSampler(JoinedSampler):
         if any(isinstance(part, JoinedSampler) for part in (new, old)):
             raise ValueError("two sets of rules: expected one sampler for each")
         super().__init__((new, old), slabs=0)
-        self.slabs = [joined([new.slabs[0]]) for _ in range(slabs)]
+        self.facts = dataclasses.replace(
+            self.facts, slabs=[joined([new.facts.slabs[0]]) for _ in range(slabs)]
+        )
         self.share = share  # of the slabs under the old rules, from the next one on
-        self._turns = Turns()
+        self._terms, self._turns = Terms(), Turns()
         self._not_counted = 0  # time steps
 
     @property
-    def time_step(self) -> int:
-        """Number of time steps of both parts together."""
-        return sum(part.time_step for part in self.parts) - self._not_counted
+    def state(self) -> SamplerState:
+        """The present state, with the time steps of both parts together; one that has played is enough."""
+        states = [part.state for part in self.parts]
+        steps = sum(state.time_step for state in states) - self._not_counted
+        return SamplerState(steps, any(state.played for state in states), super().state.bound)
 
-    @property
-    def played(self) -> bool:
-        """Whether one of the parts has played."""
-        return any(part.played for part in self.parts)
+    def send(self, command: SamplerCommand[R]) -> R:
+        """Carry out ``command``: in both parts, unless it is about turns or the next slab."""
+        match command:
+            case Terms():
+                self._terms = command
+                self.share = self.share if command.old_share is None else command.old_share
+                return cast(R, None)
+            case PlayAhead():
+                return cast(R, False)
+            case TakeSnapshot():
+                return cast(R, self._snapshot())
+            case RestoreMatches():
+                self._restore(command.arrays)
+                return cast(R, None)
+            case StartAt():
+                self._turns.owed, self._not_counted = 0, command.time_step
+        return super().send(command)
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
-        """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
-        return False
-
-    def play(
-        self,
-        slab: Slab,
-        sink: SlabSink,
-        between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
-    ) -> RolloutStats:
-        """See :meth:`ludus.rollouts.exchange.Sampler.play`. The part whose turn it is plays."""
+    def play(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
+        """Fill ``slab``. The part whose turn it is plays."""
         number = self._turns.next(self.share)
-        part, filled = self.parts[number], Filled()
-        part.play(part.slabs[0], filled, between, handover, spirit)
-        joined(filled.slabs, slab)
-        (stats,) = filled.stats
-        stats.results = [self.joined_result(number, 0, result) for result in stats.results]
+        part, own = self.parts[number], self.parts[number].facts.slabs[0]
+        part.send(self._terms)  # not to the other one, whose matches stand still
+        stats = renumbered(part.play(own, between), number, 0, self.facts.actors)
+        joined([own], slab)
         stats.before_steps = stats.steps if number == OLD else 0
-        sink.put(slab, stats)
+        stats.in_play = self.send(CountInPlay())
         return stats
 
-    def snapshot(self) -> dict[str, Array]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`. A part that has not played has no matches."""
-        last = max(part.time_step for part in self.parts)
+    def _snapshot(self) -> dict[str, Array]:
+        """Return the arrays of both parts and the turns. A part that has not played has no matches."""
+        last = max(part.state.time_step for part in self.parts)
         out: dict[str, Array] = {
             TIME_STEP: np.array([last], np.int64),
             TURNS: np.array([self._turns.owed], np.int64),
         }
         for prefix, part in zip(PREFIXES, self.parts, strict=True):
-            arrays = part.snapshot() if part.played else {TIME_STEP: np.array([part.time_step], np.int64)}
-            out |= {f"{prefix}{name}": array for name, array in arrays.items()}
+            out |= {f"{prefix}{name}": array for name, array in part.send(TakeSnapshot()).items()}
         return out
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
-        owed = _number(state, TURNS)
+    def _restore(self, arrays: Mapping[str, Array]) -> None:
+        owed = stored_number(arrays, TURNS)
         if owed >= WHOLE:
             raise ValueError(f"{TURNS}: {owed}, expected less than {WHOLE}")
         for prefix, part in zip(PREFIXES, self.parts, strict=True):
-            own = {n.removeprefix(prefix): a for n, a in state.items() if n.startswith(prefix)}
-            if own.keys() == {TIME_STEP}:
-                part.start_at(_number(own, TIME_STEP))
-            else:
-                part.restore(own)
+            part.send(RestoreMatches(arrays_of_part(arrays, prefix)))
         self._turns.owed, self._not_counted = owed, 0
-
-    def start_at(self, time_step: int) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`. Turns start again."""
-        super().start_at(time_step)
-        self._turns.owed, self._not_counted = 0, time_step
-
-
-def _number(state: Mapping[str, Array], name: str) -> int:
-    """Return a stored number, >= 0. Raises ``ValueError``."""
-    array = state.get(name)
-    if array is None or array.shape != (1,) or array.dtype != np.int64 or int(array[0]) < 0:
-        raise ValueError(f"{name}: expected one int64, 0 or more")
-    return int(array[0])

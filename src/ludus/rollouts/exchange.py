@@ -1,19 +1,20 @@
-"""Interfaces between a sampler and the rest of a run: weights come from a source, slabs go to a sink.
+"""Interfaces between a sampler and the rest of a run: commands go in, slabs and their statistics come out.
 
-In one process the learner itself is behind both; on several machines something that sends them is. A sampler
-sees no difference. Everything that crosses :class:`Sampler` is data: orders, weights, slabs, results, arrays.
+Weights come from a source: in one process the learner itself, on several machines something that sends them.
+A sampler sees no difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import torch
 
-from ludus.flow import GameSpec, Orders, RolloutStats, Slab, Weights
-from ludus.flow.slab import Array
+from ludus.flow import GameSpec, RolloutStats, Slab, Weights
+from ludus.flow.command import R, SamplerCommand
 from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 
@@ -41,170 +42,69 @@ class WeightSource(Protocol):
         ...
 
 
-class SlabSink(Protocol):
-    """Receiver of filled slabs."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Properties of a sampler that do not change, but for the labels of lanes.
 
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """Take ``slab``, which belongs to the sink until the sampler is given it again."""
-        ...
+    Args:
+        spec: Interface of the game.
+        params: Parameters of the game.
+        slots: Number of matches that orders are for: of several samplers as one, the slots of each.
+        all_slots: Number of matches that are played at a time; results have slots below it.
+        slabs: Slabs to be filled in turn.
+        labels: Names in statistics of the players of a match's result (``policy:3``).
+        actors: Actors with the weights of learners, by policy id.
+        learned: Policy ids whose memory at the first time step is part of a slab.
+    """
+
+    spec: GameSpec
+    params: dict[str, str]
+    slots: int
+    all_slots: int
+    slabs: Sequence[Slab]
+    labels: dict[str, str]
+    actors: Mapping[int, NetworkActor]
+    learned: Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerState:
+    """Properties of a sampler that its commands and slabs change.
+
+    Args:
+        time_step: Number of time steps since the start of the run.
+        played: Whether the present matches have filled a slab, in this process or before a restore.
+        bound: Players by the lane that plays them.
+    """
+
+    time_step: int
+    played: bool
+    bound: Mapping[int, str]
 
 
 class Sampler(Protocol):
-    """Plays matches into slabs. One thread calls it; all but :meth:`play` and :meth:`take` between two slabs.
+    """Plays matches into slabs. One thread calls it, and sends commands between two slabs.
 
-    While slabs are asked for (:meth:`ask`), players, orders and weights may change for those that are asked
-    for later. Matches are stored and restored only when none is.
-
-    Frozen players are named; :meth:`put` brings their weights. Live players are other learners' policies:
-    :meth:`take` brings their weights, by the lane that plays them.
+    While slabs are asked for (:class:`ludus.rollouts.commands.PlayAhead`), players, orders, weights and terms
+    may change for those that are asked for later. Matches are stored and restored only when none is.
     """
 
     @property
-    def spec(self) -> GameSpec:
-        """Interface of the game."""
+    def facts(self) -> Facts:
+        """Properties that do not change."""
         ...
 
     @property
-    def params(self) -> dict[str, str]:
-        """Parameters of the game."""
+    def state(self) -> SamplerState:
+        """The present state. Any thread may read it."""
         ...
 
-    @property
-    def slots(self) -> int:
-        """Number of matches that orders are for: of several samplers as one, the slots of each."""
+    def send(self, command: SamplerCommand[R]) -> R:
+        """Carry out ``command`` and return its answer. Raises what the command documents."""
         ...
 
-    @property
-    def all_slots(self) -> int:
-        """Number of matches that are played at a time; results have slots below it."""
-        ...
-
-    @property
-    def slabs(self) -> Sequence[Slab]:
-        """Slabs to be filled in turn."""
-        ...
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Names in statistics of the players of a match's result (``policy:3``)."""
-        ...
-
-    @property
-    def actors(self) -> Mapping[int, NetworkActor]:
-        """Actors with the weights of :meth:`take`, by the policy ids of learners."""
-        ...
-
-    @property
-    def learned(self) -> Collection[int]:
-        """Policy ids whose memory at the first time step is part of a slab."""
-        ...
-
-    @property
-    def time_step(self) -> int:
-        """Number of time steps since the start of the run."""
-        ...
-
-    @property
-    def played(self) -> bool:
-        """Whether the present matches have filled a slab, in this process or before a restore."""
-        ...
-
-    @property
-    def bound(self) -> Mapping[int, str]:
-        """Players by the lane that plays them."""
-        ...
-
-    def take(self, sources: Mapping[int, WeightSource]) -> None:
-        """Give the networks of policy ids their sources' newest weights, where these are others.
-
-        Policy ids are those of learners, and lanes of live players.
-        """
-        ...
-
-    def missing(self, players: Collection[str]) -> list[str]:
-        """Return the frozen ones of ``players`` whose weights must be :meth:`put` before they play."""
-        ...
-
-    def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
-        """Keep the weights of a frozen player, which may push out others that are neither playing nor kept.
-
-        Raises ``ConfigError`` for weights of another interface.
-        """
-        ...
-
-    def seat(self, orders: Orders) -> bool:
-        """Bind the players of ``orders`` to lanes and follow the orders from now on.
-
-        A match in play continues with the player that started it. A player of a mixture without a free
-        lane is left out until this is called again; the others are drawn in its place. Returns whether
-        nothing is left to be done by another call: all players have lanes, and of a mixture no others.
-        """
-        ...
-
-    def follow_orders(self, orders: Orders) -> bool:
-        """Follow ``orders`` with the lanes as they are bound. Returns what :meth:`seat` returns."""
-        ...
-
-    def load_lanes(self, bound: Mapping[int, str]) -> None:
-        """Set :attr:`bound`, before :meth:`follow_orders`. Raises ``ValueError`` for unknown lanes."""
-        ...
-
-    def replace(self, player: str, weights: Weights) -> None:
-        """Let ``weights`` play the lane of ``player`` from now on, without the memory of its rows."""
-        ...
-
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
-        """Ask for one more slab, where other processes play it while the caller does something else.
-
-        Slabs come from :meth:`play` in the order in which they were asked for, each played with the weights,
-        orders and lanes of the moment it was asked for.
-
-        Args:
-            handover: See :meth:`play`, which ignores its own for such a slab.
-            spirit: As ``handover``.
-
-        Returns:
-            Whether a slab was asked for. False: this process plays, and only when :meth:`play` is called.
-        """
-        ...
-
-    def play(
-        self,
-        slab: Slab,
-        sink: SlabSink,
-        between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
-    ) -> RolloutStats:
-        """Fill ``slab`` and give it to ``sink``.
-
-        Args:
-            slab: one of :attr:`slabs`.
-            sink: receiver of the slab.
-            between: called before every time step.
-            handover: most ticks that a curriculum's bot plays at the start of matches from now on; None: no
-                change.
-            spirit: share of its team's mean in what a seat's row is paid from now on; None: no change.
-        """
-        ...
-
-    def in_play(self) -> dict[int, int]:
-        """Return the number of matches in play by the tag of their order, 0 without one.
-
-        They are those after the last slab of :meth:`play`, whatever slabs are asked for.
-        """
-        ...
-
-    def snapshot(self) -> dict[str, Array]:
-        """Return matches and rows' memory as arrays; :data:`TIME_STEP` is one of them."""
-        ...
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Set what :meth:`snapshot` returned. Raises ``ValueError`` where it does not fit."""
-        ...
-
-    def start_at(self, time_step: int) -> None:
-        """Count time steps from ``time_step`` on; random draws do not repeat those before it."""
+    def play(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
+        """Fill ``slab``, one of :attr:`Facts.slabs`. ``between`` is called before every time step."""
         ...
 
     def close(self) -> None:

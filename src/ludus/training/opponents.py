@@ -25,6 +25,7 @@ from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
+from ludus.training.actor_learner.curriculum import with_curriculum
 from ludus.training.teacher import demonstration_of
 
 TEACHER = "teacher"
@@ -135,9 +136,8 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
     learner = SeatPlan(
         controllers=(Controller(bot=teaching_bot(spec, preset), policy=trained_rows(spec, preset)),),
         frame_skip=preset.game.frame_skip,
-        handover_bot=preset.curriculum.bot,
-        handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
     )
+    learner = with_curriculum(learner, preset.curriculum)
     shown = demonstration_of(preset)
     if shown is not None and shown.seats == "all":
         return lineup_of(spec, learner, learner)

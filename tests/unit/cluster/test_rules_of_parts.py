@@ -1,9 +1,8 @@
-"""A fleet reports of all of its rollouts, and refuses states that lack one."""
+"""A fleet answers for all of its rollouts, keeps what successors need, and refuses states that lack one."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,45 +11,56 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
+from ludus.flow import Orders
+from ludus.rollouts.commands import BindLanes, RestoreMatches, Seated, SeatPlayers, lane_of
 from ludus.rollouts.exchange import TIME_STEP
 
 
-def fleet_of(answers: list[tuple[bool, dict[int, str]]]) -> Fleet:
-    """Return a fleet whose rollouts give these answers to orders."""
+def fleet_of(answers: list[Seated] | list[None], calls: list[object]) -> Fleet:
+    """Return a fleet whose rollouts give these answers to every command; ``calls`` has what each got."""
     fleet = object.__new__(Fleet)
     fleet.bound, fleet._weights, fleet._players = [{} for _ in answers], {}, {"a": 1, "b": 2, "c": 3, "d": 4}
-    fleet._live, fleet._sent = [{} for _ in answers], [{} for _ in answers]
-    fleet.every = lambda method, *arguments: answers  # type: ignore[method-assign]
+    fleet._live, fleet._sent, fleet.time_step = [{} for _ in answers], [{} for _ in answers], 0
+
+    def together(asked: list[object]) -> list[Seated] | list[None]:
+        calls.extend(asked)
+        return answers
+
+    fleet._rollouts = SimpleNamespace(together=together)  # type: ignore[assignment]
+    fleet._build_again = lambda number, part: None  # type: ignore[method-assign]
     return fleet
 
 
 @pytest.mark.parametrize("settled", [(True, True), (True, False), (False, True), (False, False)])
 def test_orders_are_settled_when_every_rollout_has_settled_them(settled: tuple[bool, bool]) -> None:
-    fleet = fleet_of([(settled[0], {1: "b"}), (settled[1], {2: "c"})])
-    orders: Any = SimpleNamespace(mixture={"a": 1.0}, kept=(), batch=())
-    assert fleet.follow("follow_orders", orders) == all(settled)
+    calls: list[object] = []
+    fleet = fleet_of([Seated(settled[0], {1: "b"}), Seated(settled[1], {2: "c"})], calls)
+    command = SeatPlayers(Orders(mixture={"a": 1.0}), bind=False)
+    assert fleet.send(command) == Seated(all(settled), {1: "b", lane_of(1, 2): "c"})
+    assert calls == [("send", command), ("send", command)]
     assert fleet.bound == [{1: "b"}, {2: "c"}]
     assert set(fleet._players) == {"a", "b", "c"}  # what a successor may need, of any rollout
 
 
+def test_each_rollout_gets_its_own_lanes() -> None:
+    calls: list[object] = []
+    fleet = fleet_of([None, None], calls)
+    fleet.send(BindLanes({1: "b", lane_of(1, 2): "c"}))
+    assert calls == [("send", BindLanes({1: "b"})), ("send", BindLanes({2: "c"}))]
+    assert fleet.bound == [{1: "b"}, {2: "c"}]
+    with pytest.raises(ValueError, match="of sampler 2, expected one of 2 samplers"):
+        fleet.send(BindLanes({lane_of(2, 1): "b"}))
+
+
 @pytest.mark.parametrize("lacking", [0, 1, 2])
-def test_a_state_without_the_time_of_one_rollout_is_refused(lacking: int) -> None:
-    restored: list[object] = []
+def test_a_state_without_the_arrays_of_one_rollout_is_refused(lacking: int) -> None:
+    calls: list[object] = []
     sampler = object.__new__(RemoteSampler)
-
-    class Three:
-        def __len__(self) -> int:
-            return 3
-
-        def restore(self, parts: list[object], step: int) -> None:
-            restored.append(step)
-
-    fleet: Any = Three()
-    sampler.fleet, sampler.played = fleet, False
+    sampler.fleet, sampler.played = fleet_of([None] * 3, calls), False
     state = {f"sampler{i}.{TIME_STEP}": np.array([7], np.int64) for i in range(3)}
-    sampler.restore(state)
-    assert (restored, sampler.played) == ([7], True)
+    sampler.send(RestoreMatches(state))
+    assert (len(calls), sampler.fleet.time_step, sampler.played) == (3, 7, True)
     del state[f"sampler{lacking}.{TIME_STEP}"]
-    with pytest.raises(ValueError, match=f"no array {TIME_STEP} of 3 rollouts"):
-        sampler.restore(state)
-    assert restored == [7]
+    with pytest.raises(ValueError, match=f"matches of {lacking} samplers, expected 3"):
+        sampler.send(RestoreMatches(state))
+    assert len(calls) == 3

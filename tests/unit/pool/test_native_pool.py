@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
+from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, Slab, Terms
 from ludus.flow.slab import Array
 from ludus.native import core
 from ludus.pool import MatchError
@@ -220,7 +220,7 @@ def test_the_handover_bot_plays_the_first_ticks() -> None:
     assert ticks <= {10, 20, 30, 40, 50, 60}
     assert len(ticks) >= 4
     assert slab.is_first[0].all()
-    pool.set_handover(0, 0)
+    pool.set_terms(Terms(handover=0))
     pool.reset(range(32))
     pool.send(0)
     pool.recv(0)

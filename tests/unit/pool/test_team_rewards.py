@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ludus.flow import Controller, GameSpec, Lineup, MatchResult, PoolOptions, SeatPlan, Slab
+from ludus.flow import Controller, GameSpec, Lineup, MatchResult, PoolOptions, SeatPlan, Slab, Terms
 from ludus.flow.lineups import lineup_of
 from ludus.games import spec
 from ludus.games.names import typed
@@ -197,7 +197,7 @@ def test_a_spirit_holds_from_the_next_send_on(game: str, params: dict[str, str])
         for g in range(2):
             pool.attach(g, slab)
         for t in range(41):
-            pool.set_spirit(0.0 if t < 20 else 0.75)
+            pool.set_terms(Terms(spirit=0.0 if t < 20 else 0.75))
             for g in range(2):
                 pool.recv(g)
                 if t < 40:
@@ -215,10 +215,10 @@ def test_a_snapshot_brings_the_spirit_back(game: str, params: dict[str, str]) ->
     with closing(make_pool(game, params, everyone(4), options)) as pool:
         play(pool, pool.slab(5))
         plain = pool.snapshot()
-        pool.set_spirit(0.75)
+        pool.set_terms(Terms(spirit=0.75))
         data = pool.snapshot()
         for spirit in (0.0, 0.75):
-            pool.set_spirit(spirit)
+            pool.set_terms(Terms(spirit=spirit))
             pool.restore(data)
             slabs.append(pool.slab(20))
             play(pool, slabs[-1])
@@ -278,7 +278,7 @@ def test_a_game_without_teams_shares_nothing(
             closing(make_pool(game, params, everyone(4), PoolOptions(slots=2, threads=0))) as pool,
             pytest.raises(ValueError, match=error),
         ):
-            pool.set_spirit(spirit)
+            pool.set_terms(Terms(spirit=spirit))
 
 
 def test_a_declaration_names_the_team_of_every_seat() -> None:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats, Slab, Terms
 from ludus.rollouts.alternating_sampler import NEW, OLD, TURNS, WHOLE, AlternatingSampler, Turns
+from ludus.rollouts.commands import LoadWeights, RestoreMatches, StartAt, TakeSnapshot
 from ludus.rollouts.exchange import TIME_STEP
 from ludus.training.actor_learner.build import LocalWeights, build_learner
-from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler, local_sampler
 from ludus.training.machines import JoinedMachines
 from tests.unit.training.runs import small_preset
 
@@ -76,7 +77,7 @@ def made() -> Iterator[list[AlternatingSampler]]:
     both = [AlternatingSampler(part("seat0", 0), part("seat1", 1), 2, 0.5) for _ in range(2)]
     source = LocalWeights(build_learner(PRESET))
     for sampler in both:
-        sampler.take({0: source})
+        sampler.send(LoadWeights({0: source}))
     yield both
     for sampler in both:
         sampler.close()
@@ -85,13 +86,13 @@ def made() -> Iterator[list[AlternatingSampler]]:
 def test_slabs_are_those_of_the_parts_bit_by_bit(made: list[AlternatingSampler]) -> None:
     sampler, source, kept = made[0], LocalWeights(build_learner(PRESET)), Copies()
     for i in range(4):
-        sampler.play(sampler.slabs[i % 2], kept)
+        kept.put(sampler.facts.slabs[i % 2], sampler.play(sampler.facts.slabs[i % 2]))
     assert [stats.before_steps == stats.steps > 0 for stats in kept.stats] == [False, True, False, True]
     for number, opens in enumerate(("seat0", "seat1")):
         alone, apart = part(opens, number), Copies()
-        alone.take({0: source})
+        alone.send(LoadWeights({0: source}))
         for _ in range(2):
-            alone.play(alone.slabs[0], apart)
+            apart.put(alone.facts.slabs[0], alone.play(alone.facts.slabs[0]))
         alone.close()
         for mine, other in zip(kept.slabs[number::2], apart.slabs, strict=True):
             assert all(np.array_equal(mine[name], array) for name, array in other.items())
@@ -104,18 +105,19 @@ def test_a_snapshot_continues_with_the_same_turns_and_matches(
 ) -> None:
     first, second = made
     for _ in range(slabs):
-        first.play(first.slabs[0], Copies())
-    second.restore(first.snapshot())
-    assert second.time_step == first.time_step == 8 * slabs
+        first.play(first.facts.slabs[0])
+    stored = first.send(TakeSnapshot())
+    second.send(RestoreMatches(stored))
+    assert second.state.time_step == first.state.time_step == 8 * slabs
     one, other = Copies(), Copies()
     for share in (0.5, 0.3, 0.9, 0.9):
         for sampler, sink in ((first, one), (second, other)):
             sampler.share = share
-            sampler.play(sampler.slabs[1], sink)
+            sink.put(sampler.facts.slabs[1], sampler.play(sampler.facts.slabs[1]))
     assert [s.before_steps for s in one.stats] == [s.before_steps for s in other.stats]
     for mine, its in zip(one.slabs, other.slabs, strict=True):
         assert all(np.array_equal(mine[name], array) for name, array in its.items())
-    states = first.snapshot(), second.snapshot()
+    states = first.send(TakeSnapshot()), second.send(TakeSnapshot())
     assert {n: a.tobytes() for n, a in states[0].items()} == {n: a.tobytes() for n, a in states[1].items()}
 
 
@@ -123,13 +125,13 @@ def test_time_steps_go_on_behind_those_of_both_parts(made: list[AlternatingSampl
     first, second = made
     first.share = 1.0
     for _ in range(3):
-        first.play(first.slabs[0], Copies())
-    state = first.snapshot()
+        first.play(first.facts.slabs[0])
+    state = first.send(TakeSnapshot())
     assert state[TIME_STEP] == 24
     assert state[f"now.{TIME_STEP}"] == 0
-    second.start_at(24)
-    assert [own.time_step for own in second.parts] == [24, 24]
-    assert second.time_step == 24
+    second.send(StartAt(24))
+    assert [own.state.time_step for own in second.parts] == [24, 24]
+    assert second.state.time_step == 24
 
 
 @pytest.mark.parametrize(
@@ -146,12 +148,26 @@ def test_a_damaged_snapshot_is_refused(
 ) -> None:
     first, second = made
     first.share = 1.0
-    first.play(first.slabs[0], Copies())
+    first.play(first.facts.slabs[0])
     with pytest.raises(ValueError, match=message):
-        second.restore(first.snapshot() | {name: value})
-    without = {n: a for n, a in first.snapshot().items() if n != name}
+        second.send(RestoreMatches(first.send(TakeSnapshot()) | {name: value}))
+    without = {n: a for n, a in first.send(TakeSnapshot()).items() if n != name}
     with pytest.raises(ValueError, match=r"turns|no array"):
-        second.restore(without)
+        second.send(RestoreMatches(without))
+
+
+def test_terms_reach_the_part_that_plays_next_and_leave_the_other_one_alone(
+    made: list[AlternatingSampler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[int, Terms]] = []
+    for number, own in enumerate(made[0].parts):
+        pool = local_sampler(own).pool
+        monkeypatch.setattr(pool, "set_terms", lambda terms, number=number: given.append((number, terms)))
+    sent = [Terms(handover=1, old_share=0.0), Terms(handover=2, old_share=1.0), Terms(handover=3)]
+    for terms in sent:
+        made[0].send(terms)
+        made[0].play(made[0].facts.slabs[0])
+    assert given == [(NEW, sent[0]), (OLD, sent[1]), (OLD, sent[2])]
 
 
 def test_a_part_that_is_joined_of_several_is_refused() -> None:

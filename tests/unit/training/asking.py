@@ -2,68 +2,62 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 
 from ludus.flow import RolloutStats, Slab
+from ludus.flow.command import R, SamplerCommand
 from ludus.presets.config import Preset
-from ludus.rollouts.exchange import Sampler, SlabSink
+from ludus.rollouts.commands import CountInPlay, PlayAhead, RestoreMatches, StartAt, TakeSnapshot
+from ludus.rollouts.exchange import Facts, Sampler, SamplerState
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.machines import LocalMachines
 from ludus.training.opponents import Seats
 
 
 class AskedSampler:
-    """A sampler that plays at :meth:`ask` and delivers at :meth:`play`. ``events`` has its calls in order."""
+    """A sampler that plays at :class:`PlayAhead` and delivers at :meth:`play`. ``events``: both, in order."""
 
     def __init__(self, sampler: Sampler, events: list[str]) -> None:
         self._sampler, self._events = sampler, events
-        self._full: deque[tuple[dict[str, np.ndarray], RolloutStats, dict[int, int]]] = deque()
-        slab = sampler.slabs[0]
-        self._slab = Slab(sampler.spec, slab.steps, slab.rows)  # the learner reads the others
-        self._in_play: dict[int, int] = {}
+        self._full: deque[tuple[dict[str, np.ndarray], RolloutStats]] = deque()
+        slab = self.facts.slabs[0]
+        self._slab = Slab(self.facts.spec, slab.steps, slab.rows)  # the learner reads the others
         self._time_steps: deque[int] = deque()  # before each slab that was asked for
 
     @property
-    def time_step(self) -> int:
-        return self._time_steps[0] if self._time_steps else self._sampler.time_step
+    def facts(self) -> Facts:
+        return self._sampler.facts
 
-    def __getattr__(self, name: str) -> object:
-        if name in ("snapshot", "restore", "start_at"):
-            assert not self._full, f"{name} while a slab is asked for"
-        return getattr(self._sampler, name)
+    @property
+    def state(self) -> SamplerState:
+        state = self._sampler.state
+        return dataclasses.replace(state, time_step=self._time_steps[0]) if self._time_steps else state
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
+    def send(self, command: SamplerCommand[R]) -> R:
+        if isinstance(command, PlayAhead):
+            self._events.append("ask")
+            self._sampler.send(command.terms)
+            self._play_ahead()
+            return cast(R, True)
+        if isinstance(command, CountInPlay | TakeSnapshot | RestoreMatches | StartAt):
+            assert not self._full, f"{command} while a slab is asked for"
+        return self._sampler.send(command)
+
+    def _play_ahead(self) -> None:
+        self._time_steps.append(self._sampler.state.time_step)
+        stats = self._sampler.play(self._slab)
+        fields = {name: array.copy() for name, array in self._slab.fields().items()}
+        self._full.append((fields, stats))
+
+    def play(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
         if not self._full:
-            self._in_play = self._sampler.in_play()
-        self._events.append("ask")
-        self._time_steps.append(self._sampler.time_step)
-        self._sampler.play(self._slab, self, handover=handover, spirit=spirit)
-        return True
-
-    def put(self, *arguments: object) -> None:
-        """Take a slab of :meth:`ask`, or weights as a sampler."""
-        slab, stats = arguments[:2]
-        if not isinstance(slab, Slab):
-            self._sampler.put(*arguments)  # type: ignore[arg-type]
-            return
-        fields = {name: array.copy() for name, array in slab.fields().items()}
-        assert isinstance(stats, RolloutStats)
-        self._full.append((fields, stats, self._sampler.in_play()))
-
-    def play(
-        self,
-        slab: Slab,
-        sink: SlabSink,
-        between: object = None,
-        handover: int | None = None,
-        spirit: float | None = None,
-    ) -> object:
-        if not self._full:
-            self.ask(handover, spirit)
-        fields, stats, self._in_play = self._full.popleft()
+            self.send(PlayAhead())
+        fields, stats = self._full.popleft()
         self._time_steps.popleft()
         self._events.append("play")
         slab.memory = {
@@ -74,11 +68,10 @@ class AskedSampler:
         own = slab.fields()
         for name, array in fields.items():
             own[name][...] = array
-        sink.put(slab, stats)
         return stats
 
-    def in_play(self) -> dict[int, int]:
-        return self._in_play if self._full else self._sampler.in_play()
+    def close(self) -> None:
+        self._sampler.close()
 
 
 class AskedMachines(LocalMachines):
@@ -97,4 +90,4 @@ class AskedMachines(LocalMachines):
         seats: Seats | None = None,
     ) -> Sampler:
         made = build_sampler(preset, index, slabs=slabs, restarts=restarts, seats=seats)
-        return cast(Sampler, AskedSampler(made, self.events))
+        return AskedSampler(made, self.events)

@@ -148,7 +148,7 @@ def pool(preset: Preset) -> object:
         patch.setattr(sampler, "make_pool", looking)
         components = build.build(preset)
         components.close()
-    return seen, components.threads, components.sampler.slabs[0].active.shape
+    return seen, components.threads, components.sampler.facts.slabs[0].active.shape
 
 
 def lineup(preset: Preset) -> object:
@@ -206,7 +206,12 @@ def components(preset: Preset) -> object:
     except ConfigError as error:
         return str(error)
     made.close()
-    return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
+    return (
+        made.threads,
+        len(made.sampler.facts.slabs),
+        made.actor.network.precision,
+        str(made.actor.network.device),
+    )
 
 
 def cluster(preset: Preset) -> object:
@@ -227,7 +232,7 @@ def rounds_ahead(preset: Preset) -> object:
     """Return how many slabs a member of a league has, in which it is ahead of its results."""
     made = build_league(msgspec.structs.replace(league_preset(), cluster=preset.cluster))
     made.close()
-    return len(made.first.components.sampler.slabs)
+    return len(made.first.components.sampler.facts.slabs)
 
 
 def initial_weights(preset: Preset) -> object:

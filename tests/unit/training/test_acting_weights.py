@@ -11,6 +11,7 @@ from ludus.algorithms.registry import methods
 from ludus.flow import RolloutStats, Slab, Weights
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import StoredWeights, WeightSource
 from ludus.training.actor_learner.build import LocalWeights, StagedWeights, build_learner
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
@@ -54,8 +55,8 @@ def actions(sampler: LocalSampler, source: WeightSource) -> np.ndarray:
     """Return the actions of one slab of ``sampler``, which is closed then."""
     kept = Kept()
     try:
-        sampler.take({0: source})
-        sampler.play(sampler.slabs[0], kept)
+        sampler.send(LoadWeights({0: source}))
+        kept.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
     finally:
         sampler.close()
     return kept.actions[0]
@@ -65,9 +66,9 @@ def taught(preset: Preset) -> Learner:
     """Return a learner after two updates."""
     learner, sampler = build_learner(preset), build_sampler(preset)
     for _ in range(2):
-        sampler.take({0: LocalWeights(learner)})
-        sampler.play(sampler.slabs[0], Kept())
-        learner.start(sampler.slabs[0], 0.5).help(0)
+        sampler.send(LoadWeights({0: LocalWeights(learner)}))
+        sampler.play(sampler.facts.slabs[0])
+        learner.start(sampler.facts.slabs[0], 0.5).help(0)
         assert learner.finish().samples > 0
     sampler.close()
     return learner

@@ -48,7 +48,7 @@ def test_the_pool_alone_plays_what_the_policy_played() -> None:
     assert moves is not None
     try:
         sampler = local_sampler(components.sampler)
-        sampler.collector.collect(sampler.slabs[0])  # somewhere in the middle of matches
+        sampler.collector.collect(sampler.facts.slabs[0])  # somewhere in the middle of matches
         alone.record()
         tally = _Tally()
         for _ in range(2):

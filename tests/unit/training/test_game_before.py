@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset, parse_preset
@@ -272,13 +272,11 @@ def test_a_unit_that_no_one_can_pay_is_legal_under_the_new_rules_alone(tmp_path:
     components = build(loaded.preset)
     legal: dict[bool, float] = {}
 
-    class Masks:
-        def put(self, slab: Slab, stats: RolloutStats) -> None:
-            seen = slab.mask[:-1][slab.active[:-1] != 0][:, choice]
-            legal[stats.before_steps > 0] = float(seen.mean())
-
+    slab = components.sampler.facts.slabs[0]
     for _ in range(2):
-        components.sampler.play(components.sampler.slabs[0], Masks())
+        stats = components.sampler.play(slab)
+        seen = slab.mask[:-1][slab.active[:-1] != 0][:, choice]
+        legal[stats.before_steps > 0] = float(seen.mean())
     components.close()
     assert legal[True] == 0.0 < legal[False]
 

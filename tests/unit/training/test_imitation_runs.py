@@ -199,6 +199,6 @@ def test_the_learner_trains_the_teachers_rows() -> None:
         plans = local_sampler(components.sampler).lineup.plans
         (first,), (second,) = plans[0].controllers, plans[1].controllers
         assert (first.policy, second.bot) == (1, "random")
-        assert components.sampler.labels["policy:1"] == "teacher"
+        assert components.sampler.facts.labels["policy:1"] == "teacher"
     finally:
         components.close()

@@ -10,14 +10,23 @@ import numpy as np
 import pytest
 
 from ludus.algorithms.learner import Learner
-from ludus.flow import RolloutStats, Slab
-from ludus.flow.slab import Array
+from ludus.flow import Orders, RolloutStats, Slab, Terms
 from ludus.mcts.network import NetworkEvaluator
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.rollouts.alternating_sampler import PREFIXES, AlternatingSampler, Turns
-from ludus.rollouts.exchange import TIME_STEP, Sampler
-from ludus.rollouts.joined_sampler import JoinedSampler, lane_of, part_of
+from ludus.rollouts.commands import (
+    BindLanes,
+    LoadWeights,
+    PlayAhead,
+    Seated,
+    SeatPlayers,
+    TakeSnapshot,
+    lane_of,
+    part_of,
+)
+from ludus.rollouts.exchange import TIME_STEP, Sampler, SamplerState
+from ludus.rollouts.joined_sampler import JoinedSampler
 from ludus.storage import CorruptFile, RunDirectory
 from ludus.training.actor_learner.build import LocalWeights, build_learner
 from ludus.training.actor_learner.sampler import build_sampler, pool_seed, sampler_parts
@@ -72,14 +81,14 @@ def test_learning_from_joined_samplers_is_learning_from_their_rows_side_by_side(
     whole: Sampler = JoinedMachines(2).sampler(preset)
     parts = [build_sampler(preset, index, slabs=1) for index in range(2)]
     for _ in range(2):
-        whole.take({0: LocalWeights(first)})
+        whole.send(LoadWeights({0: LocalWeights(first)}))
         kept = Copies()
-        whole.play(whole.slabs[1], kept)
-        learn(first, whole.slabs[1])
+        kept.put(whole.facts.slabs[1], whole.play(whole.facts.slabs[1]))
+        learn(first, whole.facts.slabs[1])
         apart = Copies()
         for part in parts:
-            part.take({0: LocalWeights(second)})
-            part.play(part.slabs[0], apart)
+            part.send(LoadWeights({0: LocalWeights(second)}))
+            apart.put(part.facts.slabs[0], part.play(part.facts.slabs[0]))
         fields = {
             name: np.concatenate([f[name] for f in apart.slabs], 0 if name == "memory.0" else 1)
             for name in apart.slabs[0]
@@ -88,7 +97,7 @@ def test_learning_from_joined_samplers_is_learning_from_their_rows_side_by_side(
         assert kept.stats[0].steps == sum(stats.steps for stats in apart.stats)
         seeds = [result.seed for stats in apart.stats for result in stats.results]
         assert [result.seed for result in kept.stats[0].results] == seeds
-        slab = Slab(whole.spec, 8, whole.slabs[0].rows)
+        slab = Slab(whole.facts.spec, 8, whole.facts.slabs[0].rows)
         slab.memory = {0: np.empty_like(fields["memory.0"])}
         for name, array in slab.fields().items():
             array[...] = fields[name]
@@ -161,16 +170,16 @@ def test_lanes_of_parts_have_numbers_and_names_of_their_own(tmp_path: Path) -> N
     sampler, kept = JoinedMachines(2).sampler(past()), Copies()
     assert isinstance(sampler, JoinedSampler)
     learner = build_learner(past())
-    sampler.take({0: LocalWeights(learner)})
-    sampler.play(sampler.slabs[0], kept)
+    sampler.send(LoadWeights({0: LocalWeights(learner)}))
+    kept.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
     results = kept.stats[0].results
-    slots = sampler.slots
+    slots = sampler.facts.slots
     players = {name for result in results if result.slot >= slots for name in result.players}
     assert {result.slot // slots for result in results} == {0, 1}
     assert players == {"policy:0", f"policy:{lane_of(1, 1)}"}
-    assert {sampler.labels[name] for name in players} == {"latest", "past"}
+    assert {sampler.facts.labels[name] for name in players} == {"latest", "past"}
     with pytest.raises(ValueError, match="of sampler 2, expected one of 2 samplers"):
-        sampler.load_lanes({lane_of(2, 1): "main:0"})
+        sampler.send(BindLanes({lane_of(2, 1): "main:0"}))
     sampler.close()
 
 
@@ -180,10 +189,11 @@ def test_parts_of_a_sampler_need_no_matches() -> None:
         small_preset(algorithm__name="imitation", algorithm__teacher="perfect"),
     ):
         parts, sampler = sampler_parts(preset, 1), build_sampler(preset, 1)
-        assert (parts.spec, parts.params, parts.labels) == (sampler.spec, sampler.params, sampler.labels)
-        assert parts.learned == sampler.learned
-        assert parts.actors.keys() == sampler.actors.keys()
-        assert parts.actors[0].seed == sampler.actors[0].seed
+        facts = sampler.facts
+        assert (parts.spec, parts.params, parts.labels) == (facts.spec, facts.params, facts.labels)
+        assert parts.learned == facts.learned
+        assert parts.actors.keys() == facts.actors.keys()
+        assert parts.actors[0].seed == facts.actors[0].seed
         sampler.close()
 
 
@@ -194,8 +204,8 @@ def test_a_sampler_of_another_incarnation_plays_other_matches() -> None:
     learner, seeds = build_learner(preset), []
     for incarnation in (0, 0, 1):
         sampler, kept = build_sampler(preset, incarnation=incarnation), Copies()
-        sampler.take({0: LocalWeights(learner)})
-        sampler.play(sampler.slabs[0], kept)
+        sampler.send(LoadWeights({0: LocalWeights(learner)}))
+        kept.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
         sampler.close()
         seeds.append({result.seed for result in kept.stats[0].results})
     assert seeds[0] == seeds[1]
@@ -223,21 +233,20 @@ def test_self_play_is_asked_of_the_machines(tmp_path: Path) -> None:
 
 
 class Part:
-    """A part of a sampler, of which only what it reports is asked for."""
+    """A part of a sampler, of which only its state and its answers are read."""
 
     def __init__(self, played: bool, settles: bool = True) -> None:
-        self.played, self._settles, self.asked = played, settles, 0
-        self.time_step = 5
+        self.state, self._settles = SamplerState(5, played, {}), settles
+        self.received: list[object] = []
 
-    def answer(self, *_: object) -> bool:
-        self.asked += 1
+    def send(self, command: object) -> object:
+        self.received.append(command)
+        if isinstance(command, SeatPlayers):
+            return Seated(self._settles, {1: "main:3"})
+        if isinstance(command, TakeSnapshot):
+            matches = {"pool": np.array([1, 2], np.uint8)} if self.state.played else {}
+            return {TIME_STEP: np.array([5])} | matches
         return self._settles
-
-    seat = follow_orders = ask = answer
-
-    def snapshot(self) -> dict[str, Array]:
-        assert self.played, "a part that has not played has no matches"
-        return {TIME_STEP: np.array([5]), "pool": np.array([1, 2], np.uint8)}
 
 
 def of_parts(kind: type[Any], *parts: Part) -> Any:  # noqa: ANN401
@@ -251,7 +260,7 @@ def of_parts(kind: type[Any], *parts: Part) -> Any:  # noqa: ANN401
 def test_a_joined_sampler_has_matches_to_store_once_all_of_its_parts_have_played(
     played: tuple[bool, bool],
 ) -> None:
-    assert of_parts(JoinedSampler, *map(Part, played)).played == all(played)
+    assert of_parts(JoinedSampler, *map(Part, played)).state.played == all(played)
 
 
 @pytest.mark.parametrize("played", [(True, True), (True, False), (False, True), (False, False)])
@@ -259,17 +268,34 @@ def test_alternating_samplers_store_the_matches_of_the_parts_that_have_played(
     played: tuple[bool, bool],
 ) -> None:
     sampler = of_parts(AlternatingSampler, *map(Part, played))
-    sampler._turns = Turns()
-    assert sampler.played == any(played)
-    stored = sampler.snapshot()
+    sampler._turns, sampler._not_counted = Turns(), 0
+    assert sampler.state.played == any(played)
+    stored = sampler.send(TakeSnapshot())
     whole = [f"{prefix}pool" in stored for prefix in PREFIXES]
     assert whole == list(played)
     assert all(f"{prefix}{TIME_STEP}" in stored for prefix in PREFIXES)
 
 
-@pytest.mark.parametrize("method", ["seat", "follow_orders", "ask"])
-def test_orders_are_settled_when_they_are_in_every_part_and_all_parts_get_them(method: str) -> None:
-    for settles in ((True, True), (True, False), (False, True), (False, False)):
-        parts = [Part(True, value) for value in settles]
-        assert getattr(of_parts(JoinedSampler, *parts), method)(None) == all(settles)
-        assert [part.asked for part in parts] == [1, 1]
+@pytest.mark.parametrize("bind", [True, False])
+@pytest.mark.parametrize("settles", [(True, True), (True, False), (False, True), (False, False)])
+def test_orders_are_settled_when_they_are_in_every_part_and_all_parts_get_them(
+    settles: tuple[bool, bool], bind: bool
+) -> None:
+    parts = [Part(True, value) for value in settles]
+    command = SeatPlayers(Orders(), bind)
+    answer = of_parts(JoinedSampler, *parts).send(command)
+    assert answer == Seated(all(settles), {1: "main:3", lane_of(1, 1): "main:3"})
+    assert [part.received for part in parts] == [[command], [command]]
+
+
+@pytest.mark.parametrize("plays", [(True, True), (True, False), (False, True), (False, False)])
+def test_slabs_are_played_ahead_when_every_part_plays_ahead(plays: tuple[bool, bool]) -> None:
+    parts = [Part(True, value) for value in plays]
+    assert of_parts(JoinedSampler, *parts).send(PlayAhead()) == all(plays)
+    assert [part.received for part in parts] == [[PlayAhead()], [PlayAhead()]]
+
+
+def test_terms_reach_every_part_as_they_are() -> None:
+    parts, terms = [Part(True), Part(True)], Terms(spirit=0.5)
+    of_parts(JoinedSampler, *parts).send(terms)
+    assert [part.received for part in parts] == [[terms], [terms]]

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.flow import Orders, RolloutStats, Slab, Weights
+from ludus.flow import Orders, Weights
 from ludus.league.players import member_and_version
 from ludus.policies.weights import load_weights
 from ludus.presets.errors import Interrupted
+from ludus.rollouts.commands import AddPlayer, BindLanes, MissingPlayers, SeatPlayers
 from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
@@ -30,11 +31,6 @@ PRESET = small_preset(
     policy__memory="gru",
     policy__memory_size=5,
 )
-
-
-class Nowhere:
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
 
 
 def frozen(version: int) -> Weights:
@@ -59,9 +55,9 @@ def sampler() -> Iterator[LocalSampler]:
 def seat(sampler: LocalSampler, weights: dict[int, float]) -> bool:
     """Seat frozen versions by the weights with which they are drawn."""
     mixture = {f"main:{version}": weight for version, weight in weights.items()}
-    for player in sampler.missing(mixture):
-        sampler.put(player, frozen(member_and_version(player)[1]), tuple(mixture))
-    return sampler.seat(Orders(mixture))
+    for player in sampler.send(MissingPlayers(tuple(mixture))):
+        sampler.send(AddPlayer(player, frozen(member_and_version(player)[1]), tuple(mixture)))
+    return sampler.send(SeatPlayers(Orders(mixture))).settled
 
 
 def versions_of_matches(sampler: LocalSampler, rounds: int) -> tuple[set[int], int]:
@@ -70,8 +66,8 @@ def versions_of_matches(sampler: LocalSampler, rounds: int) -> tuple[set[int], i
     seen, changed = set[int](), 0
     for number in range(rounds):
         seat(sampler, {2 * number: 1.0, 2 * number + 1: 1.0})
-        slab = sampler.slabs[0]
-        sampler.play(slab, Nowhere())
+        slab = sampler.facts.slabs[0]
+        sampler.play(slab)
         for t in range(slab.steps):
             theirs = np.flatnonzero((slab.active[t] != 0) & (slab.policy[t] > 0))
             first = slab.is_first[t, theirs] != 0
@@ -91,17 +87,17 @@ def test_no_match_is_played_by_two_versions(sampler: LocalSampler) -> None:
 def test_players_without_a_free_lane_wait_and_others_replace_them(sampler: LocalSampler) -> None:
     """8 lanes, all in use: the next players come when matches have ended."""
     assert seat(sampler, dict.fromkeys(range(8), 1.0))
-    sampler.play(sampler.slabs[0], Nowhere())
+    sampler.play(sampler.facts.slabs[0])
     assert sampler._lanes_in_play() == set(sampler.lanes.ids)
     assert not seat(sampler, {100: 1.0})
     assert set(sampler.lanes.bound.values()) == {f"main:{version}" for version in range(8)}
     for _ in range(20):
-        sampler.play(sampler.slabs[0], Nowhere())
+        sampler.play(sampler.facts.slabs[0])
         if seat(sampler, {100: 1.0}):
             break
     assert list(sampler.lanes.bound.values()) == ["main:100"]
-    slab = sampler.slabs[0]
-    sampler.play(slab, Nowhere())
+    slab = sampler.facts.slabs[0]
+    sampler.play(slab)
     theirs = (slab.active[:-1] != 0) & (slab.policy[:-1] > 0)
     assert set(slab.version[theirs].tolist()) == {100}
 
@@ -114,7 +110,7 @@ def test_a_lane_that_is_bound_again_has_an_empty_memory(
 
     seat(sampler, {1: 1.0, 2: 1.0})
     for _ in range(4):
-        sampler.play(sampler.slabs[0], Nowhere())
+        sampler.play(sampler.facts.slabs[0])
     first, second = sampler.lanes.lane_of("main:1"), sampler.lanes.lane_of("main:2")
     assert first is not None
     assert second is not None
@@ -143,9 +139,9 @@ def test_players_are_drawn_by_their_weights(sampler: LocalSampler, monkeypatch: 
     (plan,) = drawn
     assert drawn[plan][:3] == pytest.approx([0.1, 0.3, 0.0])
     bound = {lane: f"main:{lane}" for lane in sampler.lanes.ids}
-    for player in sampler.missing(bound.values()):
-        sampler.put(player, frozen(member_and_version(player)[1]), tuple(bound.values()))
-    sampler.load_lanes(bound)
+    for player in sampler.send(MissingPlayers(tuple(bound.values()))):
+        sampler.send(AddPlayer(player, frozen(member_and_version(player)[1]), tuple(bound.values())))
+    sampler.send(BindLanes(bound))
     monkeypatch.setattr(LocalSampler, "_lanes_in_play", lambda self: set(self.lanes.ids))
     assert not seat(sampler, {3: 0.1, 77: 0.3})
     assert drawn[plan] == pytest.approx([0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.presets.config import CurriculumConfig
 from ludus.training.actor_learner.checkpoint import TrainerState, decode_state
 from ludus.training.actor_learner.rollout_summary import DECAY_MATCHES, End, Opening, RolloutSummary
 from ludus.training.runs import start_run
@@ -117,10 +118,10 @@ def test_matches_that_start_again_leave_the_averages_until_they_have_ended() -> 
 def test_help_that_ends_in_the_opening_starts_it_again() -> None:
     state = TrainerState(helped=True)
     state.count_results(RolloutSummary(matches=1, ends=[End(0, "simple", 1, 0.0)]), 2)
-    state.count_help(False)
+    state.count_help(CurriculumConfig(), 0.0)
     assert state.opening == Opening()
     state.opening = Opening(over=True)
-    state.count_help(True)
+    state.count_help(CurriculumConfig(bot="simple"), 0.0)
     assert state.opening.over  # matches end all the time by now
 
 

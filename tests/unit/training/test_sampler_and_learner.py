@@ -20,7 +20,8 @@ from ludus.pool.native import NativePool
 from ludus.presets.config import Preset
 from ludus.rollouts import Collector
 from ludus.rollouts.bank import Bank
-from ludus.rollouts.exchange import StoredWeights
+from ludus.rollouts.commands import LoadWeights
+from ludus.rollouts.exchange import Facts, StoredWeights
 from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.build import Components, build, build_learner
@@ -51,8 +52,8 @@ class Stored:
 def filled(sampler: LocalSampler, sources: dict[int, StoredWeights], count: int = 2) -> list[Fields]:
     sink = Stored()
     for _ in range(count):
-        sampler.take(sources)
-        sampler.play(sampler.slabs[0], sink)
+        sampler.send(LoadWeights(sources))
+        sink.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
     sampler.close()
     return sink.slabs
 
@@ -73,7 +74,8 @@ def test_a_sampler_plays_stored_weights_as_a_run_plays_its_learners(tmp_path: Pa
     elsewhere = filled(build_sampler(preset), {0: source})
     components, sink = build(preset), Stored()
     for _ in elsewhere:
-        components.sampler.play(components.sampler.slabs[0], sink)
+        slab = components.sampler.facts.slabs[0]
+        sink.put(slab, components.sampler.play(slab))
     components.close()
     assert all(same(a, b) for a, b in zip(elsewhere, sink.slabs, strict=True))
     second = filled(build_sampler(preset, 1), {0: source})
@@ -85,20 +87,20 @@ def test_a_sampler_takes_newer_weights_and_refuses_others() -> None:
     preset = self_play("none")
     learner, sampler, sink = build_learner(preset), build_sampler(preset), Stored()
     source = StoredWeights(learner.weights())
-    sampler.take({0: source})
-    sampler.play(sampler.slabs[0], sink)
-    learner.start(sampler.slabs[0], 0.0).help(0)
+    sampler.send(LoadWeights({0: source}))
+    sink.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
+    learner.start(sampler.facts.slabs[0], 0.0).help(0)
     learner.finish()
     source.put(learner.weights())
-    sampler.take({0: source})
-    sampler.play(sampler.slabs[0], sink)
+    sampler.send(LoadWeights({0: source}))
+    sink.put(sampler.facts.slabs[0], sampler.play(sampler.facts.slabs[0]))
     versions = [set(s["version"][s["active"][:-1] != 0].tolist()) for s in sink.slabs]
     assert versions == [{0}, {1}]
     with pytest.raises(ValueError, match="do not fit"):
-        sampler.take({0: StoredWeights(build_learner(self_play()).weights())})
+        sampler.send(LoadWeights({0: StoredWeights(build_learner(self_play()).weights())}))
     wider = small_preset(policy__hidden="[8]")
     with pytest.raises(ValueError, match="has shape"):
-        StoredWeights(build_learner(wider).weights()).copy_to(sampler.actors[0].network)
+        StoredWeights(build_learner(wider).weights()).copy_to(sampler.facts.actors[0].network)
     sampler.close()
 
 
@@ -111,14 +113,14 @@ def test_a_learner_trains_from_stored_slabs() -> None:
         build_sampler(preset),
         Stored(),
     )
-    sampler.take({0: StoredWeights(first.weights())})
+    sampler.send(LoadWeights({0: StoredWeights(first.weights())}))
     for _ in range(2):
-        slab = sampler.slabs[0]
-        sampler.play(slab, sink)
+        slab = sampler.facts.slabs[0]
+        sink.put(slab, sampler.play(slab))
         first.start(slab, 0.0).help(0)
         first.finish()
     for fields in sink.slabs:
-        slab = Slab(sampler.spec, sampler.slabs[0].steps, sampler.slabs[0].rows)
+        slab = Slab(sampler.facts.spec, sampler.facts.slabs[0].steps, sampler.facts.slabs[0].rows)
         slab.memory = {0: np.empty_like(fields["memory.0"])}
         for name, array in slab.fields().items():
             array[...] = fields[name]
@@ -146,16 +148,21 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
         )
         actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
     sampler = LocalSampler(
-        spec=spec,
-        params={},
+        facts=Facts(
+            spec=spec,
+            params={},
+            slots=pool.slots,
+            all_slots=pool.slots,
+            slabs=[pool.slab(12) for _ in range(2)],
+            labels={},
+            actors=actors,
+            learned=actors,
+        ),
         lineup=lineup,
         pool=pool,
-        actors=actors,
         bank=Bank({}, lambda _: PolicyNetwork(configs[first], spec)),
         lanes=Lanes(()),
         collector=Collector(pool, actors, learned=actors),
-        slabs=[pool.slab(12) for _ in range(2)],
-        labels={},
         build_network=lambda: PolicyNetwork(configs[first], spec),
     )
     components = Components(sampler, learners, threads=2)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ludus.cli.__main__ import main
+from ludus.flow import Terms
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.config import ClusterConfig, Preset, TeamConfig
@@ -108,13 +109,14 @@ def test_every_sampler_is_given_the_spirit(
 
     def noting(*args: object, **kwargs: object) -> Pool:
         pool = make_pool(*args, **kwargs)  # type: ignore[arg-type]
-        original = pool.set_spirit
+        original = pool.set_terms
 
-        def noted(spirit: float) -> None:
-            given.append((pool, spirit))
-            original(spirit)
+        def noted(terms: Terms) -> None:
+            if terms.spirit is not None:  # the sampler's thread starts before the first round
+                given.append((pool, terms.spirit))
+            original(terms)
 
-        monkeypatch.setattr(pool, "set_spirit", noted)
+        monkeypatch.setattr(pool, "set_terms", noted)
         return pool
 
     monkeypatch.setattr(sampler, "make_pool", noting)

@@ -20,15 +20,16 @@ from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab
+from ludus.flow import RolloutStats, Slab, Terms
 from ludus.presets.config import RunConfig
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, StagedWeights
 from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import summarise_stats
-from ludus.training.actor_learner.sync_loop import Round, RoundTimes, Waiting, collect_times, playing_text
+from ludus.training.actor_learner.sync_loop import FullSlab, Round, RoundTimes, collect_times, playing_text
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -61,15 +62,14 @@ class AsyncRounds:
         """
         self._drops = overtaking or config.over_lag == "drop"
         self.components, self.learner_threads, self.config = components, learner_threads, config
-        self.waiting: tuple[Waiting, ...] = ()
+        self.waiting: tuple[FullSlab, ...] = ()
         self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
         self._changed = threading.Condition()
-        self._free: deque[Slab] = deque(components.sampler.slabs)
+        self._free: deque[Slab] = deque(components.sampler.facts.slabs)
         self._full: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
         self._plans: tuple[UpdatePlan, ...] = ()
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self.terms = Terms()  # of the next slab
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
@@ -87,12 +87,12 @@ class AsyncRounds:
     @property
     def slots(self) -> int:
         """Number of matches that are played at a time."""
-        return self.components.sampler.all_slots
+        return self.components.sampler.facts.all_slots
 
     @property
     def progress_marker(self) -> int:
         """A number that changes with every state worth a checkpoint."""
-        return self.components.sampler.time_step
+        return self.components.sampler.state.time_step
 
     def doing(self) -> str:
         """Describe the sampler's work. Any thread may call this."""
@@ -110,14 +110,6 @@ class AsyncRounds:
 
     def ask(self) -> None:
         """Do nothing: the sampler's thread asks."""
-
-    def set_handover(self, ticks: int) -> None:
-        """Set the ticks after which the learner takes over, from the next slab on."""
-        self._handover = ticks
-
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share their rewards, from the next slab on."""
-        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -152,7 +144,7 @@ class AsyncRounds:
         times.help_wait_s = rested
         waited = time.perf_counter() - entered
         sampler = self.components.sampler
-        summary = summarise_stats(stats, sampler.labels, sampler.spec.teams)
+        summary = summarise_stats(stats, sampler.facts.labels, sampler.facts.spec.teams)
         updates, dropped = {}, 0
         if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
@@ -173,13 +165,6 @@ class AsyncRounds:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """Queue a full slab (:class:`ludus.rollouts.exchange.SlabSink`); called by the sampler thread."""
-        with self._changed:
-            self._full.append((slab, stats))
-            self._unlearned += 1
-            self._changed.notify_all()
 
     def _age(self, slab: Slab) -> int:
         """Return the most versions between a learned policy's decision in ``slab`` and its learner."""
@@ -225,9 +210,12 @@ class AsyncRounds:
     def _sample(self) -> None:
         try:
             while (slab := self._next_slab()) is not None:
-                self.components.sampler.play(
-                    slab, self, between=self._swap, handover=self._handover, spirit=self._spirit
-                )
+                self.components.sampler.send(self.terms)
+                stats = self.components.sampler.play(slab, self._swap)
+                with self._changed:
+                    self._full.append((slab, stats))
+                    self._unlearned += 1
+                    self._changed.notify_all()
         except BaseException as error:
             with self._changed:
                 self._error = error
@@ -266,4 +254,4 @@ class AsyncRounds:
 
     def _swap(self) -> None:
         """Copy the newest weights into the acting networks, if there are newer ones."""
-        self.components.sampler.take(self._staged)
+        self.components.sampler.send(LoadWeights(self._staged))

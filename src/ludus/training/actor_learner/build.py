@@ -28,6 +28,7 @@ from ludus.presets.hardware import device_name, thread_count
 from ludus.presets.method_file import method_file
 from ludus.presets.parts import learner_processes
 from ludus.rollouts.alternating_sampler import AlternatingSampler
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.sampler import first_network
@@ -56,12 +57,12 @@ class Components:
     @property
     def spec(self) -> GameSpec:
         """Spec of the game."""
-        return self.sampler.spec
+        return self.sampler.facts.spec
 
     @property
     def params(self) -> dict[str, str]:
         """Parameters of the game."""
-        return self.sampler.params
+        return self.sampler.facts.params
 
     @property
     def policy(self) -> int:
@@ -77,7 +78,7 @@ class Components:
     @property
     def actor(self) -> NetworkActor:
         """Actor that decides with the weights of :attr:`learner`."""
-        return self.sampler.actors[self.policy]
+        return self.sampler.facts.actors[self.policy]
 
     def learner_threads(self, own: int) -> int:
         """Return the number of threads that only learn, beside ``own`` others.
@@ -97,12 +98,6 @@ class Components:
         for learner in self.learners.values():
             if isinstance(learner, SlabLearner):
                 learner.close()
-
-    def set_before_share(self, share: float) -> None:
-        """Set the share of the slabs under the rules of ``game.before``, from the next slab on."""
-        for sampler in (self.sampler, *self.siblings):
-            if isinstance(sampler, AlternatingSampler):
-                sampler.share = share
 
 
 class LocalWeights:
@@ -246,8 +241,8 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines 
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = machines.grouped(preset, build_learner(preset))
     sampler, *siblings = _samplers(preset, slabs, restarts, machines)
-    learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
-    sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
+    learners = {policy_ids(opponents_of(sampler.facts.spec, preset)).learner: learner}
+    sampler.send(LoadWeights({policy: LocalWeights(learner) for policy, learner in learners.items()}))
     return Components(
         sampler=sampler,
         learners=learners,

@@ -9,14 +9,22 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from ludus.flow import MatchResult, Slab
+from ludus.flow import MatchResult, Slab, Terms
 from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
 from ludus.flow.slab import Array
+from ludus.presets.config import CurriculumConfig, Preset
+from ludus.rollouts.commands import RestoreMatches, StartAt, TakeSnapshot
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
-from ludus.training.actor_learner.curriculum import Handover
+from ludus.training.actor_learner.curriculum import (
+    Handover,
+    advanced,
+    handover_ticks,
+    terms_at,
+    terms_numbers,
+)
 from ludus.training.actor_learner.old_rules import OldRules
 from ludus.training.actor_learner.rollout_summary import (
     Opening,
@@ -101,8 +109,22 @@ class TrainerState(msgspec.Struct):
         """Summaries of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
 
-    def count_help(self, helped: bool) -> None:
+    def terms(self, preset: Preset, done: float) -> Terms:
+        """Return the conditions of play when the share ``done`` (0..1) of the budget is used."""
+        return terms_at(preset, done, self.handover, self.before)
+
+    def terms_numbers(self, preset: Preset, done: float) -> dict[str, float]:
+        """Return the metrics of :meth:`terms`, but for ``game.before``."""
+        return terms_numbers(preset, done, self.handover)
+
+    def advance(self, config: CurriculumConfig, summary: RolloutSummary) -> None:
+        """Move a curriculum that advances by win rate."""
+        if config.bot and config.advance > 0.0:
+            self.handover = advanced(config, self.handover, summary.outcomes)
+
+    def count_help(self, config: CurriculumConfig, done: float) -> None:
         """Note whether a curriculum's bot plays for the policy: win rates with and without it never mix."""
+        helped = handover_ticks(config, done, self.handover) > 0
         if helped != self.helped:
             self.helped, self.win_rate = helped, {}
             if not self.opening.over:
@@ -143,9 +165,9 @@ def make_checkpoint(components: Components, state: TrainerState, waiting: Sequen
     arrays, counters = components.learner.state()
     state.learner = counters
     sampler = components.sampler
-    rollout: dict[str, Array] = {TIME_STEP: np.array([sampler.time_step], np.int64)}
-    if sampler.played:
-        rollout = sampler.snapshot()
+    rollout: dict[str, Array] = {TIME_STEP: np.array([sampler.state.time_step], np.int64)}
+    if sampler.state.played:
+        rollout = sampler.send(TakeSnapshot())
     for i, slab in enumerate(waiting):
         rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
@@ -213,12 +235,12 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
         components.learner.load_state(checkpoint.optimizer, state.learner)
         components.learner.lineage = checkpoint.weights.meta.lineage
         if not checkpoint.signed or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
-            components.sampler.start_at(_time_step(checkpoint))
+            components.sampler.send(StartAt(_time_step(checkpoint)))
             return
-        components.sampler.restore(checkpoint.rollout)
+        components.sampler.send(RestoreMatches(checkpoint.rollout))
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
-    slabs, stored = components.sampler.slabs, len(state.waiting) + len(state.arrived)
+    slabs, stored = components.sampler.facts.slabs, len(state.waiting) + len(state.arrived)
     if stored > len(slabs):
         raise CorruptFile(f"{where}: {stored} slabs wait, expected at most {len(slabs)}")
     for i in range(stored):
@@ -226,9 +248,9 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 
 
 def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
-    slab = components.sampler.slabs[number]
+    slab = components.sampler.facts.slabs[number]
     shape = components.learner.network.memory_shape
-    if shape is not None and components.policy in components.sampler.learned:
+    if shape is not None and components.policy in components.sampler.facts.learned:
         slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
     for field, target in _learned_fields(components, slab).items():
         name = _slab_name(number, field)

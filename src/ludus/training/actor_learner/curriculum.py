@@ -1,5 +1,7 @@
 """ELF's curriculum: a bot plays the first ticks of the learner's matches, ever fewer of them.
 
+What a run's schedules set of a match, the curriculum among them, is one :class:`ludus.flow.Terms`.
+
 The bot plays k ticks, k ~ U{0..n}; n falls linearly to zero (ELF, section 4: "the built-in AI
 played the first k ticks ... k ~ U(0, 1000) and was decayed"), or by steps as the learner wins.
 """
@@ -10,7 +12,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ludus.presets.config import CurriculumConfig
+from ludus.flow import SeatPlan, Terms
+from ludus.presets.config import CurriculumConfig, Preset, TeamConfig
+from ludus.training.actor_learner.old_rules import OldRules
+
+TICKS = "rollout/handover_ticks"  # metric: the most ticks that a bot plays first
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -23,6 +29,34 @@ class Handover(msgspec.Struct, frozen=True):
     ticks: int = -1
     matches: int = 0
     win_rate: float = 0.0
+
+
+def with_curriculum(plan: SeatPlan, config: CurriculumConfig) -> SeatPlan:
+    """Return ``plan`` with the bot of ``config`` before its policy."""
+    ticks = config.ticks if config.bot else 0
+    return msgspec.structs.replace(plan, handover_bot=config.bot, handover_ticks=ticks)
+
+
+def terms_at(preset: Preset, done: float, handover: Handover, before: OldRules | None) -> Terms:
+    """Return the conditions of play when the share ``done`` (0..1) of the budget is used."""
+    ticks, rules, shared = preset.curriculum, preset.game.before, preset.team
+    return Terms(
+        handover=handover_ticks(ticks, done, handover) if ticks.bot else None,
+        spirit=shared.spirit_at(done) if shared.changes else None,
+        old_share=rules.share_at(before.way) if rules is not None and before is not None else None,
+    )
+
+
+def terms_numbers(preset: Preset, done: float, handover: Handover) -> dict[str, float]:
+    """Return the metrics of curriculum and shared rewards when the share ``done`` of the budget is used."""
+    numbers: dict[str, float] = {}
+    if preset.curriculum.bot:
+        numbers[TICKS] = float(handover_ticks(preset.curriculum, done, handover))
+        if handover.ticks >= 0:
+            numbers["rollout/handover_win_rate"] = handover.win_rate
+    if preset.team != TeamConfig():
+        numbers["team/spirit"] = preset.team.spirit_at(done)
+    return numbers
 
 
 def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | None = None) -> int:

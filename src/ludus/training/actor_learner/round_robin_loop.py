@@ -21,6 +21,7 @@ from ludus.flow import RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
@@ -33,7 +34,7 @@ from ludus.training.actor_learner.checkpoint import (
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.own_copy import OwnCopy
 from ludus.training.actor_learner.sampler import NO_WEIGHTS
-from ludus.training.actor_learner.sync_loop import Rounds, Waiting, playing_text
+from ludus.training.actor_learner.sync_loop import FullSlab, Rounds, playing_text
 
 
 @dataclass(slots=True)
@@ -46,12 +47,12 @@ class OnePool:
     components: Components
     copy: PolicyNetwork
     version: int = NO_WEIGHTS
-    full: Waiting | None = None
+    full: FullSlab | None = None
 
     def act(self, version: int) -> None:
         """Play with the copy's weights, which are those of ``version``."""
         self.version = version
-        self.components.sampler.take({self.components.policy: self})
+        self.components.sampler.send(LoadWeights({self.components.policy: self}))
 
     def newest(self) -> Weights:
         """See :meth:`ludus.rollouts.exchange.WeightSource.newest`."""
@@ -93,7 +94,7 @@ class TurnRounds(Rounds):
     @property
     def slots(self) -> int:
         """Number of matches that all pools play at a time."""
-        return sum(pool.components.sampler.all_slots for pool in self.pools)
+        return sum(pool.components.sampler.facts.all_slots for pool in self.pools)
 
     @property
     def progress_marker(self) -> int:
@@ -107,29 +108,26 @@ class TurnRounds(Rounds):
     def ask(self) -> None:
         """Do nothing: the pools are those of this process."""
 
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
-        sampler, index = self.components.sampler, (self._turn - 1) % len(self.pools)
-        summary = self._summary(stats, sampler.labels)
-        first = index * sampler.all_slots  # the slots of a pool follow those of the pools before it
-        summary.ends = [msgspec.structs.replace(end, slot=first + end.slot) for end in summary.ends]
-        self._pool(-1).full = Waiting(slab, summary)
-
     def _pool(self, after: int) -> OnePool:
         """Return the pool whose turn it is, 0, or those before it, below 0."""
         return self.pools[(self._turn + after) % len(self.pools)]
 
-    def _next(self) -> Waiting | None:
+    def _next(self) -> FullSlab | None:
         pool = self._pool(0)
         full, pool.full = pool.full, None
         return full
 
-    def _free(self, learning: Waiting | None = None) -> Slab:
-        return self._pool(-1).components.sampler.slabs[0]
-
-    def _collect(self, slab: Slab) -> RolloutStats:
-        sampler = self._pool(-1).components.sampler
-        return sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
+    def _take(self, learning: FullSlab | None = None) -> RolloutStats:
+        index, pool = (self._turn - 1) % len(self.pools), self._pool(-1)
+        sampler = pool.components.sampler
+        slab, first = sampler.facts.slabs[0], index * sampler.facts.all_slots
+        sampler.send(self.terms)
+        stats = sampler.play(slab)
+        summary = self._summary(stats, sampler.facts.labels)
+        # the slots of a pool follow those of the pools before it
+        summary.ends = [msgspec.structs.replace(end, slot=first + end.slot) for end in summary.ends]
+        pool.full = FullSlab(slab, summary, stats)
+        return stats
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)
@@ -178,7 +176,8 @@ class TurnRounds(Rounds):
             own, summary = TrainerState(learner=state.learner), turns.full[i]
             own.set_waiting([summary] if summary is not None else ())
             restore_components(pool.components, part, own)
-            pool.full = Waiting(pool.components.sampler.slabs[0], summary) if summary is not None else None
+            slab = pool.components.sampler.facts.slabs[0]
+            pool.full = FullSlab(slab, summary) if summary is not None else None
         if not checkpoint.signed:
             self._refresh_all()
             return

@@ -1,6 +1,6 @@
 """The sampler of this process: a pool, the actors that decide for its rows, and the slabs that they fill.
 
-It knows no learner: weights come from sources, slabs go to a sink (:mod:`ludus.rollouts.exchange`).
+It knows no learner: weights come from sources (:mod:`ludus.rollouts.exchange`).
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Terms, Weights
 from ludus.flow.as_found import one_thread
+from ludus.flow.command import R, SamplerCommand
 from ludus.flow.lineups import teams_of_plans
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.flow.slab import Array
@@ -27,10 +29,10 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import device_name, pool_thread_count, precision_name
-from ludus.rollouts import Collector
+from ludus.rollouts import Collector, commands
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.bank import Bank
-from ludus.rollouts.exchange import Sampler, SlabSink, WeightSource
+from ludus.rollouts.exchange import INCARNATION, TIME_STEP, Facts, Sampler, SamplerState, WeightSource
 from ludus.rollouts.lanes import Lanes, slot_orders
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.demonstrator import demonstrator, demonstrator_actor, demonstrator_inputs
@@ -46,7 +48,7 @@ ROWS = "collector."  # prefix of a snapshot's other arrays
 class SamplerParts:
     """Everything of a sampler but its matches.
 
-    A controller that has the matches played elsewhere needs these parts alone.
+    A controller whose matches are played elsewhere needs nothing else.
 
     Attributes:
         spec: Interface of the game.
@@ -71,93 +73,84 @@ class SamplerParts:
 class LocalSampler:
     """A sampler in this process (:class:`ludus.rollouts.exchange.Sampler`).
 
-    ``actors``: the learned policy ids' actors, each on a network of its own. ``others``: actors of further
-    policy ids: a teacher. ``live``: names of players whose weights come by :meth:`take`; each of their lanes
-    plays on a network that ``build_network`` makes.
+    ``others``: actors of further policy ids: a teacher. ``live``: names of players whose weights come from
+    learners; each of their lanes plays on a network that ``build_network`` makes.
     """
 
-    spec: GameSpec
-    params: dict[str, str]
+    facts: Facts
     lineup: Lineup
     pool: Pool
-    actors: dict[int, NetworkActor]
     bank: Bank
     lanes: Lanes
     collector: Collector
-    slabs: list[Slab]
-    labels: dict[str, str]
     build_network: Callable[[], Network]
     others: Mapping[int, Actor] = field(default_factory=dict)
     live: Collection[str] = ()
-    played: bool = False
+    _played: bool = False
     _live_actors: dict[int, NetworkActor] = field(default_factory=dict)
     _live_networks: list[Network] = field(default_factory=list)  # used again whenever lanes are bound
     _restored: bytes = b""  # the snapshot that the pool has, if it has not played since
 
     @property
-    def slots(self) -> int:
-        """See :attr:`ludus.rollouts.exchange.Sampler.slots`."""
-        return self.pool.slots
+    def state(self) -> SamplerState:
+        """The present state."""
+        return SamplerState(self.collector.time_step, self._played, self.lanes.bound)
 
-    @property
-    def all_slots(self) -> int:
-        """See :attr:`ludus.rollouts.exchange.Sampler.all_slots`."""
-        return self.pool.slots
+    def send(self, command: SamplerCommand[R]) -> R:
+        """Carry out ``command``."""
+        return cast(R, self._answer(command))
 
-    @property
-    def learned(self) -> Collection[int]:
-        """See :attr:`ludus.rollouts.exchange.Sampler.learned`."""
-        return self.collector.learned
+    def _answer(self, command: SamplerCommand[Any]) -> object:
+        match command:
+            case Terms():
+                self.pool.set_terms(command)
+            case commands.LoadWeights():
+                self._load_weights({**command.policies, **command.lanes})
+            case commands.MissingPlayers():
+                return [p for p in command.players if p not in self.live and p not in self.bank]
+            case commands.AddPlayer():
+                self.bank.put(command.player, command.weights, command.keep)
+            case commands.ReplacePlayer():
+                self._replace(command.player, command.weights)
+            case commands.SeatPlayers():
+                return self._seat(command.orders, command.bind)
+            case commands.BindLanes():
+                self.lanes.load(command.lanes)
+            case commands.PlayAhead():
+                return False
+            case commands.CountInPlay():
+                return self._in_play()
+            case commands.TakeSnapshot():
+                step = {TIME_STEP: np.array([self.collector.time_step], np.int64)}
+                return self.snapshot() if self._played else step
+            case commands.RestoreMatches():
+                self._restore(command.arrays)
+            case commands.StartAt():
+                self.collector.start_at(command.time_step)
+            case _:
+                raise TypeError(f"{type(command).__name__}: not a command of samplers")
+        return None
 
-    @property
-    def time_step(self) -> int:
-        """See :attr:`ludus.rollouts.exchange.Sampler.time_step`."""
-        return self.collector.time_step
-
-    @property
-    def bound(self) -> Mapping[int, str]:
-        """See :attr:`ludus.rollouts.exchange.Sampler.bound`."""
-        return self.lanes.bound
-
-    def take(self, sources: Mapping[int, WeightSource]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.take`."""
+    def _load_weights(self, sources: Mapping[int, WeightSource]) -> None:
         for policy, source in sources.items():
-            actor = self.actors[policy] if policy in self.actors else self._live_actors[policy]
+            actor = self.facts.actors.get(policy) or self._live_actors[policy]
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
     # ---- players ---------------------------------------------------------------------------------
 
-    def missing(self, players: Collection[str]) -> list[str]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.missing`."""
-        return [player for player in players if player not in self.live and player not in self.bank]
-
-    def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.put`."""
-        self.bank.put(player, weights, keep)
-
-    def replace(self, player: str, weights: Weights) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.replace`."""
-        self.bank.put(player, weights, tuple(self.bound.values()))
+    def _replace(self, player: str, weights: Weights) -> None:
+        self.bank.put(player, weights, tuple(self.lanes.bound.values()))
         lane = self.lanes.lane_of(player)
         self._play_lanes(() if lane is None else (lane,))
 
-    def seat(self, orders: Orders) -> bool:
-        """See :meth:`ludus.rollouts.exchange.Sampler.seat`."""
-        before = self.lanes.bound
-        late = self.lanes.bind(self._in_lanes(orders), self._lanes_in_play())
+    def _seat(self, orders: Orders, bind: bool) -> commands.Seated:
+        before, late = self.lanes.bound, False
+        if bind:
+            late = bool(self.lanes.bind(self._in_lanes(orders), self._lanes_in_play()))
         bound = self.lanes.bound
         self._play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
-        return self._order(orders) and not late
-
-    def follow_orders(self, orders: Orders) -> bool:
-        """See :meth:`ludus.rollouts.exchange.Sampler.follow_orders`."""
-        self._play_lanes()
-        return self._order(orders)
-
-    def load_lanes(self, bound: Mapping[int, str]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.load_lanes`."""
-        self.lanes.load(bound)
+        return commands.Seated(self._order(orders) and not late, dict(bound))
 
     def _in_lanes(self, orders: Orders) -> list[str]:
         """Players of ``orders`` that need a lane, each once."""
@@ -172,8 +165,8 @@ class LocalSampler:
         if orders.batch:
             of_policy = {c.policy: i for i, c in enumerate(self.lineup.plans[0].controllers) if c.policy >= 0}
             indices = self._controllers() | {player: of_policy[lane] for lane, player in bound.items()}
-            teams = teams_of_plans(self.spec)
-            self.pool.set_orders(*slot_orders(orders, self.slots, teams, indices.__getitem__))
+            teams = teams_of_plans(self.facts.spec)
+            self.pool.set_orders(*slot_orders(orders, self.pool.slots, teams, indices.__getitem__))
             return True
         players = orders.mixture
         there = {lane: players[player] for lane, player in bound.items() if player in players}
@@ -185,7 +178,8 @@ class LocalSampler:
 
     def _controllers(self) -> dict[str, int]:
         """Return the indices of the controllers of learned policies and bots, by name."""
-        names = {policy: self.labels[f"policy:{policy}"] for policy in self.actors}
+        labels = self.facts.labels
+        names = {policy: labels[f"policy:{policy}"] for policy in self.facts.actors}
         controllers = list(enumerate(self.lineup.plans[0].controllers))
         learned = {names[c.policy]: i for i, c in controllers if c.policy in names}
         return learned | {c.bot: i for i, c in controllers if c.policy < 0}
@@ -201,7 +195,7 @@ class LocalSampler:
             lane: NetworkActor(network, self.bank.seed_of(lane), NO_WEIGHTS)
             for lane, network in zip(live, self._live_networks, strict=False)
         }
-        self.collector.set_actors({**self.actors, **self.others, **frozen, **self._live_actors}, fresh)
+        self.collector.set_actors({**self.facts.actors, **self.others, **frozen, **self._live_actors}, fresh)
 
     def _lanes_in_play(self) -> set[int]:
         """Lanes that decide in a match which has started and not ended."""
@@ -227,55 +221,37 @@ class LocalSampler:
 
     # ---- matches ---------------------------------------------------------------------------------
 
-    def ask(self, handover: int | None = None, spirit: float | None = None) -> bool:
-        """See :meth:`ludus.rollouts.exchange.Sampler.ask`: nothing is asked for."""
-        return False
-
-    def play(
-        self,
-        slab: Slab,
-        sink: SlabSink,
-        between: Callable[[], None] | None = None,
-        handover: int | None = None,
-        spirit: float | None = None,
-    ) -> RolloutStats:
-        """See :meth:`ludus.rollouts.exchange.Sampler.play`."""
-        if handover is not None:
-            self.pool.set_handover(0, handover)
-        if spirit is not None:
-            self.pool.set_spirit(spirit)
-        self.played, self._restored = True, b""
+    def play(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
+        """Fill ``slab``."""
+        self._played, self._restored = True, b""
         stats = self.collector.collect(slab, between)
-        sink.put(slab, stats)
+        stats.in_play = self._in_play()
         return stats
 
-    def in_play(self) -> dict[int, int]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.in_play`."""
+    def _in_play(self) -> dict[int, int]:
         tags = Counter[int]()
         for group in range(self.pool.groups):
             tags.update(self.pool.in_play(group).tags.tolist())
         return dict(tags)
 
     def snapshot(self) -> dict[str, Array]:
-        """See :meth:`ludus.rollouts.exchange.Sampler.snapshot`."""
+        """Return matches and rows' memory as arrays, whether or not they have filled a slab."""
         matches = np.frombuffer(self._restored or self.pool.snapshot(), np.uint8)
         return {POOL: matches} | {f"{ROWS}{name}": a for name, a in self.collector.state().items()}
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.restore`."""
-        if POOL not in state:
+    def _restore(self, arrays: Mapping[str, Array]) -> None:
+        if arrays.keys() - {INCARNATION} == {TIME_STEP}:  # without matches
+            self.collector.start_at(commands.stored_number(arrays, TIME_STEP))
+            return
+        if POOL not in arrays:
             raise ValueError(f"no array {POOL}")
-        matches = state[POOL].tobytes()
+        matches = arrays[POOL].tobytes()
         self.pool.restore(matches)
-        self.collector.restore({n.removeprefix(ROWS): a for n, a in state.items() if n.startswith(ROWS)})
-        self.played, self._restored = True, matches
-
-    def start_at(self, time_step: int) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.start_at`."""
-        self.collector.start_at(time_step)
+        self.collector.restore(commands.arrays_of_part(arrays, ROWS))
+        self._played, self._restored = True, matches
 
     def close(self) -> None:
-        """See :meth:`ludus.rollouts.exchange.Sampler.close`."""
+        """Stop the matches. Idempotent."""
         self.pool.close()
 
 
@@ -389,18 +365,23 @@ def build_sampler(
         raise
     allocate = executor_of(acting.device).allocate  # the learner's device reads slabs
     return LocalSampler(
-        spec=spec,
-        params=params,
+        facts=Facts(
+            spec=spec,
+            params=params,
+            slots=pool.slots,
+            all_slots=pool.slots,
+            slabs=[pool.slab(preset.pool.rollout_length, allocate) for _ in range(slabs)],
+            labels=parts.labels,
+            actors=parts.actors,
+            learned=parts.learned,
+        ),
         lineup=parts.seats.lineup,
         pool=pool,
-        actors=parts.actors,
         bank=bank,
         lanes=Lanes(bank.lanes),
         collector=Collector(
             pool, {**parts.actors, **others, **bank.idle(acting)}, learned=parts.learned, shown=others
         ),
-        slabs=[pool.slab(preset.pool.rollout_length, allocate) for _ in range(slabs)],
-        labels=parts.labels,
         build_network=lambda: first_network(preset, spec).for_acting(),
         others=others,
         live=parts.seats.live,

@@ -17,6 +17,14 @@ from ludus.algorithms.learner import Learner
 from ludus.flow import MatchResult, Orders, Weights
 from ludus.league.matchmaker import Matchmaker
 from ludus.presets.errors import ConfigError
+from ludus.rollouts.commands import (
+    AddPlayer,
+    BindLanes,
+    LoadWeights,
+    MissingPlayers,
+    ReplacePlayer,
+    SeatPlayers,
+)
 from ludus.rollouts.exchange import Sampler, WeightSource
 from ludus.training.actor_learner.checkpoint import TrainerState
 
@@ -87,8 +95,9 @@ class Seating:
             with paused():
                 self._carry_out(orders)
         if self._live:
-            lanes = self.sampler.bound.items()
-            self.sampler.take({lane: self._live[p] for lane, p in lanes if p in self._live})
+            bound = self._bound.items()
+            lanes = {lane: self._live[p] for lane, p in bound if p in self._live}
+            self.sampler.send(LoadWeights(lanes=lanes))
 
     def on_results(self, results: list[MatchResult]) -> None:
         """Report the matches of the round that has ended."""
@@ -105,7 +114,7 @@ class Seating:
     def store(self, state: TrainerState) -> None:
         """Write what stands into the state of a checkpoint."""
         state.matchmaker, state.frozen = msgspec.Raw(self.matchmaker.state()), self.kept()
-        state.lanes = dict(sorted(self.sampler.bound.items()))
+        state.lanes = dict(sorted(self._bound.items()))
 
     def load(self, state: TrainerState, *, restarted: bool = False) -> None:
         """Load what :meth:`store` wrote; :meth:`resume` must follow.
@@ -117,14 +126,14 @@ class Seating:
         if restarted:
             self.matchmaker.on_restart()
         else:
-            self.sampler.load_lanes(state.lanes)
+            self.sampler.send(BindLanes(state.lanes))
 
     def resume(self) -> None:
         """Continue the matches of a checkpoint, which the sampler has again.
 
         Lost players are reported and left out; the newest weights play their matches to the end.
         """
-        in_play = [player for player in self.sampler.bound.values() if player not in self._live]
+        in_play = [player for player in self._bound.values() if player not in self._live]
         replaced = []
         for player in dict.fromkeys((*in_play, *self._next().kept)):
             try:
@@ -136,38 +145,42 @@ class Seating:
                     replaced.append(player)
         for player in replaced:
             self.matchmaker.on_replaced(player)
-            self.sampler.put(player, self._learner.weights(), in_play)
+            self.sampler.send(AddPlayer(player, self._learner.weights(), tuple(in_play)))
         for player in replaced:
-            self.sampler.replace(player, self._learner.weights())
+            self.sampler.send(ReplacePlayer(player, self._learner.weights()))
         self.orders = self._next()
         self._keep(self.orders)
-        self._settled = self.sampler.follow_orders(self.orders)
+        self._settled = self.sampler.send(SeatPlayers(self.orders, bind=False)).settled
         self._label()
 
     def kept(self) -> list[str]:
         """Return the stored players that orders keep or that a match in play needs."""
-        return [
-            p for p in dict.fromkeys((*self.orders.kept, *self.sampler.bound.values())) if p in self._stored
-        ]
+        return [p for p in dict.fromkeys((*self.orders.kept, *self._bound.values())) if p in self._stored]
 
     # ---- orders ----------------------------------------------------------------------------------
 
+    @property
+    def _bound(self) -> Mapping[int, str]:
+        """Players by the lane that plays them."""
+        return self.sampler.state.bound
+
     def _next(self) -> Orders:
-        return self.matchmaker.next_orders(self.sampler.slots)
+        return self.matchmaker.next_orders(self.sampler.facts.slots)
 
     def _carry_out(self, orders: Orders) -> None:
         while True:
             self._keep(orders)
             players = list(dict.fromkeys((*orders.mixture, *_players(orders))))
             try:
-                for player in self.sampler.missing([p for p in players if self._needs_weights(p)]):
+                frozen = tuple(p for p in players if self._needs_weights(p))
+                for player in self.sampler.send(MissingPlayers(frozen)):
                     self._put(player, players)
             except PlayerLost as error:
                 self._lost(error)
                 orders = self._next()
             else:
                 break
-        self._settled = self.sampler.seat(orders)
+        self._settled = self.sampler.send(SeatPlayers(orders)).settled
         self.matchmaker.on_seated(orders)
         self.orders = orders
         self._label()
@@ -183,20 +196,20 @@ class Seating:
             if player in self._stored:
                 continue
             weights = self._learner.weights()
-            self.sampler.put(player, weights)
+            self.sampler.send(AddPlayer(player, weights))
             self._stored.add(player)
             self._frozen.keep(player, weights)
 
     def _put(self, player: str, keep: Iterable[str]) -> None:
         """Bring the weights of a frozen player. Raises :class:`PlayerLost`."""
         try:
-            self.sampler.put(player, self._frozen.load(player), tuple(keep))
+            self.sampler.send(AddPlayer(player, self._frozen.load(player), tuple(keep)))
         except ConfigError as error:
             raise PlayerLost(player, str(error)) from error
 
     def _label(self) -> None:
-        for lane, player in self.sampler.bound.items():
-            self.sampler.labels[f"policy:{lane}"] = self.matchmaker.label(player)
+        for lane, player in self._bound.items():
+            self.sampler.facts.labels[f"policy:{lane}"] = self.matchmaker.label(player)
 
 
 def _players(orders: Orders) -> list[str]:

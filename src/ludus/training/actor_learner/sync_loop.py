@@ -19,13 +19,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import msgspec
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import MatchResult, RolloutStats, Slab
+from ludus.flow import MatchResult, RolloutStats, Slab, Terms
+from ludus.rollouts.commands import CountInPlay, LoadWeights, PlayAhead
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
@@ -73,24 +73,17 @@ class Round:
         return next(iter(self.updates.values()), None)
 
 
-class Waiting(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FullSlab:
     """A full slab that the learner has not read."""
 
     slab: Slab
     summary: RolloutSummary
-
-
-class Arrived(NamedTuple):
-    """A full slab of a round to come. ``in_play``: matches in play after it, by the tag of their order."""
-
-    slab: Slab
-    summary: RolloutSummary
-    stats: RolloutStats
-    in_play: dict[int, int]
+    stats: RolloutStats = field(default_factory=RolloutStats)
 
 
 class Rounds:
-    """Full slabs in their order, and the rounds over them: the sampler's sink. One thread drives the run.
+    """Full slabs in their order, and the rounds over them. One thread drives the run.
 
     ``queue``: number of slabs between sampler and learner. The sampler has ``queue + 2`` slabs.
     """
@@ -101,13 +94,12 @@ class Rounds:
         """Wait for the first :meth:`run`."""
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.queue = queue
-        self.waiting: deque[Waiting] = deque()  # oldest first
+        self.waiting: deque[FullSlab] = deque()  # oldest first
         self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
-        self.arrived: deque[Arrived] = deque()  # of rounds to come, oldest first
+        self.arrived: deque[FullSlab] = deque()  # of rounds to come, oldest first
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
-        self._in_play: dict[int, int] = {}  # before the first of ``arrived``
-        self._handover: int | None = None
-        self._spirit: float | None = None
+        self._in_play: dict[int, int] | None = None  # after the last round; None: ask the sampler
+        self.terms = Terms()  # of the next slab
 
     # ---- slabs of rounds to come -----------------------------------------------------------------
 
@@ -134,48 +126,37 @@ class Rounds:
     def recall(self) -> list[RolloutStats]:
         """Wait for all slabs of rounds to come, discard them, and return their statistics."""
         self.fetch()
-        recalled = [arrived.stats for arrived in self.arrived]
+        recalled = [full.stats for full in self.arrived]
+        if recalled:
+            self._in_play = recalled[-1].in_play
         self.arrived.clear()
         return recalled
 
     def in_play(self) -> dict[int, int]:
         """Return the number of matches in play after the last round, by the tag of their order."""
-        return self._in_play if self.arrived else self.components.sampler.in_play()
+        return self.components.sampler.send(CountInPlay()) if self._in_play is None else self._in_play
 
     def _ask(self) -> bool:
         sampler = self.components.sampler
-        labels = dict(sampler.labels)
-        asked = sampler.ask(self._handover, self._spirit)
+        self._in_play = self.in_play()  # a sampler counts after the slabs that it was asked for
+        labels = dict(sampler.facts.labels)
+        asked = sampler.send(PlayAhead(self.terms))
         if asked:
             self._asked.append(labels)
         return asked
 
     def _fetch(self) -> None:
         """Collect the next slab for a round to come."""
-        sampler = self.components.sampler
-        if not self.arrived:
-            self._in_play = sampler.in_play()
-        stats = self._collect(self._free())
-        slab, summary = self.waiting.pop()
-        self.arrived.append(Arrived(slab, summary, stats, sampler.in_play()))
+        self.arrived.append(self._collect(self._free()))
 
-    def _take(self, learning: Waiting | None = None) -> RolloutStats:
+    def _take(self, learning: FullSlab | None = None) -> RolloutStats:
         """Queue the slab of this round, which :meth:`_free` does not return while it is learned from."""
-        if not self.arrived:
-            return self._collect(self._free(learning))
-        slab, summary, stats, self._in_play = self.arrived.popleft()
-        self.waiting.append(Waiting(slab, summary))
-        return stats
+        full = self.arrived.popleft() if self.arrived else self._collect(self._free(learning))
+        self._in_play = full.stats.in_play
+        self.waiting.append(full)
+        return full.stats
 
     # ---- between two rounds ----------------------------------------------------------------------
-
-    def set_handover(self, ticks: int) -> None:
-        """Set the ticks after which the learner takes over, from the next slab on."""
-        self._handover = ticks
-
-    def set_spirit(self, spirit: float) -> None:
-        """Set how far teams share their rewards, from the next slab on."""
-        self._spirit = spirit
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -187,18 +168,17 @@ class Rounds:
 
     def resume(self, state: TrainerState) -> None:
         """Queue the sampler's first slabs, which were restored from the checkpoint of ``state``."""
-        slabs, summaries = self.components.sampler.slabs, state.waiting
-        self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
+        slabs, summaries = self.components.sampler.facts.slabs, state.waiting
+        self.waiting = deque(map(FullSlab, slabs[: len(summaries)], summaries))
         self.arrived = deque(
-            Arrived(
+            FullSlab(
                 slab,
                 a.summary,
-                RolloutStats(a.summary.steps, 0, a.summary.ticks, results=a.results),
-                a.in_play,
+                RolloutStats(a.summary.steps, 0, a.summary.ticks, results=a.results, in_play=a.in_play),
             )
             for slab, a in zip(slabs[len(summaries) :], state.arrived, strict=False)
         )
-        self._in_play = state.in_play
+        self._in_play = state.in_play if self.arrived else None
         self.publish()
 
     @property
@@ -209,12 +189,12 @@ class Rounds:
     @property
     def slots(self) -> int:
         """Number of matches that are played at a time."""
-        return self.components.sampler.all_slots
+        return self.components.sampler.facts.all_slots
 
     @property
     def progress_marker(self) -> int:
         """A number that changes with every state worth a checkpoint."""
-        return self.components.sampler.time_step
+        return self.components.sampler.state.time_step
 
     def doing(self) -> str:
         """Describe the sampler's work. Any thread may call this."""
@@ -228,10 +208,10 @@ class Rounds:
         """Wait for slabs that were asked for, write all into ``state``, and return those with arrays."""
         self.fetch()
         state.set_waiting([w.summary for w in self.waiting])
-        state.in_play = self._in_play if self.arrived else {}
+        state.in_play = self.in_play() if self.arrived else {}
         state.arrived = [
             ArrivedSlab(
-                a.summary, [msgspec.structs.replace(r, replay=b"") for r in a.stats.results], a.in_play
+                a.summary, [msgspec.structs.replace(r, replay=b"") for r in a.stats.results], a.stats.in_play
             )
             for a in self.arrived
         ]
@@ -266,13 +246,8 @@ class Rounds:
         one_round = self._pipelined if self.pipelined else self._sync
         return one_round(progress, meanwhile, value_only)
 
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """Queue a full slab (:class:`ludus.rollouts.exchange.SlabSink`)."""
-        labels = self._asked.popleft() if self._asked else self.components.sampler.labels
-        self.waiting.append(Waiting(slab, self._summary(stats, labels)))
-
     def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
-        teams = self.components.sampler.spec.teams
+        teams = self.components.spec.teams
         return summarise_stats(stats, labels, teams)
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
@@ -314,7 +289,7 @@ class Rounds:
     def _round(
         self,
         updates: dict[int, UpdateStats],
-        learned: Waiting | None,
+        learned: FullSlab | None,
         stats: RolloutStats,
         times: RoundTimes,
         start: float,
@@ -323,17 +298,23 @@ class Rounds:
         summary = learned.summary if learned is not None else None
         return Round(updates, summary, stats.steps, times, stats.results)
 
-    def _next(self) -> Waiting | None:
+    def _next(self) -> FullSlab | None:
         """Return the slab to learn from, if enough others wait behind it."""
         return self.waiting.popleft() if len(self.waiting) > self.queue else None
 
-    def _free(self, learning: Waiting | None = None) -> Slab:
+    def _free(self, learning: FullSlab | None = None) -> Slab:
         """Return a slab that neither waits nor is learned from."""
         used = [*self._full(), *([learning.slab] if learning is not None else [])]
-        return next(s for s in self.components.sampler.slabs if all(s is not u for u in used))
+        return next(s for s in self.components.sampler.facts.slabs if all(s is not u for u in used))
 
-    def _collect(self, slab: Slab) -> RolloutStats:
-        return self.components.sampler.play(slab, self, handover=self._handover, spirit=self._spirit)
+    def _collect(self, slab: Slab) -> FullSlab:
+        """Fill ``slab``, which may have been asked for."""
+        sampler = self.components.sampler
+        if not self._asked:
+            sampler.send(self.terms)
+        stats = sampler.play(slab)
+        labels = self._asked.popleft() if self._asked else sampler.facts.labels
+        return FullSlab(slab, self._summary(stats, labels), stats)
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         """Start every learner's update of ``slab`` in the learner threads, one after another."""
@@ -361,13 +342,13 @@ class Rounds:
 
     def publish(self) -> None:
         """Copy the newest weights into the acting networks."""
-        self.components.sampler.take(self._sources)
+        self.components.sampler.send(LoadWeights(self._sources))
 
 
 def playing_text(samplers: Sequence[Sampler]) -> str:
     """Describe the progress of the matches from which ``samplers`` collect."""
-    steps = sum(sampler.time_step for sampler in samplers)
-    slots = samplers[0].slots
+    steps = sum(sampler.state.time_step for sampler in samplers)
+    slots = samplers[0].facts.slots
     return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"
 
 

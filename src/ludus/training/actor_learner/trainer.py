@@ -29,7 +29,6 @@ from ludus.training.actor_learner.checkpoint import (
     count_restarts,
     decode_state,
 )
-from ludus.training.actor_learner.curriculum import advanced, handover_ticks
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.old_rules import evaluated, moved
 from ludus.training.actor_learner.rollout_summary import Opening, RolloutSummary
@@ -199,20 +198,16 @@ class Trainer:
         evaluate()
 
     def prepare_round(self) -> None:
-        """Seat the opponents of the next round, and set its handover and spirit."""
+        """Seat the opponents of the next round, and set its terms."""
         self.seating.advance(self.rounds.paused)
-        if self.preset.curriculum.bot:
-            self.rounds.set_handover(self._handover())
-        if self.preset.team.changes:
-            self.rounds.set_spirit(self.preset.team.spirit_at(self._progress()))
-        self._set_before_share()
+        self._set_terms()
 
-    def _set_before_share(self) -> None:
-        """Move the share of the slabs under the old rules to where the budget is."""
+    def _set_terms(self) -> None:
+        """Set the conditions of play by the budget that is used."""
         before, run = self.preset.game.before, self.preset.run
         if before is not None:
             self.state.before = moved(before, run, self.state.budget, self.state.before)
-            self.components.set_before_share(before.share_at(self.state.before.way))
+        self.rounds.terms = self.state.terms(self.preset, self._progress())
 
     def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
         """See :class:`ludus.training.evaluations.Evaluable`: a fall may set back new rules."""
@@ -221,7 +216,7 @@ class Trainer:
             return
         self.state.before = evaluated(before, state, results)
         if self.state.before.setbacks > state.setbacks:
-            self._set_before_share()
+            self._set_terms()
             share = before.share_at(self.state.before.way)
             self.report.message(
                 f"the evaluation fell by more than game.before.setback = {before.setback:g}: "
@@ -267,9 +262,6 @@ class Trainer:
     def _progress(self) -> float:
         return progress(self.preset.run, self.state.budget)
 
-    def _handover(self) -> int:
-        return handover_ticks(self.preset.curriculum, self._progress(), self.state.handover)
-
     def _finished_round(self, done: Round) -> None:
         state = self.state
         state.received += done.received
@@ -280,16 +272,10 @@ class Trainer:
             self._learned(done.update, done.learned, done.times)
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
-        curriculum, handover = self.preset.curriculum, None
-        self.state.count_help(bool(curriculum.bot) and self._handover() > 0)
+        self.state.count_help(self.preset.curriculum, self._progress())
         self._counts.take(self.state, update, summary, self.rounds.slots)
-        if curriculum.bot:
-            if curriculum.advance > 0.0:
-                self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)
-            handover = self._handover()
-        self.report.update(
-            update_metrics(self.preset, self.state, update, summary, times, handover_ticks=handover)
-        )
+        self.state.advance(self.preset.curriculum, summary)
+        self.report.update(update_metrics(self.preset, self.state, update, summary, times))
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """Return the weights of ``version``, None for the newest, as a player of evaluations."""

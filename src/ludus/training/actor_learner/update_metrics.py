@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.presets.config import Preset, RunConfig, TeamConfig
+from ludus.presets.config import Preset, RunConfig
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.sync_loop import RoundTimes
@@ -18,13 +18,10 @@ def update_metrics(
     summary: RolloutSummary,
     times: RoundTimes,
     *,
-    handover_ticks: int | None = None,
     player: str = "",
     used: Budget | None = None,
 ) -> UpdateMetrics:
     """Return the report of an update that ``state`` has counted.
-
-    ``handover_ticks``: of a curriculum, None without any.
 
     ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
     """
@@ -35,18 +32,13 @@ def update_metrics(
     numbers["learner/gradient_steps"] = float(state.gradient_steps)
     numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
     numbers |= _rollout_numbers(state, summary)
-    if handover_ticks is not None:
-        numbers["rollout/handover_ticks"] = float(handover_ticks)
-        if state.handover.ticks >= 0:
-            numbers["rollout/handover_win_rate"] = state.handover.win_rate
+    numbers |= state.terms_numbers(preset, progress(run, used))
     before = preset.game.before
     if before is not None and state.before is not None:
         numbers["game/before_share"] = before.share_at(state.before.way)
         numbers["game/before_steps"] = float(state.before.steps)
         if before.setback:
             numbers["game/before_setbacks"] = float(state.before.setbacks)
-    if preset.team != TeamConfig():
-        numbers["team/spirit"] = preset.team.spirit_at(progress(run, used))
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
     numbers |= times.cluster

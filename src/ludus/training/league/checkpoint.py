@@ -73,7 +73,7 @@ def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
         return part.optimizer, part.rollout
     arrays, counters = member.components.learner.state()  # its pool has no matches yet
     member.state.counts.learner = counters
-    return arrays, {TIME_STEP: np.array([member.components.sampler.time_step], np.int64)}
+    return arrays, {TIME_STEP: np.array([member.components.sampler.state.time_step], np.int64)}
 
 
 def decode_league_state(data: bytes) -> LeagueState:

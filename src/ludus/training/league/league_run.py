@@ -110,7 +110,7 @@ class LeagueTrainer:
         )
         self._counts = {name: UpdateCounts(context.report) for name in self.members}
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
-        slab = first.components.sampler.slabs[0]
+        slab = first.components.sampler.facts.slabs[0]
         self._decisions = slab.steps * slab.rows // components.spec.seats  # of a round, about
         self._playing = first
         self._rounds = self._saved_rounds = 0

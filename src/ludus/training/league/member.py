@@ -12,6 +12,7 @@ from ludus.league.config import PlayerConfig
 from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
+from ludus.rollouts.commands import StartAt
 from ludus.storage.frozen import LearnerState
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
@@ -93,8 +94,7 @@ class Member:
         Args:
             progress: Share of the budget that is spent.
         """
-        if self._preset.team.changes:
-            self.rounds.set_spirit(self._preset.team.spirit_at(progress))
+        self.rounds.terms = self.state.counts.terms(self._preset, progress)
         self.matchmaker.on_play(self.rounds.in_play())
         self.seating.advance(self.rounds.paused)
 
@@ -125,12 +125,12 @@ class Member:
         if self.preset.game == game:
             return False
         self._drop_waiting()
-        time_step = self.components.sampler.time_step
+        time_step = self.components.sampler.state.time_step
         self.state.pools += 1
         self.state.counts.opening = Opening()
         self.components.close()
         self.components = self._components(learner)
-        self.components.sampler.start_at(time_step)
+        self.components.sampler.send(StartAt(time_step))
         self.seating.restart(self.components.sampler)
         self._start_rounds(self.rounds.learner_threads)
         return True
@@ -140,11 +140,11 @@ class Member:
         self.rounds.fetch()
         orders = Counter(self.rounds.in_play())
         for arrived in self.rounds.arrived:
-            orders.update(arrived.in_play)
+            orders.update(arrived.stats.in_play)
             orders.update(result.tag for result in arrived.stats.results)
         self.matchmaker.on_play(orders)  # of matches whose results are still to come
         self.seating.store(self.state.counts)
-        self.state.played = self.components.sampler.played
+        self.state.played = self.components.sampler.state.played
 
     def _components(self, learner: Learner) -> Components:
         restarts = self._restarts + self.state.pools

@@ -13,6 +13,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.commands import LoadWeights
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
 from ludus.training.actor_learner.checkpoint import TrainerState
@@ -78,5 +79,5 @@ def member_components(
     seats = member_seats(spec, preset.league, preset.game.frame_skip, name)
     slabs = 2 + preset.cluster.ahead  # each round to come may be this member's
     sampler = machines.sampler(preset, slabs=slabs, restarts=restarts, seats=seats)
-    sampler.take({LEARNER: LocalWeights(learner)})
+    sampler.send(LoadWeights({LEARNER: LocalWeights(learner)}))
     return Components(sampler, {LEARNER: learner}, thread_count(preset.run))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ludus.league.matchmaker import Matchmaker
 from ludus.presets.config import Preset
+from ludus.rollouts.commands import RestoreMatches
 from ludus.surgery.plan import SurgeryError
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.sampler import POOL, ROWS, LocalSampler, build_sampler
@@ -118,7 +119,7 @@ def _move(
     except ValueError as error:
         raise SurgeryError("checkpoint.pool", str(error), "matches of the run's settings") from error
     for group in range(after.pool.groups):
-        after.pool.attach(group, after.slabs[0])
+        after.pool.attach(group, after.facts.slabs[0])
         after.pool.recv(group)
     fresh = after.snapshot()
     old, new = _parts(data, before), _parts(fresh[POOL].tobytes(), after)
@@ -131,7 +132,7 @@ def _move(
     arrays |= _row_arrays(rollout, fresh, before, after, policies)
     _bind_lanes(after, slots, state, matchmaker, policies)
     try:
-        after.restore(arrays)
+        after.send(RestoreMatches(arrays))
     except ValueError as error:
         raise SurgeryError("checkpoint.pool", str(error), "matches that fit the new settings") from error
     more = len(new.slots) - len(old.slots)
@@ -145,7 +146,7 @@ def _parts(data: bytes, sampler: LocalSampler) -> PoolBytes:
 def _policies(before: LocalSampler, after: LocalSampler) -> dict[int, int]:
     """Return the new policy id of each old one that still has a seat: of learners, and of lanes by number."""
     ids = {p for plan in after.lineup.plans for c in plan.controllers if (p := c.policy) >= 0}
-    kept = {*before.actors, *(lane for lane in before.lanes.ids if lane in after.lanes.ids)}
+    kept = {*before.facts.actors, *(lane for lane in before.lanes.ids if lane in after.lanes.ids)}
     return {policy: policy for policy in sorted(kept & ids)}
 
 
@@ -221,7 +222,7 @@ def _bind_lanes(
     control = slots["control"][slots["control"]["phase"] == SURFACED]
     used = set(np.unique(control["policy"]).tolist()) & set(sampler.lanes.ids)
     sampler.lanes.load({lane: p for lane, p in state.lanes.items() if lane in policies})
-    orders = matchmaker.next_orders(sampler.slots)
+    orders = matchmaker.next_orders(sampler.pool.slots)
     sampler.lanes.bind(list(orders.mixture), used)
     state.lanes = dict(sorted(sampler.lanes.bound.items()))
     state.frozen = list(dict.fromkeys((*orders.kept, *state.lanes.values())))

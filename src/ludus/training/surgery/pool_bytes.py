@@ -18,7 +18,7 @@ from ludus.surgery.plan import SurgeryError
 Records = npt.NDArray[np.void]
 
 MAGIC = b"LUDUSPOL"
-_WITH_SPIRIT = 3  # format; format 2 has orders and no spirit
+_WITH_SPIRIT = 3  # format; format 2 ends with orders
 _FORMATS = 2, _WITH_SPIRIT
 _SEATS = 16
 #: ``MatchControl`` of the core: the pool's own state of a slot's match.
@@ -46,8 +46,8 @@ class PoolBytes:
     """A snapshot in parts.
 
     ``text``: everything that must fit the pool that restores it, a line each. ``settings``: weights of the
-    mixtures, handover and spirit. ``orders``: ``int32[slots, plans]`` and ``tags``: ``uint64[slots]`` stand.
-    ``slots``: a record ``control``, ``state``, ``tag`` of each slot.
+    mixtures and :class:`ludus.flow.Terms`. ``orders``: ``int32[slots, plans]`` and ``tags``:
+    ``uint64[slots]`` stand. ``slots``: a record ``control``, ``state``, ``tag`` of each slot.
     """
 
     format: int

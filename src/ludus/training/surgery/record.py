@@ -8,7 +8,7 @@ import torch
 
 from ludus.algorithms import registry
 from ludus.algorithms.samples import Samples
-from ludus.flow import RolloutStats, Slab, Weights
+from ludus.flow import Slab, Weights
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.league.matchmaker import LATEST
 from ludus.policies.config import EncoderConfig
@@ -17,6 +17,7 @@ from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.config import CurriculumConfig, OpponentConfig, Preset
 from ludus.presets.game_checks import resolve_spec
+from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import StoredWeights
 from ludus.surgery.apply import old_memory
 from ludus.surgery.old_view import OldView, old_view
@@ -26,13 +27,6 @@ from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.surgery.conversion import Pair, side_of
 
 STEPS, SLOTS = 128, 32  # of a recording: 100 steps in a row, 4,096 decisions
-
-
-class _Sink:
-    """Keeps no statistics of a slab."""
-
-    def put(self, slab: Slab, stats: RolloutStats) -> None:
-        """See :class:`ludus.rollouts.exchange.SlabSink`."""
 
 
 def record(preset: Preset, weights: Weights, warm_up: int = 1) -> tuple[Slab, int]:
@@ -66,13 +60,13 @@ def record(preset: Preset, weights: Weights, warm_up: int = 1) -> tuple[Slab, in
     )
     sampler = build_sampler(plain, slabs=1)
     try:
-        (policy,) = sampler.learned
-        sampler.take({policy: StoredWeights(weights)})
+        (policy,) = sampler.facts.learned
+        sampler.send(LoadWeights({policy: StoredWeights(weights)}))
         for _ in range(warm_up + 1):
-            sampler.play(sampler.slabs[0], _Sink())
+            sampler.play(sampler.facts.slabs[0])
     finally:
         sampler.close()
-    return sampler.slabs[0], policy
+    return sampler.facts.slabs[0], policy
 
 
 @torch.no_grad()

@@ -53,7 +53,7 @@ class Watch:
         assert member is not None
         rows = iter(zip(batch.rows.tolist(), batch.is_first.tolist(), strict=True))
         for lane, count in batch.policies:
-            name = member.components.sampler.bound[lane].partition(":")[0]
+            name = member.components.sampler.state.bound[lane].partition(":")[0]
             for _ in range(count):
                 row, first = next(rows)
                 key = member.name, row // member.components.spec.seats, lane
@@ -71,7 +71,7 @@ class Watch:
                 assert player_of_order == member.name
             elif ":" in player_of_order:
                 lane = int(player.removeprefix("policy:"))
-                assert member.components.sampler.bound[lane] == player_of_order
+                assert member.components.sampler.state.bound[lane] == player_of_order
                 self.checked += 1
 
 

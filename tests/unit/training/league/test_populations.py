@@ -89,14 +89,14 @@ def test_a_copy_has_the_weights_and_keeps_its_version(tmp_path: Path) -> None:
     try:
         start_members(built, threads)
         one, other = built.members.values()
-        before, time_step = other.version, other.components.sampler.time_step
+        before, time_step = other.version, other.components.sampler.state.time_step
         old_sampler = other.components.sampler
         other.copy(one)
         assert other.version == before + 1
         assert other.set_hyper({"algorithm.learning_rate": 0.05, "game.params.reward_wood": 0.7})
-        assert other.components.sampler.params["reward_wood"] == "0.7"
+        assert other.components.sampler.facts.params["reward_wood"] == "0.7"
         assert other.components.sampler is other.seating.sampler is not old_sampler
-        assert other.components.sampler.time_step == time_step
+        assert other.components.sampler.state.time_step == time_step
         assert isinstance(other.components.learner, SlabLearner)
         assert other.components.learner.config.learning_rate == 0.05
         copied, source = other.weights().tensors, one.weights().tensors
