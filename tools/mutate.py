@@ -140,6 +140,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "training/evaluations": ("training/test_candidates.py", "training/test_runs.py"),
     "training/saving": ("training/test_lost_files.py", "training/test_runs.py"),
     "training/reporting/metrics": ("training/test_metrics.py",),
+    "training/reporting/run_view": ("training/test_run_view.py", "training/test_metrics.py"),
     "training/reporting/sinks": ("training/test_metrics.py", "training/test_sinks.py"),
     "bench/training": ("training/test_bench.py",),
     "bench/search": ("training/test_bench_search.py",),

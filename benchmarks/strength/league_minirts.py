@@ -35,9 +35,8 @@ from benchmarks.strength.evaluated import (
 from ludus.league.summary import status
 from ludus.policies.weights import WeightsError
 from ludus.presets.errors import ConfigError
-from ludus.storage import RunDirectory
 from ludus.storage.errors import StorageError
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 from tools.figures import figure_of, figures_of, floors_of
 from tools.new_record import add_record_options, own_command, published
 from tools.play_lines import PLAYS, play
@@ -54,7 +53,7 @@ KINDS = ("league", "naive", "against_league", "against_naive")
 
 def decisions(run: Path) -> int:
     """Decisions of all members of a run together."""
-    return sum(member.steps for member in status(read_record(RunDirectory.open(run)), "").members)
+    return sum(member.steps for member in status(RunView.open(run).league(), "").members)
 
 
 def budget(runs: dict[str, list[Played]]) -> str:

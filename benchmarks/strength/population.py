@@ -24,8 +24,7 @@ from ludus.evaluation.results import ALONE
 from ludus.league.summary import status
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.storage import RunDirectory
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 from ludus.training.runs import start_run
 from tools.figures import figures_of, floor_label, floors_of
 from tools.new_record import add_record_options, own_command, published
@@ -79,7 +78,7 @@ def train(
     """Trains one population in ``folder``."""
     preset = preset_of_run(seed, steps, minutes, changes)
     done = start_run(preset, folder / f"{'pbt' if changes else 'fixed'}-{seed}")
-    record = read_record(RunDirectory.open(Path(done.run)))
+    record = RunView.open(Path(done.run)).league()
     assert preset.league is not None
     members = status(record, "").members
     return Result(

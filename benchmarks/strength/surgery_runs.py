@@ -25,7 +25,8 @@ from ludus.policies.weights import load_meta
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import params_text
-from ludus.storage import RunDirectory, read_jsonl, read_weights, resolve_weights
+from ludus.storage import RunDirectory, read_weights, resolve_weights
+from ludus.training.reporting.run_view import RunView
 from tools.kept_weights import kept_path
 from tools.new_record import add_record_options
 from tools.play_lines import TOGETHER, play, run_of, setting_of
@@ -218,15 +219,11 @@ def windows(run: Path, length: int) -> list[Window]:
     found: list[Window] = []
     won = matches = cut = 0
     start: int | None = None
-    for row in read_jsonl(run / "metrics.jsonl"):
-        if row.get("kind") != "update":
-            continue
-        outcomes = msgspec.convert(row["outcomes"], dict[str, tuple[int, int, int]])
-        won += sum(w for w, _, _ in outcomes.values())
-        matches += sum(map(sum, outcomes.values()))
-        total = msgspec.convert(row["steps"], int)
-        start = total - UPDATE if start is None else start
-        if (steps := total - start) >= cut + length:
+    for update in RunView(RunDirectory(run)).metrics().updates:
+        won += sum(w for w, _, _ in update.outcomes.values())
+        matches += sum(map(sum, update.outcomes.values()))
+        start = update.steps - UPDATE if start is None else start
+        if (steps := update.steps - start) >= cut + length:
             found.append(Window(steps, won, matches))
             won, matches, cut = 0, 0, steps
     return found

@@ -25,7 +25,7 @@ from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.components import SESSION_SHIFT, build_alphazero, read_matches
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.test_alphazero import TOML
 
@@ -103,7 +103,7 @@ def assert_each_once(matches: Matches) -> None:
 
 def assert_row_for_each(run: Path, rollouts: int) -> None:
     """Check that every update has the numbers of each rollout, and the live view a row for each."""
-    updates, _ = read_metrics(RunDirectory(run))
+    updates, _ = RunView(RunDirectory(run)).metrics()
     names = [str(number) for number in range(rollouts)]
     for update in updates:
         numbers = update.under("cluster")

@@ -18,7 +18,7 @@ import pytest
 
 from ludus.cluster.reaper import descendants, reap
 from ludus.storage import RunDirectory
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
@@ -214,11 +214,11 @@ def test_nothing_is_left_of_a_killed_run_which_resumes_and_leaves_the_other_clus
         assert time.monotonic() < end, arguments(left)
         time.sleep(0.1)
 
-    before, _ = read_metrics(RunDirectory(run))
+    before, _ = RunView(RunDirectory(run)).metrics()
     steps = before[-1].steps + 256
     command = ludus("resume", str(run), "--quiet", "--run.max-steps", str(steps))
     subprocess.run(command, env=environment, check=True, timeout=300)
-    after, _ = read_metrics(RunDirectory(run))
+    after, _ = RunView(RunDirectory(run)).metrics()
     assert after[-1].steps >= steps
     assert after[-1].under("cluster")["rollouts"] == 2.0
     assert head.process.poll() is None
@@ -230,6 +230,6 @@ def test_two_hundred_thousand_decisions_on_two_rollouts_end_well(tmp_path: Path)
     command = ludus("train", "minirts", "--cluster.rollouts", "2", "--run.max-steps", "200000", "--json")
     subprocess.run(command, check=True, cwd=tmp_path)
     (run,) = (tmp_path / "runs").iterdir()
-    updates, _ = read_metrics(RunDirectory(run))
+    updates, _ = RunView(RunDirectory(run)).metrics()
     assert updates[-1].steps >= 200_000
     assert updates[-1].under("cluster")["rollouts"] == 2.0

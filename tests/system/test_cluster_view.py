@@ -18,7 +18,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.runs import start_run
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
@@ -92,7 +92,7 @@ def test_every_update_has_the_numbers_of_each_rollout(
 ) -> None:
     start_run(preset_of(2), tmp_path / "run", machines=KillsOne(machines))
     assert capsys.readouterr() == ("", "")  # Ray's own message about the dead process is not shown
-    updates, _ = read_metrics(RunDirectory(tmp_path / "run"))
+    updates, _ = RunView(RunDirectory(tmp_path / "run")).metrics()
     assert len(updates) > 3
     for update in updates:
         numbers = update.under("cluster")

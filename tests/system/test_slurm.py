@@ -19,7 +19,7 @@ import pytest
 
 from ludus.storage import RunDirectory
 from ludus.storage.jsonl import read_jsonl
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 from tests.system.test_cluster_named import SMALL, UNEVALUATED, free_port, options
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
@@ -197,7 +197,7 @@ class Job:
         """Return the number of the newest update; 0 before the first."""
         if not (self.run / "metrics.jsonl").exists():
             return 0
-        updates, _ = read_metrics(RunDirectory(self.run))
+        updates, _ = RunView(RunDirectory(self.run)).metrics()
         return updates[-1].version if updates else 0
 
     def events(self) -> list[dict[str, Any]]:

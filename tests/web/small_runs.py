@@ -48,7 +48,7 @@ def make_run(
     for version in versions:
         save(run.checkpoints.path(version) / "weights.safetensors", game, version, version, config)
     against = spec.bots[-1].name
-    writer = JsonlWriter(run.metrics)
+    writer = JsonlWriter(run.metrics_path)
     for number, version in enumerate(versions):
         rate = 0.25 + 0.5 * number / len(versions)
         result = {"against": against, "win_rate": rate, "ci_low": rate - 0.1, "ci_high": rate + 0.1}

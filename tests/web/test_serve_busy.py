@@ -146,7 +146,7 @@ def test_an_evaluation_that_is_written_late_stands_at_its_place(tmp_path: Path) 
     run = make_run(tmp_path / "late", versions=())
     rows = [{"steps": 100, "a/b": 1.0}, {"steps": 300, "a/b": 3.0}, {"steps": 100, "e/w": 0.5}]
     rows += [{"steps": 200, "e/w": 0.75}, {"steps": 300, "e/w": 0.9}]
-    run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run.metrics_path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     curves = curves_of(Run("late", "late", run.path), ["a/b", "e/w"], "steps", 100)
     assert curves.x == (100.0, 200.0, 300.0)
     assert curves.series["a/b"].mean == (1.0, None, 3.0)

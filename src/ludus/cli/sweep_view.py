@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import deque
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludus.cli import console
@@ -15,32 +13,17 @@ from ludus.cli.console import duration, percent, si
 from ludus.cli.line_view import LINE_EVERY_S
 from ludus.cli.live import quiet_control_keys
 from ludus.cli.update_texts import remaining, results_text
-from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
-from ludus.storage.errors import StorageError
-from ludus.storage.files import open_regular
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_of
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.run_view import RunView
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ludus.training.sweep.loop import Active, Outcome, SweepLoop
 
-TAIL = 1 << 16  # bytes at the end of a run's metrics that are read
 MESSAGES = 5
 REFRESH_S = 1.0
-
-
-def newest_update(metrics: Path) -> UpdateMetrics | None:
-    """Return the last update that a run has written; None if there is none."""
-    with suppress(OSError, ValueError, StorageError), open_regular(metrics) as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - TAIL))
-        for line in reversed(file.read().split(b"\n")[1 if size > TAIL else 0 : -1]):
-            row = metrics_of(from_json(line, dict[str, object]))
-            if isinstance(row, UpdateMetrics):
-                return row
-    return None
 
 
 class SweepView:
@@ -66,7 +49,7 @@ class SweepView:
 
     def progress(self, loop: SweepLoop) -> list[tuple[Active, UpdateMetrics | None]]:
         """Return every active run with its newest update."""
-        return [(a, newest_update(loop.directory.run(a.run.name).metrics)) for a in loop.active.values()]
+        return [(a, RunView(loop.directory.run(a.run.name)).newest_update()) for a in loop.active.values()]
 
     def summary(self, loop: SweepLoop, rows: list[tuple[Active, UpdateMetrics | None]]) -> str:
         """Return ``12 of 30 runs, 4:30 min, about 6:10 min left``."""

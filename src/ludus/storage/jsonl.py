@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_own, open_regular
 
 MAX_LINE_BYTES = 1 << 20
+MAX_READ_BYTES = 256 << 20  # of a file that is read leniently
+TAIL_BYTES = 64 << 10
 _CHUNK = 1 << 20
 
 #: Values of a line; they nest.
@@ -172,3 +175,40 @@ def read_jsonl(path: Path) -> Iterator[Row]:
                 yield from_json(line, dict[str, object])
             except msgspec.DecodeError as error:
                 raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error
+
+
+def rows_from(path: Path, offset: int = 0, mark: bytes = b"") -> Iterator[tuple[int, Row]]:
+    """Yield the rows from byte ``offset`` on that contain ``mark``, each with the offset after it.
+
+    A damaged or torn line ends them, and so does a file that cannot be read or is very long.
+    """
+    with contextlib.suppress(OSError, ValueError, CorruptFile), open_regular(path) as file:
+        file.seek(offset)
+        while offset < MAX_READ_BYTES:
+            line = file.readline(MAX_LINE_BYTES + 1)
+            offset += len(line)
+            if not line.endswith(b"\n"):
+                return
+            if mark in line:
+                yield offset, from_json(line, dict[str, object])
+
+
+def last_rows(path: Path) -> list[Row]:
+    """Return the rows at the end of a file, without damaged ones."""
+    rows = []
+    for line in tail(path).split(b"\n")[:-1]:
+        with contextlib.suppress(ValueError):
+            rows.append(from_json(line, dict[str, object]))
+    return rows
+
+
+def tail(path: Path) -> bytes:
+    """Return the lines in the last :data:`TAIL_BYTES` of a file; none of a file that cannot be read."""
+    try:
+        with open_regular(path) as file:
+            start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
+            file.seek(start)
+            data = file.read(TAIL_BYTES)
+    except (OSError, CorruptFile):
+        return b""
+    return data.partition(b"\n")[2] if start else data

@@ -49,7 +49,7 @@ def has_last_state(run: RunDirectory) -> bool:
 def _updates_after(run: RunDirectory, size: int) -> bool:
     """Return whether the log has a line of an update behind byte ``size``. Raises ``StorageError``."""
     try:
-        file = open_regular(run.metrics)
+        file = open_regular(run.metrics_path)
     except FileNotFoundError:
         return False
     with file:

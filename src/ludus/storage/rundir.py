@@ -35,7 +35,7 @@ from ludus.storage.files import (
     write_atomic,
 )
 from ludus.storage.frozen import FrozenPlayers
-from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
+from ludus.storage.jsonl import JsonlWriter, Row, lines_of, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, is_abandoned, is_locked, read_holder, this_process
 from ludus.storage.run_info import AFTER, RunInfo, RunState, RunStatus
 from ludus.storage.tensors import encode_weights, read_weights
@@ -83,8 +83,8 @@ class RunDirectory:
         self.path = path
         self.config = path / "config.toml"
         self.info_path = path / "run.json"
-        self.metrics = path / "metrics.jsonl"
-        self.events = path / "events.jsonl"
+        self.metrics_path = path / "metrics.jsonl"
+        self.events_path = path / "events.jsonl"
         self.matches = path / "matches.jsonl"
         self.log = path / "log.txt"
         self.changes = path / "changes.jsonl"  # of settings, when the run was resumed
@@ -247,7 +247,7 @@ class RunDirectory:
             state = "running"
         else:
             with contextlib.suppress(CorruptFile):  # the events before a damaged one count
-                for row in read_jsonl(self.events):
+                for row in read_jsonl(self.events_path):
                     state = AFTER.get(str(row.get("event")), state)
         return RunStatus(state, read_holder(self.lock_path))
 
@@ -285,12 +285,20 @@ class RunDirectory:
 
     def add_event(self, kind: str, **detail: object) -> None:
         """Append an event to ``events.jsonl`` of a run that no process trains. Raises ``OSError``."""
-        writer = JsonlWriter(self.events)
+        writer = JsonlWriter(self.events_path)
         try:
             writer.append({"time": utc_now(), "event": kind, **detail})
             writer.sync()
         finally:
             writer.close()
+
+    def clear_log(self) -> list[str]:
+        """Remove the rows of a run that starts from the beginning; return what was removed, in words."""
+        paths = (self.metrics_path, self.matches)
+        removed = [text for path in paths if (text := lines_of(path).text(path.name))]
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return removed
 
     def save_start(self, weights: bytes) -> None:
         """Keep the file of the weights that the run starts with."""
@@ -332,8 +340,8 @@ class RunLog:
 
     def __init__(self, run: RunDirectory) -> None:
         """Open the files of ``run`` to append to them. Raises ``OSError`` or ``CorruptFile``."""
-        self._metrics = JsonlWriter(run.metrics)
-        self._events = JsonlWriter(run.events)
+        self._metrics = JsonlWriter(run.metrics_path)
+        self._events = JsonlWriter(run.events_path)
         self._matches = JsonlWriter(run.matches)
         self._log_path = run.log
         os.close(open_own(self._log_path, os.O_WRONLY))

@@ -9,11 +9,12 @@ from typing import NamedTuple, Protocol
 from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
-from ludus.storage import StorageError, read_jsonl
+from ludus.storage import StorageError
 from ludus.training.candidates import BestState, BestWeights, score_of
 from ludus.training.changes import run_settings
 from ludus.training.reporting.floors import floors_of
-from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
+from ludus.training.reporting.metrics import EvaluationMetrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
 from ludus.training.stopping import Budget
@@ -117,14 +118,8 @@ class Evaluations:
         return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
 
     def _initial_row(self) -> EvaluationMetrics | None:
-        """Return the initial evaluation in the log; None where it has none."""
-        try:
-            for row in read_jsonl(self._context.directory.metrics):
-                if row.get("initial") is True and isinstance(found := metrics_of(row), EvaluationMetrics):
-                    return found
-        except (StorageError, ValueError):  # the report describes a damaged log
-            pass
-        return None
+        """Return the initial evaluation in the log; None if it has none."""
+        return RunView(self._context.directory).initial()
 
     def due(self) -> bool:
         """Return whether an evaluation is due; it stays due until it was made."""

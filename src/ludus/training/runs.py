@@ -33,7 +33,6 @@ from ludus.storage import (
     utc_now,
 )
 from ludus.storage.files import read_bounded
-from ludus.storage.jsonl import lines_of
 from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
 from ludus.training.changes import (
@@ -47,8 +46,7 @@ from ludus.training.changes import (
 )
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
-from ludus.training.reporting.floors import Floors, floors_of
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
@@ -223,11 +221,9 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
         run.checkpoints.forget_older_last(checkpoint.version)
         report.message(f"resuming from version {checkpoint.version}")
         return checkpoint
-    removed = [text for path in (run.metrics, run.matches) if (text := lines_of(path).text(path.name))]
+    removed = run.clear_log()
     dropped = f"; dropped from the record: {', '.join(removed)}" if removed else ""
     report.message(f"no checkpoint was saved yet: starting from the beginning{dropped}")
-    for path in (run.metrics, run.matches):
-        path.unlink(missing_ok=True)
     return None
 
 
@@ -392,16 +388,9 @@ def _result(
         ticks=state.budget.ticks,
         minutes=state.budget.minutes,
         final=final,
-        floors=_floors(run),
+        floors=RunView(run).floors(),
         report=str(run.report) if reported else "",
         more=more_budget(preset, state.budget, alone),
         best_player="" if best is None else best.player,
         alone=alone,
     )
-
-
-def _floors(run: RunDirectory) -> Floors:
-    try:
-        return floors_of(read_metrics(run)[1])
-    except StorageError:
-        return Floors()  # the report describes the damage

@@ -10,9 +10,10 @@ from typing import cast
 import msgspec
 import pytest
 
-from ludus.cli.sweep_view import SweepBoard, SweepLines, newest_update
+from ludus.cli.sweep_view import SweepBoard, SweepLines
 from ludus.storage.rundir import RunDirectory
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.training.reporting.run_view import RunView
 from ludus.training.sweep.loop import Active, Outcome, SweepLoop
 from ludus.training.sweep.plan import PlannedRun
 from ludus.training.sweep.processes import ProcessCommand, What
@@ -55,12 +56,12 @@ def some(folder: Path) -> SweepLoop:
 
 def test_the_newest_update_is_read_from_the_end(tmp_path: Path) -> None:
     written(tmp_path, "half", 0.5)
-    found = newest_update(tmp_path / "half" / "metrics.jsonl")
+    found = RunView(RunDirectory(tmp_path / "half")).newest_update()
     assert found is not None
     assert (found.steps, found.progress) == (5000, 0.5)
-    assert newest_update(tmp_path / "none") is None
-    (tmp_path / "bad").write_text("x\n")
-    assert newest_update(tmp_path / "bad") is None
+    assert RunView(RunDirectory(tmp_path / "none")).newest_update() is None
+    (tmp_path / "half" / "metrics.jsonl").write_text("x\n")
+    assert RunView(RunDirectory(tmp_path / "half")).newest_update() is None
 
 
 def test_lines_show_every_active_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from ludus.league.payoff import GROWTH, Payoff
 from ludus.league.record import MAKE_PLAYERS, Record
 from ludus.league.strengths import strengths
 from ludus.storage.journal import Journal
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 
 from .recorded import recorded_run
 
@@ -60,7 +60,7 @@ def test_the_journal_of_a_run_holds_the_number_of_players(tmp_path: Path) -> Non
     with Journal.read(run.league) as journal:
         assert journal.count(*MAKE_PLAYERS) == 102
         assert journal.count("results") == 99
-    record = read_record(run)
+    record = RunView(run).league()
     assert (len(record.players), record.league.standings.payoff.grown) == (102, 1)
 
 

@@ -16,7 +16,7 @@ from ludus.league.summary import against, lineage, payoff, players, status, the_
 from ludus.ratings.trueskill import POINTS, win_probability
 from ludus.storage import CorruptFile
 from ludus.storage.journal import Journal
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.league.run_league import Run
 
@@ -66,12 +66,12 @@ def test_payoff_by_hand(record: Record) -> None:
 
 def test_rates_fade_by_the_decay_of_the_run(tmp_path: Path) -> None:
     run = recorded_run(tmp_path / "run")
-    assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(0.736, abs=0.001)
+    assert payoff(RunView(run).league(), ["main", "main:0"]).rate[0][1] == pytest.approx(0.736, abs=0.001)
     run.config.write_text("[league]\ndecay = 0.5\n")
-    assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(2.5 / 4, abs=0.001)
+    assert payoff(RunView(run).league(), ["main", "main:0"]).rate[0][1] == pytest.approx(2.5 / 4, abs=0.001)
     run.config.write_text("[league]\ndecay = 7\n")
     with pytest.raises(CorruptFile, match=r"league\.decay"):
-        read_record(run)
+        RunView(run).league()
 
 
 def test_lineage_starts_lines_of_their_own(record: Record) -> None:
@@ -227,6 +227,6 @@ def test_names_that_no_terminal_should_show_are_refused(event: Joined) -> None:
 
 
 def test_reading_a_record_loads_no_torch() -> None:
-    imports = "import sys, ludus.training.reporting.league_record, ludus.league.strengths"
+    imports = "import sys, ludus.training.reporting.run_view, ludus.league.strengths"
     code = f"{imports}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

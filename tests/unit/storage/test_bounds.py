@@ -54,7 +54,7 @@ READS: dict[str, tuple[str, Callable[[RunDirectory], object]]] = {
     "run.json": ("run.json", lambda run: run.info()),
     "config.toml": ("config.toml", lambda run: run.config_bytes()),
     "best.json": ("checkpoints/best.json", lambda run: run.checkpoints.pointer("best")),
-    "metrics.jsonl": ("metrics.jsonl", lambda run: list(read_jsonl(run.metrics))),
+    "metrics.jsonl": ("metrics.jsonl", lambda run: list(read_jsonl(run.metrics_path))),
 }
 
 

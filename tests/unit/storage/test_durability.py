@@ -26,10 +26,10 @@ def test_rewind_never_leaves_half_a_row(tmp_path: Path) -> None:
     log.metrics({"update": 2})
     assert log.rewind({"metrics": whole + 3}) == []
     log.metrics({"update": 3})
-    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 3}]
+    assert list(read_jsonl(run.metrics_path)) == [{"update": 1}, {"update": 3}]
     log.rewind({"metrics": -5})
     log.close()
-    assert list(read_jsonl(run.metrics)) == []
+    assert list(read_jsonl(run.metrics_path)) == []
 
 
 def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
@@ -39,13 +39,13 @@ def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
     first = log.sync()
     log.metrics({"update": 2})
     second = log.sync()
-    run.metrics.write_bytes(run.metrics.read_bytes()[: first["metrics"]])
+    run.metrics_path.write_bytes(run.metrics_path.read_bytes()[: first["metrics"]])
     (lost,) = log.rewind(second)
     sizes = f"{first['metrics']} bytes, the checkpoint recorded {second['metrics']};"
-    assert lost.startswith(f"{run.metrics}: {sizes}")
+    assert lost.startswith(f"{run.metrics_path}: {sizes}")
     log.metrics({"update": 3})
     log.close()
-    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 3}]
+    assert list(read_jsonl(run.metrics_path)) == [{"update": 1}, {"update": 3}]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_lines_after_the_checkpoint_are_counted(tmp_path: Path, added: bytes, te
     log.metrics({"update": 2})
     sizes = log.sync()
     log.close()
-    with run.metrics.open("ab") as file:
+    with run.metrics_path.open("ab") as file:
         file.write(added)
     log = RunLog(run)
     assert log.rewind(sizes) == []
@@ -76,12 +76,12 @@ def test_lines_after_the_checkpoint_are_counted(tmp_path: Path, added: bytes, te
     assert len(log.removed) == len([part for part in text.split("|") if part])
     for found, part in zip(log.removed, text.split("|"), strict=False):
         assert found.startswith(part)
-    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 2}]
+    assert list(read_jsonl(run.metrics_path)) == [{"update": 1}, {"update": 2}]
 
 
 def test_torn_lines_of_every_file_are_counted(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", "", info())
-    for path in (run.metrics, run.events, run.matches):
+    for path in (run.metrics_path, run.events_path, run.matches):
         path.write_bytes(b'{"a": 1}\n{"b')
     log = RunLog(run)
     log.close()
@@ -145,7 +145,7 @@ def test_rows_are_on_the_disk_before_their_size_is_recorded(
     log.metrics({"update": 1})
     disk = Disk(monkeypatch)
     log.sync()
-    for path in (run.metrics, run.matches, run.events):
+    for path in (run.metrics_path, run.matches, run.events_path):
         assert disk.at("fsync", path) < disk.at("fsync", run.path)
     log.close()
 

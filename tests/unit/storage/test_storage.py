@@ -272,5 +272,5 @@ def test_rewind_removes_later_rows(tmp_path: Path) -> None:
     log.rewind(sizes)
     log.metrics({"update": 2, "again": True})
     log.close()
-    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 2, "again": True}]
-    assert [e["event"] for e in read_jsonl(run.events)] == ["problem"]
+    assert list(read_jsonl(run.metrics_path)) == [{"update": 1}, {"update": 2, "again": True}]
+    assert [e["event"] for e in read_jsonl(run.events_path)] == ["problem"]

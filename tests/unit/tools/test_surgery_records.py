@@ -16,6 +16,7 @@ from ludus.flow import WeightsMeta
 from ludus.games import spec
 from ludus.games.rulebook import keys, read
 from ludus.presets.file import load_preset
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
 from tools.raw_lines import Line, Setting, counted
 from tools.records import Run
 
@@ -23,10 +24,11 @@ from tools.records import Run
 def rows(path: Path, results: list[tuple[int, int]], before: int = 0) -> Path:
     """Write the log of a run that had ``before`` decisions: of each update, matches won and lost."""
     path.mkdir()
-    written = [{"kind": "evaluation", "steps": before}]
+    written = []
     for number, (won, lost) in enumerate(results, start=1):
-        outcomes = {"rush": [won, 0, lost], "riders": [0, 1, 0]}
-        written.append({"kind": "update", "steps": before + number * UPDATE, "outcomes": outcomes})
+        outcomes = {"rush": (won, 0, lost), "riders": (0, 1, 0)}
+        steps = before + number * UPDATE
+        written.append(metrics_row(UpdateMetrics(number, steps, steps, 0, 0, 0.0, {}, outcomes=outcomes)))
     (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
     return path
 

@@ -88,11 +88,11 @@ def run(preset: Preset) -> object:
         path = Path(folder) / "run"
         result = start_run(preset, path)
         directory = RunDirectory.open(path)
-        metrics = reproducible_rows(directory.metrics)
+        metrics = reproducible_rows(directory.metrics_path)
         weights = directory.checkpoints.load_last()[0].weights.tensors
         events = [
             {k: v for k, v in e.items() if k != "time"}
-            for e in read_jsonl(directory.events)
+            for e in read_jsonl(directory.events_path)
             if e["event"] == "gate"
         ]
         return {

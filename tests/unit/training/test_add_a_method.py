@@ -17,8 +17,7 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow.extensions import ExtensionError
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.storage import RunDirectory
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "guides" / "add_a_method.md").read_text("utf-8")
@@ -58,7 +57,7 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     still = QUICK | {"run.max_steps": 1, "algorithm.learning_rate": 1e-12}
     (untrained,) = ludus.train("reinforce.toml", "untrained", settings=still).final
     assert final.won[1] > max(0.7, untrained.won[2])
-    metrics = read_metrics(RunDirectory.open(Path("run")))[0]
+    metrics = RunView.open(Path("run")).metrics()[0]
     assert {"loss/policy", "loss/value", "policy/entropy", "learner/grad_norm"} <= metrics[-1].numbers.keys()
     assert "policy/clip_fraction" not in metrics[-1].numbers
     assert cli.main(["resume", "run", "--run.max-steps", str(result.steps + 2000), "--quiet"]) == 0
@@ -66,7 +65,7 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     assert cli.main(["eval", "run@last", "--against", "random", "--matches", "50"]) == 0
     assert evaluate("run@last", "random", MatchSettings(matches=100)).won[0] > 0.65
     capsys.readouterr()
-    again = read_metrics(RunDirectory.open(Path("run")))[0]
+    again = RunView.open(Path("run")).metrics()[0]
     assert again[-1].version > metrics[-1].version
 
 

@@ -27,7 +27,7 @@ from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
-from ludus.training.reporting.metrics import read_metrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import RunContext
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.stepped import Stepped
@@ -75,7 +75,7 @@ def test_a_run_writes_the_files_of_every_run_and_resumes(tmp_path: Path) -> None
     assert result.steps >= 450
     assert [r.against for r in result.final] == ["perfect", "mcts:10"]
     run = RunDirectory.open(run_dir)
-    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    rows = [r for r in read_jsonl(run.metrics_path) if r["kind"] == "update"]
     assert rows[-1]["steps"] == result.steps
     assert "Final matches" in run.report.read_text()
     files = sorted(run.self_play.glob("*.safetensors"))
@@ -87,7 +87,7 @@ def test_a_run_writes_the_files_of_every_run_and_resumes(tmp_path: Path) -> None
     )
     assert more.steps >= 700
     assert more.version > result.version
-    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    rows = [r for r in read_jsonl(run.metrics_path) if r["kind"] == "update"]
     steps = [r["steps"] for r in rows]
     assert steps == sorted(set(steps))  # type: ignore[type-var]
 
@@ -142,7 +142,7 @@ def test_matches_after_the_last_checkpoint_are_kept_and_damage_is_reported(tmp_p
     def on(p: Preset) -> Preset:
         return msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=1))
 
-    before = next(iter(reversed([r for r in read_jsonl(run.metrics) if r["kind"] == "update"])))
+    before = next(iter(reversed([r for r in read_jsonl(run.metrics_path) if r["kind"] == "update"])))
     resumed = resume_run(run_dir, more=on)
     assert resumed.steps > int(str(before["steps"]))
     copy.write_bytes(copy.read_bytes()[:-100])
@@ -296,7 +296,7 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     start_run(preset(**GO), run_dir)
     run = RunDirectory.open(run_dir)
-    updates, _ = read_metrics(run)
+    updates, _ = RunView(run).metrics()
     learned = [u.numbers for u in updates if "loss/policy" in u.numbers]
     assert len(learned) >= 2
     assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # no resignations here
@@ -307,7 +307,7 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
         more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=3000)),
     )
     assert more.steps >= 3000
-    assert read_metrics(run)[0][-1].numbers["learner/counted"] > 0
+    assert RunView(run).metrics()[0][-1].numbers["learner/counted"] > 0
     assert evaluate(f"{run_dir}@last+search:4", "random", MatchSettings(matches=2)).matches == 2
 
 

@@ -34,7 +34,7 @@ def run_on(executor: Executor, wanted: Preset, folder: Path) -> tuple[str, list[
     tensors = directory.checkpoints.load_last()[0].weights.tensors
     digest = hashlib.sha256(b"".join(tensors[name].tobytes() for name in sorted(tensors))).hexdigest()
     matches = list(read_jsonl(directory.matches))
-    return digest, [*reproducible_rows(directory.metrics), *matches], result.version
+    return digest, [*reproducible_rows(directory.metrics_path), *matches], result.version
 
 
 def test_a_taped_run_is_a_run_of_the_functions(tmp_path: Path) -> None:

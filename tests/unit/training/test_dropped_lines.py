@@ -34,18 +34,18 @@ def dropped(run: Path) -> list[str]:
 def test_a_resume_counts_the_lines_that_it_drops(finished: Path, tmp_path: Path, what: str) -> None:
     run = RunDirectory(tmp_path / "run")
     shutil.copytree(finished, run.path)
-    rows = list(read_jsonl(run.metrics))
+    rows = list(read_jsonl(run.metrics_path))
     updates = sum(row["kind"] == "update" for row in rows)
     after, matches = len(rows) - updates, len(list(read_jsonl(run.matches)))
     if what == "a broken line":
-        with run.metrics.open("ab") as file:
+        with run.metrics_path.open("ab") as file:
             file.write(b'{"schema": broken\n')
         after, damaged = after + 1, " (1 damaged)"
     else:
         damaged = ""
     torn = ""
     if what == "torn lines":
-        for path in (run.metrics, run.events, run.matches):
+        for path in (run.metrics_path, run.events_path, run.matches):
             with path.open("ab") as file:
                 file.write(b'{"torn')
             torn += f"an unfinished line of {path.name} (6 bytes), "
@@ -53,7 +53,7 @@ def test_a_resume_counts_the_lines_that_it_drops(finished: Path, tmp_path: Path,
         f"{DROPPED}{torn}{after} lines of metrics.jsonl from line {updates + 1} on{damaged}, "
         f"{matches} lines of matches.jsonl from line 1 on; the run continues from there"
     ]
-    assert len(list(read_jsonl(run.metrics))) == len(rows)
+    assert len(list(read_jsonl(run.metrics_path))) == len(rows)
 
 
 def test_a_run_without_a_checkpoint_counts_what_it_starts_again(finished: Path, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_run_without_a_checkpoint_counts_what_it_starts_again(finished: Path, 
     shutil.copytree(finished, run.path)
     shutil.rmtree(run.checkpoints.directory)
     run.checkpoints.directory.mkdir()
-    rows, matches = (len(list(read_jsonl(path))) for path in (run.metrics, run.matches))
+    rows, matches = (len(list(read_jsonl(path))) for path in (run.metrics_path, run.matches))
     assert dropped(run.path) == [
         f"no checkpoint was saved yet: starting from the beginning; {DROPPED}{rows} lines of metrics.jsonl "
         f"from line 1 on, {matches} lines of matches.jsonl from line 1 on"

@@ -20,7 +20,8 @@ from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, RunLog, read_jsonl
 from ludus.storage.jsonl import Row
 from ludus.training.opponents import opponent_skip
-from ludus.training.reporting.metrics import EvaluationMetrics, read_metrics
+from ludus.training.reporting.metrics import EvaluationMetrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import Interrupt
 from ludus.training.run_evaluator import INITIAL, RunEvaluator
 from ludus.training.runs import resume_run, start_run
@@ -40,7 +41,7 @@ def short(**changes: object) -> Preset:
 
 
 def initial_rows(run: Path) -> list[EvaluationMetrics]:
-    return [e for e in read_metrics(RunDirectory.open(run))[1] if e.initial]
+    return [e for e in RunView.open(run).metrics()[1] if e.initial]
 
 
 def test_a_run_evaluates_its_initial_weights_first(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_a_resumed_run_makes_an_interrupted_initial_evaluation(
         assert not initial_rows(run)
         resume_run(run)
         assert [e.version for e in initial_rows(run)] == [0]
-        assert not read_metrics(RunDirectory.open(run))[1][0].final
+        assert not RunView.open(run).metrics()[1][0].final
 
 
 def test_endless_untrained_matches_do_not_fail_the_run(

@@ -15,7 +15,7 @@ from ludus.league.strengths import strengths
 from ludus.league.summary import payoff
 from ludus.storage import RunLog
 from ludus.training.reporting import league_plots, svg
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.league_report import write_league
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.training.reporting.report import write_report
@@ -117,7 +117,7 @@ def test_hostile_names_stay_text() -> None:
 
 def test_a_league_without_a_match_is_drawn(tmp_path: Path) -> None:
     run = recorded_run(tmp_path / "run", [Joined("main", "learner", "main"), Joined("random", "bot")])
-    write_league(run, read_record(run))
+    write_league(run, RunView(run).league())
     for path in run.path.glob("league_*.svg"):
         ElementTree.fromstring(path.read_text())
 

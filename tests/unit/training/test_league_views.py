@@ -13,7 +13,7 @@ from ludus.cli import __main__ as cli
 from ludus.evaluation.tournament import expand
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
-from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import RunStart, Sink
 from ludus.training.runs import start_run
@@ -42,7 +42,7 @@ class Reader(Sink):
         self.seen: list[tuple[int, dict[str, int]]] = []
 
     def update(self, metrics: UpdateMetrics) -> None:
-        record = read_record(self.run)
+        record = RunView(self.run).league()
         self.seen.append((record.league.number, {m.name: m.steps for m in record.members}))
 
 

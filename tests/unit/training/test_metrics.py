@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row, read_metrics
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
 
@@ -58,11 +59,11 @@ def test_a_bad_row_is_named(row: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     start_run(small_preset(evaluation__every_steps=0, run__max_steps=200), path)
     run = RunDirectory.open(path)
-    good = len(run.metrics.read_text().splitlines())
-    with run.metrics.open("a") as file:
+    good = len(run.metrics_path.read_text().splitlines())
+    with run.metrics_path.open("a") as file:
         file.write(row + "\n")
     with pytest.raises(CorruptFile, match=rf"metrics\.jsonl:{good + 1}: .*{reason}"):
-        read_metrics(run)
+        RunView(run).metrics()
 
 
 def test_a_run_with_a_bad_row_ends_without_a_report(tmp_path: Path) -> None:

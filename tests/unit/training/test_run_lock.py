@@ -90,13 +90,13 @@ def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, prese
     finally:
         process.kill()
         process.communicate()
-    steps = max(int(str(row["steps"])) for row in read_jsonl(run.metrics))
+    steps = max(int(str(row["steps"])) for row in read_jsonl(run.metrics_path))
     third = cli("resume", "run", "--run.max-steps", str(steps + 100), cwd=tmp_path)
     assert third.returncode == 0, third.stderr
     assert f"the run was lost: process {process.pid} on " in third.stderr
     # Rounds before AlphaZero's replay buffer is ready make no weights: version 0.
     updates = [
-        row["version"] for row in read_jsonl(run.metrics) if row["kind"] == "update" and row["version"]
+        row["version"] for row in read_jsonl(run.metrics_path) if row["kind"] == "update" and row["version"]
     ]
     assert updates == list(range(1, len(updates) + 1))
     assert run.status().state == "finished"

@@ -72,7 +72,7 @@ def test_a_run_writes_all_its_files_and_repeats(tmp_path: Path, lag: str) -> Non
     players = replay_info(replays[0].read_bytes()).players
     assert run.reference(result.best_version) in players, players  # viewers see which player learned
 
-    assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "run" / "metrics.jsonl")
+    assert reproducible_rows(run.metrics_path) == reproducible_rows(tmp_path / "b" / "run" / "metrics.jsonl")
     assert same_weights(last_weights(run.path), last_weights(tmp_path / "b" / "run"))
 
 
@@ -256,10 +256,10 @@ def test_a_run_without_a_checkpoint_starts_again_and_repeats(tmp_path: Path) -> 
     preset = small_preset(evaluation__every_steps=0, run__max_steps=600)
     start_run(preset, tmp_path / "run")
     run = RunDirectory.open(tmp_path / "run")
-    rows, matches = reproducible_rows(run.metrics), list(read_jsonl(run.matches))
+    rows, matches = reproducible_rows(run.metrics_path), list(read_jsonl(run.matches))
     shutil.rmtree(run.checkpoints.directory)
     recorder = Recorder()
     resume_run(run.path, sinks=[recorder])
     assert any("starting from the beginning" in m for m in recorder.messages)
-    assert reproducible_rows(run.metrics) == rows
+    assert reproducible_rows(run.metrics_path) == rows
     assert list(read_jsonl(run.matches)) == matches

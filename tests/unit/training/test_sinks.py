@@ -155,7 +155,7 @@ def test_a_resumed_run_draws_each_step_once(tmp_path: Path) -> None:
     reader.Reload()
     tags = reader.Tags()["scalars"]
     assert {"policy/entropy", "eval/random/win_rate"} <= set(tags)
-    logged_rows = [row for row in read_jsonl(run.metrics) if not row.get("playoff")]
+    logged_rows = [row for row in read_jsonl(run.metrics_path) if not row.get("playoff")]
     for tag in tags:
         drawn = [s.step for s in reader.Scalars(tag)]
         assert drawn == [row["steps"] for row in logged_rows if tag in row]

@@ -70,7 +70,7 @@ def test_a_resumed_run_does_not_need_its_source(tmp_path: Path) -> None:
     (killed.checkpoints.directory / "last.json").unlink(missing_ok=True)
     resume_run(tmp_path / "killed")
     assert same_weights(last_weights(tmp_path / "killed"), last_weights(tmp_path / "whole"))
-    assert reproducible_rows(killed.metrics) == reproducible_rows(tmp_path / "whole" / "metrics.jsonl")
+    assert reproducible_rows(killed.metrics_path) == reproducible_rows(tmp_path / "whole" / "metrics.jsonl")
     killed.start.unlink()
     resume_run(tmp_path / "killed")  # with a checkpoint not even the copy is needed
 

@@ -18,7 +18,7 @@ from ludus.flow.names import did_you_mean
 if TYPE_CHECKING:
     from ludus.league.record import Record
     from ludus.league.summary import PayoffTable
-    from ludus.storage import RunDirectory
+    from ludus.training.reporting.run_view import RunView
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
@@ -27,12 +27,11 @@ NONE_MET = "no player has met another: a league that has just started, or a game
 WIDE = 12  # columns of a payoff that fit a terminal
 
 
-def _read(text: str) -> tuple[RunDirectory, Record]:
-    from ludus.storage import RunDirectory
-    from ludus.training.reporting.league_record import read_record
+def _read(text: str) -> tuple[RunView, Record]:
+    from ludus.training.reporting.run_view import RunView
 
-    run = RunDirectory.open(Path(text))
-    return run, read_record(run)
+    view = RunView.open(Path(text))
+    return view, view.league()
 
 
 def _unknown(name: str, valid: list[str]) -> UserError:
@@ -62,10 +61,10 @@ class LeagueStatus(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Print the members and return the exit code."""
-        run, record = _read(self.run_dir)
+        view, record = _read(self.run_dir)
         from ludus.league.summary import status
 
-        shown = status(record, run.status().state)
+        shown = status(record, view.status().state)
         if self.json:
             console.document(shown)
             return DONE
@@ -118,11 +117,12 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Print the players and return the exit code."""
-        run, record = _read(self.run_dir)
+        view, record = _read(self.run_dir)
         from ludus.league.summary import players
         from ludus.storage.references import labelled
 
-        there = {f"{p}:{v}" for p in run.frozen.players() for v in run.frozen.versions(p)}
+        frozen = view.directory.frozen
+        there = {f"{p}:{v}" for p in frozen.players() for v in frozen.versions(p)}
         shown, met = players(record, there), record.anybody_met()
         if self.json:
             console.document(shown)

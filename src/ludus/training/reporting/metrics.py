@@ -13,7 +13,6 @@ import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.bounds import Count, Number
-from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.jsonl import Row
 
 SCHEMA = 2
@@ -128,22 +127,6 @@ def metrics_of(row: Mapping[str, object]) -> Metrics:
     # JSON has no number for what is not finite: it was written as null
     numbers = {n: v for n, v in row.items() if "/" in n and v is not None}
     return msgspec.convert(fields | {"numbers": numbers}, UpdateMetrics, str_keys=True)
-
-
-def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
-    """Return all updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
-    updates: list[UpdateMetrics] = []
-    evaluations: list[EvaluationMetrics] = []
-    for number, row in enumerate(read_jsonl(run.metrics), 1):
-        try:
-            metrics = metrics_of(row)
-        except ValueError as error:
-            raise CorruptFile(f"{run.metrics}:{number}: {error}") from error
-        if isinstance(metrics, EvaluationMetrics):
-            evaluations.append(metrics)
-        else:
-            updates.append(metrics)
-    return updates, evaluations
 
 
 def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:

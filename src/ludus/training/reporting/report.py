@@ -11,12 +11,12 @@ from ludus.flow.shown import fenced, markdown, visible
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
-from ludus.training.changes import Change, code_marks, lines_of, read_changes
-from ludus.training.reporting.floors import Floors, floors_of
-from ludus.training.reporting.league_record import read_record
+from ludus.training.changes import Change, code_marks, lines_of
+from ludus.training.reporting.floors import Floors
 from ludus.training.reporting.league_report import league_part
-from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.training.reporting.page import page
+from ludus.training.reporting.run_view import RunView, Totals
 from ludus.training.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend
 
 Item = TypeVar("Item")
@@ -30,10 +30,11 @@ def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
 
     A file that cannot be written leaves the older one.
     """
-    inside = [e for e in read_metrics(run)[1] if not e.final and not e.playoff]
-    league, plots = league_part(read_record(run)) if run.league.is_file() else ([], {})
+    view = RunView(run)
+    inside = view.metrics().inside
+    league, plots = league_part(view.league()) if run.league.is_file() else ([], {})
     if inside:
-        plots[run.curve.name] = curve_plot(inside, code_marks(read_changes(run)))
+        plots[run.curve.name] = curve_plot(inside, code_marks(view.changes()))
     for name, plot in plots.items():
         write_atomic(run.path / name, plot.encode())
     text = report_text(run, preset, reason, league)
@@ -46,26 +47,25 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
 
     ``league``: lines about it.
     """
-    updates, evaluations = read_metrics(run)
-    info = run.info()
+    view = RunView(run)
+    metrics, changes, info = view.metrics(), view.changes(), view.info()
+    updates, final, inside = metrics.updates, metrics.final, metrics.inside
     lines = [f"# {markdown(preset.title or run.path.name)}", ""]
     if updates:
-        lines += [_totals(updates, reason), ""]
-    final = [e for e in evaluations if e.final]
-    if final:
+        lines += [_totals(metrics.totals, reason), ""]
+    if final is not None:
         lines += [
-            f"## Final matches of version {final[-1].named}",
+            f"## Final matches of version {final.named}",
             "",
-            *_result_table(final[-1].results),
+            *_result_table(final.results),
             "",
-            *_floor_lines(final[-1].results, floors_of(evaluations)),
-            *_play_off_table([e for e in evaluations if e.playoff]),
+            *_floor_lines(final.results, metrics.floors),
+            *_play_off_table(metrics.playoff),
         ]
-    inside = [e for e in evaluations if not e.final and not e.playoff]
     if inside:
         title = "Mean return" if inside[0].results[0].alone else "Win rate"
         plot = f"![{title} over steps]({run.curve.name})"
-        table = _curve_table(inside, code_marks(read_changes(run)))
+        table = _curve_table(inside, code_marks(changes))
         lines += [f"## {title} while training", "", plot, "", *table, ""]
     lines += league
     for player in dict.fromkeys(u.player for u in updates):
@@ -77,7 +77,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
         f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),
         ", ".join(f"{k}: {v}" for k, v in info.host.items()),
-        *(_resumed(c, line) for c in read_changes(run) for line in lines_of(c)),
+        *(_resumed(c, line) for c in changes for line in lines_of(c)),
     ]
     lines += [f"- {markdown(fact)}" for fact in facts]
     lines += [""]
@@ -90,16 +90,11 @@ def _resumed(change: Change, line: str) -> str:
     return f"changed when it was resumed, {change.time}{after}: {line}"
 
 
-def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
-    """Return the totals of the run; the counters of a league's members add up."""
-    last = {u.player: u for u in updates}.values()
-    steps, ticks, matches, versions = (
-        sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version")
-    )
-    minutes = max(u.numbers.get("time/minutes", 0.0) for u in last)
+def _totals(total: Totals, reason: str) -> str:
+    """Return the totals of the run."""
     return (
-        f"{steps:,} decisions ({ticks:,} ticks, {matches:,} matches) in {minutes:.1f} minutes, "
-        f"{versions:,} updates. Ended: {markdown(reason)}."
+        f"{total.steps:,} decisions ({total.ticks:,} ticks, {total.matches:,} matches) "
+        f"in {total.minutes:.1f} minutes, {total.updates:,} updates. Ended: {markdown(reason)}."
     )
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_own, own_folder
 from ludus.storage.rundir import RunDirectory
-from ludus.training.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics, read_metrics
+from ludus.training.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class TensorBoardSink(Sink):
         self._write(self._event(wall_time=time.time(), file_version="brain.Event:2"))
         if earlier:
             with suppress(StorageError):  # the report names the damaged file
-                self._resume(*read_metrics(RunDirectory(run.path)))
+                self._resume(*RunView(RunDirectory(run.path)).metrics())
 
     def _resume(self, updates: Sequence[UpdateMetrics], evaluations: Sequence[EvaluationMetrics]) -> None:
         """Withdraw points of earlier files that lie beyond the rows of ``metrics.jsonl``, which is the truth.

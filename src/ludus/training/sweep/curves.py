@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ludus.flow.shown import visible
 from ludus.ratings.interval import mean_interval
-from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.run_view import RunMetrics
 from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, drawing, hint, legend, short
 
 POINTS = 40  # of a curve
@@ -33,20 +34,17 @@ class Curve(msgspec.Struct, frozen=True):
     seeds: int
 
 
-Record = tuple[Sequence[UpdateMetrics], Sequence[EvaluationMetrics]]
-
-
-def has_evaluations(record: Record) -> bool:
+def has_evaluations(record: RunMetrics) -> bool:
     """Whether a run has evaluations enough for a curve."""
-    return sum(not e.initial for e in _inside(record[1])) >= 3
+    return sum(not e.initial for e in record.inside) >= 3
 
 
-def counts_help(record: Record) -> bool:
+def counts_help(record: RunMetrics) -> bool:
     """Whether a run's curve is of training matches in which a curriculum's bot played for the policy."""
-    return not has_evaluations(record) and any(u.training_rates[1] for u in record[0])
+    return not has_evaluations(record) and any(u.training_rates[1] for u in record.updates)
 
 
-def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
+def run_curve(record: RunMetrics, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
     """Return a run's results at ``grid: [G]`` decisions, NaN where there are none.
 
     Args:
@@ -58,9 +56,9 @@ def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -
         settled: Number of first matches that are left out where there are later ones: the first to end are
             the shortest.
     """
-    updates, evaluations = record
+    updates = record.updates
     if evaluated:
-        inside = _inside(evaluations)
+        inside = record.inside
         steps = np.array([e.steps for e in inside], np.float64)
         values = np.array([np.mean([r.measure for r in e.results]) for e in inside], np.float64)
         return _between(grid, steps, values)
@@ -81,10 +79,6 @@ def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -
     return _between(grid, pairs[:, 0], pairs[:, 1])
 
 
-def _inside(evaluations: Sequence[EvaluationMetrics]) -> list[EvaluationMetrics]:
-    return [e for e in evaluations if not e.final and not e.playoff]
-
-
 def _has_return(update: UpdateMetrics) -> bool:
     return "rollout/running_return" in update.numbers
 
@@ -94,14 +88,14 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
     return np.where(inside, np.interp(grid, steps, values), np.nan)
 
 
-def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve | None:
+def cell_curve(records: Sequence[RunMetrics], most: int, settled: int = 0) -> Curve | None:
     """Return the curve of a cell's runs up to ``most`` decisions, where all of them have a result.
 
     None for no such point. ``settled``: see :func:`run_curve`.
     """
     evaluated = all(has_evaluations(r) for r in records)
     grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
-    runs = np.array([run_curve(r, grid, evaluated, settled) for r in records if r[0]])
+    runs = np.array([run_curve(r, grid, evaluated, settled) for r in records if r.updates])
     if not runs.size:
         return None
     known = ~np.isnan(runs).any(axis=0)

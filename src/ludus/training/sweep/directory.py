@@ -31,10 +31,10 @@ from ludus.storage.files import (
     write_atomic,
 )
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
-from ludus.storage.last_state import is_finished
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.references import is_run
 from ludus.storage.rundir import RunDirectory, is_aside, utc_now
+from ludus.training.reporting.run_view import RunView
 from ludus.training.sweep.config import FLOORS, MAX_RUNS, SweepConfig, run_count
 from ludus.training.sweep.ranges import Range, Value
 
@@ -153,7 +153,7 @@ class SweepDirectory:
         if not run.info_path.is_file():
             shutil.rmtree(run.path)
             return "absent"
-        return "finished" if is_finished(run) else "started"
+        return "finished" if RunView(run).is_finished() else "started"
 
     def drop_greedy_results(self, name: str) -> None:
         """Remove the results of greedy matches of weights that training replaces. Raises ``OSError``."""

@@ -21,11 +21,12 @@ from ludus.presets.method_file import method_file
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.training.opponents import opponent_skip
+from ludus.training.reporting.run_view import RunView
 from ludus.training.sweep.config import SweepConfig
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
 from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
-from ludus.training.sweep.results import final_results, score_of_run
+from ludus.training.sweep.results import score_of_run
 from ludus.training.sweep.search import Trial, ask
 
 POLL_S = 0.2
@@ -254,10 +255,11 @@ def next_command(
         return ProcessCommand("train", (*words, *settings, f"--run.seed={run.seed}"))
     if not greedy:
         return None
-    for result in final_results(directory.run(run.name)):
+    view = RunView(directory.run(run.name))
+    for result in view.metrics().results:
         if not _plain(result.against):
             raise CorruptFile(
-                f"{directory.run(run.name).metrics}: against = {shown(result.against)}: expected a bot or "
+                f"{view.source}: against = {shown(result.against)}: expected a bot or "
                 "a search, as a preset names them"
             )
         target = directory.greedy_result(run.name, result.against)

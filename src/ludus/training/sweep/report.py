@@ -17,8 +17,8 @@ from ludus.storage.errors import CorruptFile
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
 from ludus.training.changes import code_marks
-from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.page import page
+from ludus.training.reporting.run_view import RunView
 from ludus.training.sweep.by_value import by_value, value_plot
 from ludus.training.sweep.comparison import (
     CellBudget,
@@ -176,7 +176,7 @@ def _curves(runs: Sequence[RunSummary]) -> tuple[dict[str, Curve], list[str]]:
     curves, helped = {}, []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
-        records = [read_metrics(RunDirectory(Path(r.path))) for r in of]
+        records = [RunView(RunDirectory(Path(r.path))).metrics() for r in of]
         slots = max((r.slots for r in of), default=0)
         curve = cell_curve(records, max((r.steps for r in of), default=0), slots)
         if curve is not None:

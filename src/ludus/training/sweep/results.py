@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,11 +15,11 @@ from ludus.flow.problem import quoted
 from ludus.presets.document import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
-from ludus.storage.last_state import is_finished
 from ludus.storage.rundir import RunDirectory
-from ludus.training.changes import Change, read_changes
-from ludus.training.reporting.floors import Floors, floors_of
-from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.training.changes import Change
+from ludus.training.reporting.floors import Floors
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.run_code import known_files
 from ludus.training.sweep.directory import SweepDirectory
 
@@ -48,45 +49,42 @@ class RunSummary(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()  # of settings and code, when it was resumed
 
 
-def final_results(run: RunDirectory) -> tuple[EvalResult, ...]:
-    """Return the final matches of a run; none of one that has not ended. Raises ``CorruptFile``."""
-    return _final(read_metrics(run)[1])
-
-
 def score_of_run(run: RunDirectory) -> float:
     """Return the mean over the opponents of a finished run's result."""
-    results = final_results(run)
+    view = RunView(run)
+    results = view.metrics().results
     if not results:
-        raise CorruptFile(f"{run.metrics}: no final matches of a finished run")
+        raise CorruptFile(f"{view.source}: no final matches of a finished run")
     return sum(r.measure for r in results) / len(results)
 
 
 def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) -> RunSummary:
     """Return the record of a run. Raises ``StorageError`` and ``CorruptFile``."""
-    updates, evaluations = read_metrics(run)
+    view = RunView(run)
+    metrics = view.metrics()
     settings = run_leaves(run)
-    last = updates[-1] if updates else None
-    final = _final(evaluations)
+    last = metrics.updates[-1] if metrics.updates else None
+    final = metrics.results
     order = [r.against for r in final]
     return RunSummary(
         name=run.path.name,
         cell=cell,
-        seed=run.info().seed,
+        seed=view.info().seed,
         path=str(run.path),
-        finished=is_finished(run),
+        finished=view.is_finished(),
         final=final,
         greedy=tuple(sorted((r for r in greedy if r.against in order), key=lambda r: order.index(r.against))),
         steps=last.steps if last else 0,
         ticks=last.ticks if last else 0,
         updates=last.version if last else 0,
-        gradient_steps=_gradient_steps(updates),
+        gradient_steps=_gradient_steps(metrics.updates),
         minutes=last.numbers.get("time/minutes", 0.0) if last else 0.0,
         cpu_minutes=last.numbers.get("time/cpu_minutes", 0.0) if last else 0.0,
         settings=settings,
         slots=_slots(run, settings),
-        floors=floors_of(evaluations),
+        floors=metrics.floors,
         code=known_files(run),
-        changes=tuple(read_changes(run)),
+        changes=tuple(view.changes()),
     )
 
 
@@ -133,12 +131,7 @@ def _slots(run: RunDirectory, settings: dict[str, Any]) -> int:
     return given
 
 
-def _final(evaluations: list[EvaluationMetrics]) -> tuple[EvalResult, ...]:
-    final = [e for e in evaluations if e.final]
-    return final[-1].results if final else ()
-
-
-def _gradient_steps(updates: list[UpdateMetrics]) -> int:
+def _gradient_steps(updates: Sequence[UpdateMetrics]) -> int:
     """Return the optimiser's steps; 0 where they are unknown.
 
     Rows have a count so far, or that of each update (AlphaZero).

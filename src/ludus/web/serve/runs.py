@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,20 +18,18 @@ from ludus.flow.shown import terminal, visible
 from ludus.presets.game_checks import params_text
 from ludus.presets.stored_game import parse_game
 from ludus.storage.errors import StorageError
-from ludus.storage.files import open_regular, read_bounded
-from ludus.storage.jsonl import MAX_LINE_BYTES, Row, read_jsonl
+from ludus.storage.files import read_bounded
+from ludus.storage.jsonl import Row, tail
 from ludus.storage.rundir import RunDirectory
+from ludus.training.reporting.run_view import RunView, number
 from ludus.web.serve.games import is_playable
 from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
 from ludus.web.serve.messages import linked
 from ludus.web.serve.sentences import sentence
 
-MAX_METRICS_BYTES = 256 << 20
 MAX_REPORT_BYTES = 1 << 20
-TAIL_BYTES = 64 << 10
 MOST_EVENTS, MOST_EVALUATIONS = 200, 500
 MOST_SERIES, MOST_POINTS = 64, 4000
-_EVALUATION = b'"kind":"evaluation"'
 _X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
 
 XAxis = Literal["steps", "minutes"]
@@ -105,20 +103,18 @@ def line_of(run: Run) -> RunLine:
     """Return the line of a run; a run that cannot be read has a problem."""
     line = RunLine(run.id, run.name, run.sweep)
     try:
-        directory = run.directory
-        info = directory.info()
-        tail = _tail(directory.metrics)
-        last = next((row for row in reversed(tail) if row.get("kind") == "update"), {})
+        view = _view(run.path)
+        directory, info, newest = view.directory, view.info(), view.newest()
         size, changed = _weigh(run.path)
         return msgspec.structs.replace(
             line,
             game=visible(info.game),
             method=visible(info.method or _method(directory)),
-            state=directory.status().state,
+            state=view.status().state,
             started=visible(info.started),
-            steps=_number(last.get("steps"), int),
-            minutes=_number(last.get("time/minutes"), float),
-            best=_best(directory),
+            steps=newest.steps,
+            minutes=newest.minutes,
+            best=view.best(),
             bytes=size,
             age_s=max(0.0, time.time() - changed),
             params=_params(directory),
@@ -128,11 +124,18 @@ def line_of(run: Run) -> RunLine:
         return msgspec.structs.replace(line, problem=_reason(run, error))
 
 
+@functools.lru_cache(maxsize=MAX_RUNS)
+def _view(path: Path) -> RunView:
+    """Return the view of a run, which remembers what it has read."""
+    return RunView(RunDirectory(path))
+
+
 def page_of(run: Run) -> RunPage:
     """Return everything about a run. Raises :class:`UnknownId` for one that has been removed."""
     line = line_of(run)
-    directory = run.directory
-    evaluations = tuple(_rows(directory.metrics, _EVALUATION))[-MOST_EVALUATIONS:]
+    view = _view(run.path)
+    directory = view.directory
+    evaluations = tuple(view.evaluations())[-MOST_EVALUATIONS:]
     if not directory.info_path.is_file():
         raise UnknownId("the run has been removed")
     versions = [str(v) for v in directory.checkpoints.versions()]
@@ -146,10 +149,10 @@ def page_of(run: Run) -> RunPage:
         info=_json(directory.info_path),
         versions=tuple(versions),
         evaluations=evaluations,
-        events=tuple(_events(directory))[-MOST_EVENTS:],
-        log=terminal(_tail_text(directory.log)),
+        events=view.events(MOST_EVENTS),
+        log=terminal(tail(directory.log).decode("utf-8", "backslashreplace")),
         report=_text(directory.report),
-        series=tuple(sorted(_numbers([*_tail(directory.metrics), *evaluations]))),
+        series=view.names(evaluations),
     )
 
 
@@ -159,16 +162,16 @@ def strengths(directory: RunDirectory) -> dict[str, Strength]:
     The opponent is the one that most evaluations have.
     """
     try:
-        about = directory.metrics.stat()
+        about = RunView(directory).source.stat()
     except OSError:
         return {}
-    return _strengths(directory.metrics, about.st_mtime_ns, about.st_size)
+    return _strengths(directory.path, about.st_mtime_ns, about.st_size)
 
 
 @functools.lru_cache(maxsize=512)
-def _strengths(metrics: Path, modified: int, size: int) -> dict[str, Strength]:
+def _strengths(run: Path, modified: int, size: int) -> dict[str, Strength]:
     found: list[tuple[str, dict[str, Strength]]] = []
-    for row in _rows(metrics, _EVALUATION):
+    for row in RunView(RunDirectory(run)).evaluations():
         version, player, results = row.get("version"), row.get("player"), row.get("results")
         if not isinstance(version, int) or not isinstance(results, list):
             continue
@@ -189,46 +192,42 @@ def curves_of(run: Run, series: Sequence[str], x: XAxis, points: int) -> Curves:
 
     Args:
         run: The run.
-        series: Names of numbers in ``metrics.jsonl``; none: only the names that there are.
+        series: Names of numbers; none: only the names that there are.
         x: The axis: decisions or minutes of training.
         points: Most buckets.
 
     Raises:
         UnknownId: The run has been removed.
     """
-    path = run.directory.metrics
     try:
-        about = path.stat()
+        about = RunView(run.directory).source.stat()
     except OSError:
         raise UnknownId("the run has been removed") from None
     wanted = tuple(dict.fromkeys(series))[:MOST_SERIES]
-    return _curves(path, (about.st_mtime_ns, about.st_size), wanted, _X[x], max(1, min(points, MOST_POINTS)))
+    stamp = about.st_mtime_ns, about.st_size
+    return _curves(run.path, stamp, wanted, _X[x], max(1, min(points, MOST_POINTS)))
 
 
 @functools.lru_cache(maxsize=16)
 def _curves(path: Path, stamp: tuple[int, int], wanted: tuple[str, ...], axis: str, points: int) -> Curves:
-    """Return the curves of a file; ``stamp``: its time and size, which tell a new file from an old one."""
+    """Return the curves of a run; ``stamp``: time and size of its log."""
     places: dict[float, int] = {}  # of each x; evaluations may be written after later updates
     values: dict[str, list[float | None]] = {name: [] for name in wanted}
-    names: set[str] = set()
-    for row in _rows(path):
-        at = _number(row.get(axis), float)
-        if at is None or row.get("initial") is True:
-            continue
-        names.update(name for name in row.keys() - names if "/" in name and _is_number(row[name]))
-        if not any(name in row for name in wanted):
+    series = RunView(RunDirectory(path)).series(wanted)
+    for point in series:
+        if (at := point.get(axis)) is None:
             continue
         place = places.setdefault(at, len(places))
         for name in wanted:  # an update and its evaluation stand at one point
             if place == len(values[name]):
                 values[name].append(None)
-            if (value := _number(row.get(name), float)) is not None:
+            if (value := point.get(name)) is not None:
                 values[name][place] = value
     xs = sorted(places)
     order = [places[x] for x in xs]
     edges, middles = _buckets(xs, points)
     made = {name: _bucketed([values[name][place] for place in order], edges) for name in wanted}
-    return Curves(tuple(middles), made, tuple(sorted(names)), stamp[1])
+    return Curves(tuple(middles), made, tuple(sorted(series.found)), stamp[1])
 
 
 def _buckets(xs: Sequence[float], points: int) -> tuple[list[tuple[int, int]], list[float]]:
@@ -253,59 +252,12 @@ def _bucketed(values: Sequence[float | None], edges: Sequence[tuple[int, int]]) 
 def _strength(result: object) -> Strength | None:
     if not isinstance(result, dict):
         return None
-    numbers = [_number(result.get(name), float) for name in ("win_rate", "ci_low", "ci_high")]
+    numbers = [number(result.get(name)) for name in ("win_rate", "ci_low", "ci_high")]
     against = result.get("against")
     if not isinstance(against, str) or any(n is None for n in numbers):
         return None
-    rate, low, high = (float(n) for n in numbers if n is not None)
+    rate, low, high = (n for n in numbers if n is not None)
     return Strength(against[:200], rate, low, high)
-
-
-def _rows(path: Path, mark: bytes = b"") -> Iterator[Row]:
-    """Yield the rows whose text has ``mark``; a damaged or torn line ends them."""
-    try:
-        with open_regular(path) as file:
-            read = 0
-            while read < MAX_METRICS_BYTES:
-                line = file.readline(MAX_LINE_BYTES + 1)
-                read += len(line)
-                if not line.endswith(b"\n"):
-                    return
-                if mark in line:
-                    yield from_json(line, dict[str, object])
-    except (OSError, ValueError, StorageError):
-        return
-
-
-def _events(directory: RunDirectory) -> Iterator[Row]:
-    with contextlib.suppress(OSError, StorageError):
-        yield from read_jsonl(directory.events)
-
-
-def _tail(path: Path) -> list[Row]:
-    """Return the last rows of a file of JSON lines."""
-    rows = []
-    for line in _tail_bytes(path).split(b"\n")[1:]:
-        with contextlib.suppress(ValueError):
-            rows.append(from_json(line, dict[str, object]))
-    return rows
-
-
-def _tail_bytes(path: Path) -> bytes:
-    """Return the last bytes of a file, from the start of a line on; a newline stands before them."""
-    try:
-        with open_regular(path) as file:
-            size = file.seek(0, os.SEEK_END)
-            start = max(0, size - TAIL_BYTES)
-            file.seek(start)
-            data = file.read(TAIL_BYTES)
-    except (OSError, StorageError):
-        return b""
-    return data if start else b"\n" + data
-
-
-def _tail_text(path: Path) -> str:
-    return _tail_bytes(path).partition(b"\n")[2].decode("utf-8", "backslashreplace")
 
 
 def _text(path: Path) -> str:
@@ -320,28 +272,6 @@ def _json(path: Path) -> dict[str, Any]:
         return from_json(read_bounded(path, MAX_REPORT_BYTES), dict[str, Any])
     except (OSError, ValueError, StorageError):
         return {}
-
-
-def _numbers(rows: Sequence[Row]) -> set[str]:
-    """Return the names of the numbers in the rows: those with a namespace."""
-    return {name for row in rows for name, value in row.items() if "/" in name and _is_number(value)}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _number(value: object, kind: type[Any]) -> Any:  # noqa: ANN401
-    return kind(value) if _is_number(value) else None
-
-
-def _best(directory: RunDirectory) -> str:
-    with contextlib.suppress(StorageError, OSError, ValueError):
-        pointer = directory.checkpoints.pointer("best")
-        if pointer is not None and pointer.player:
-            return f"{pointer.player}:{pointer.own}"
-        return str(directory.checkpoints.resolve("best"))
-    return ""
 
 
 def _method(directory: RunDirectory) -> str:

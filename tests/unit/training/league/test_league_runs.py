@@ -273,7 +273,7 @@ def test_a_damaged_journal_is_reported_and_nothing_changes(tmp_path: Path) -> No
     start_run(league_preset(steps=500), tmp_path / "run")
     run = RunDirectory.open(tmp_path / "run")
     run.league.write_bytes(b"no database")
-    before = {path: path.read_bytes() for path in (run.config, run.metrics, run.league)}
+    before = {path: path.read_bytes() for path in (run.config, run.metrics_path, run.league)}
     with pytest.raises(CorruptFile, match=r"league\.sqlite"):
         resume_run(tmp_path / "run", more=lambda p: p)
     assert before == {path: path.read_bytes() for path in before}

@@ -117,7 +117,7 @@ def test_a_damaged_description_is_named(tmp_path: Path) -> None:
 
 
 def events(run: RunDirectory, *kinds: str) -> None:
-    run.events.write_text("".join(f'{{"event": "{k}"}}\n' for k in kinds))
+    run.events_path.write_text("".join(f'{{"event": "{k}"}}\n' for k in kinds))
 
 
 def test_the_next_command_follows_from_the_run(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_the_next_command_follows_from_the_run(tmp_path: Path) -> None:
     assert left() == "resume"  # its last state is nowhere
     run.checkpoints.save(dataclasses.replace(checkpoint(1), state=b'{"log_sizes": {"metrics": 0}}'))
     assert left() == ""
-    run.metrics.write_bytes(b'{"schema": 2, "kind": "evaluation"}\n')
+    run.metrics_path.write_bytes(b'{"schema": 2, "kind": "evaluation"}\n')
     assert left() == ""
-    run.metrics.write_bytes(b'{"schema": 2, "kind": "update", "version": 2}\n')
+    run.metrics_path.write_bytes(b'{"schema": 2, "kind": "update", "version": 2}\n')
     assert left() == "resume"
     run.checkpoints.save(checkpoint(2))  # of a trainer that records no sizes
     assert left() == ""
@@ -167,7 +167,7 @@ def test_greedy_matches_follow_for_each_opponent(tmp_path: Path) -> None:
     numbers = dict.fromkeys(("win_rate", "ci_low", "ci_high", "score", "mean_ticks", "mean_return"), 0.5)
     results = [{"player": "p", "against": name, "game": "tic_tac_toe", **result, **numbers} for name in "ab"]
     row = {"schema": 2, "kind": "evaluation", "version": 1, "steps": 5, "score": 0.5, "best": True}
-    run.metrics.write_bytes(msgspec.json.encode({**row, "final": True, "results": results}) + b"\n")
+    run.metrics_path.write_bytes(msgspec.json.encode({**row, "final": True, "results": results}) + b"\n")
     words = []
     for _ in range(2):
         command = next_command(planned, sweep, preset, greedy=True)

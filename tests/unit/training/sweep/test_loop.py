@@ -15,9 +15,9 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.storage.rundir import RunDirectory
+from ludus.training.reporting.run_view import RunView
 from ludus.training.sweep.directory import open_sweep
 from ludus.training.sweep.report import SweepReport, read_report
-from ludus.training.sweep.results import final_results
 
 TINY = """
 title = "tiny"
@@ -64,7 +64,7 @@ def test_a_failed_run_is_shown_and_the_others_are_finished(swept: Path) -> None:
 def test_results_come_from_the_records_of_the_runs(swept: Path) -> None:
     out = swept / "out"
     run = open_sweep(out).run("good,seed=1")
-    (final,) = final_results(run)
+    (final,) = RunView(run).metrics().results
     assert final.matches == 20
     assert final.player == "good,seed=1@7"  # the last weights
     report = msgspec.json.decode((out / "results.json").read_bytes(), type=SweepReport)

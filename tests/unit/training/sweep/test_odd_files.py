@@ -53,10 +53,10 @@ def make_run(path: Path, seed: int = 1) -> RunDirectory:
     info = RunInfo(1, "0.1.0", "tic_tac_toe", "0" * 16, seed, "2026-01-01T00:00:00Z", ("ludus", "train", "x"))
     run = RunDirectory.create(path, CONFIG, info)
     metrics: list[Any] = [update(100 * k, 30 + k, 10) for k in range(1, 5)]
-    run.metrics.write_bytes(b"".join(to_json(metrics_row(m)) + b"\n" for m in metrics))
+    run.metrics_path.write_bytes(b"".join(to_json(metrics_row(m)) + b"\n" for m in metrics))
     run.add_event("started")
     run.add_event("finished", reason="max_steps", best=4)
-    with run.metrics.open("ab") as file:
+    with run.metrics_path.open("ab") as file:
         file.write(to_json(metrics_row(evaluation(400, 0.7, final=True))) + b"\n")
     run.matches.write_bytes(b'{"match": 1, "players": ["a", "b"], "outcome": [1, -1], "ticks": 9}\n')
     run.add_result({"against": "random", "win_rate": 0.5})
@@ -112,17 +112,17 @@ def test_an_odd_row_is_one_line_and_the_other_runs_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder, run = run_of_sweep(tmp_path)
-    lines = run.metrics.read_text().splitlines()
+    lines = run.metrics_path.read_text().splitlines()
     row = json.loads(lines[1])
     change(row)
-    run.metrics.write_text("\n".join([lines[0], json.dumps(row), *lines[2:]]) + "\n")
+    run.metrics_path.write_text("\n".join([lines[0], json.dumps(row), *lines[2:]]) + "\n")
     code, out, err = command("report", str(run.path), capsys=capsys)
     assert code == 2
     assert len(err.strip().splitlines()) == 1
-    assert re.search(rf"{re.escape(str(run.metrics))}:2: .*{place}", err), err
+    assert re.search(rf"{re.escape(str(run.metrics_path))}:2: .*{place}", err), err
     code, out, err = command("report", str(folder), capsys=capsys)
     assert code == 2
-    assert f"left out: {run.metrics}:2: " in err
+    assert f"left out: {run.metrics_path}:2: " in err
     assert "of 4 runs are finished" in out
     assert err.count("left out: ") == 1
     assert "## Left out" in (folder / "report.md").read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -14,6 +13,7 @@ from ludus.ratings import wilson_interval
 from ludus.ratings.compare import improvement_interval, summarise_runs
 from ludus.training.reporting.floors import Floors
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.training.reporting.run_view import RunMetrics
 from ludus.training.sweep.by_value import by_value, value_plot
 from ludus.training.sweep.comparison import TOGETHER, budgets, compare, differing_settings
 from ludus.training.sweep.curves import (
@@ -132,7 +132,7 @@ def update(steps: int, won: int, lost: int, running_return: float | None = None)
 def test_curves_of_training_matches_are_win_rates_between_the_points_of_the_grid() -> None:
     updates = [update(100, 10, 30), update(200, 30, 10), update(300, 0, 0), update(400, 40, 0)]
     grid = np.array([100.0, 200.0, 300.0, 400.0, 500.0])
-    curve = run_curve((updates, []), grid, evaluated=False)
+    curve = run_curve(RunMetrics(updates), grid, evaluated=False)
     assert curve[[0, 1, 3]].tolist() == [0.25, 0.75, 1.0]
     assert np.isnan(curve[[2, 4]]).all()  # no matches; after the end
 
@@ -157,9 +157,9 @@ def test_win_rates_and_returns_are_compared_apart() -> None:
 
 def test_a_curve_that_counts_a_curriculums_help_is_marked() -> None:
     helped = msgspec.structs.replace(update(100, 9, 1), numbers={"rollout/win_rate_with_help/simple": 0.9})
-    assert counts_help(([helped, update(200, 3, 7)], []))
-    assert not counts_help(([update(100, 9, 1)], []))
-    assert not counts_help(([helped], [evaluation(100 * k, 0.2) for k in (1, 2, 3)]))
+    assert counts_help(RunMetrics([helped, update(200, 3, 7)]))
+    assert not counts_help(RunMetrics([update(100, 9, 1)]))
+    assert not counts_help(RunMetrics([helped], [evaluation(100 * k, 0.2) for k in (1, 2, 3)]))
     runs = [record("a", 1, 0.5, x=1)]
     report = SweepReport("T", "0", "", (), (), {}, tuple(runs), {}, (), helped=("a|b",))
     assert "its fall is no loss" in report_text(report)
@@ -170,10 +170,10 @@ def test_a_curve_leaves_out_the_matches_that_ended_first() -> None:
     """The first 40 of 40 matches at a time to end are the shortest, so they are biased."""
     updates = [update(100, 30, 0), update(200, 10, 10), update(300, 10, 30), update(400, 20, 20)]
     grid = np.array([100.0, 200.0, 300.0, 400.0])
-    curve = run_curve((updates, []), grid, evaluated=False, settled=40)
+    curve = run_curve(RunMetrics(updates), grid, evaluated=False, settled=40)
     assert np.isnan(curve[:2]).all()
     assert curve[2:].tolist() == [0.25, 0.5]
-    short = run_curve((updates[:1], []), grid[:1], evaluated=False, settled=40)
+    short = run_curve(RunMetrics(updates[:1]), grid[:1], evaluated=False, settled=40)
     assert short.tolist() == [1.0]  # better than nothing
 
 
@@ -189,25 +189,25 @@ def test_curves_of_evaluations_are_lines_between_them() -> None:
         evaluation(400, 0.9, True),
     ]
     grid = np.array([50.0, 200.0, 300.0, 400.0])
-    curve = run_curve(([], evaluations), grid, evaluated=True)
+    curve = run_curve(RunMetrics([], evaluations), grid, evaluated=True)
     assert np.isnan(curve[0])
     assert curve[1:] == pytest.approx([0.4, 0.6, 0.6])
 
 
 def test_the_curve_of_a_cell_is_the_mean_where_every_run_has_a_result() -> None:
-    def run(rate: float, last: int) -> tuple[Sequence[UpdateMetrics], list[EvaluationMetrics]]:
+    def run(rate: float, last: int) -> RunMetrics:
         won = round(100 * rate)
-        return [update(s, won, 100 - won) for s in range(10, last + 1, 10)], []
+        return RunMetrics([update(s, won, 100 - won) for s in range(10, last + 1, 10)])
 
     curve = cell_curve([run(0.2, 400), run(0.6, 200)], 400)
     assert curve is not None
     assert (curve.steps[0], curve.steps[-1], curve.seeds) == (400 // POINTS, 200, 2)
     assert curve.mean == pytest.approx([0.4] * len(curve.steps))
     assert curve.low[0] < 0.2 < 0.6 < curve.high[0]  # Student's interval of two
-    returns = cell_curve([([update(s, 0, 0, float(s)) for s in (100, 200)], [])], 200)
+    returns = cell_curve([RunMetrics([update(s, 0, 0, float(s)) for s in (100, 200)])], 200)
     assert returns is not None
     assert returns.mean[-1] == 200.0
-    assert cell_curve([([], [])], 200) is None
+    assert cell_curve([RunMetrics()], 200) is None
     shown = curves_plot({f"<{n}>": curve for n in range(11)}, "a & b", rates=True)
     root = ET.fromstring(shown)
     svg = "{http://www.w3.org/2000/svg}"

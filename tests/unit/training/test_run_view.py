@@ -1,0 +1,135 @@
+"""RunView is the one reader of a run: strict for reports, bounded and lenient while a run trains."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import ludus
+from ludus.storage import RunDirectory
+from ludus.storage.jsonl import TAIL_BYTES
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.training.reporting.run_view import Newest, RunView
+
+SOURCE = Path(ludus.__file__).parent
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+FILES = "metrics.jsonl", "events.jsonl"
+PATHS = {"metrics_path", "events_path"}
+READERS = {"rows_from", "last_rows", "read_jsonl"}
+#: The view, the layout of a run with its writers, and what the view is made of.
+OF_THE_LOGS = {"storage/rundir.py", "storage/last_state.py", "training/reporting/run_view.py"}
+#: Readers of other files of lines: changes of a run, points of a sweep.
+OF_LINES = {"storage/jsonl.py", "storage/__init__.py", "training/changes.py", "training/sweep/directory.py"}
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def named(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of logs, of their paths and of readers of lines in a module."""
+    prose = docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield from (name for name in FILES if name in node.value)
+        elif isinstance(node, ast.Attribute) and node.attr in PATHS | READERS:
+            yield node.attr
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.name for alias in node.names if alias.name in READERS)
+
+
+def test_only_the_view_and_the_writers_name_the_logs_of_a_run() -> None:
+    found: dict[str, set[str]] = {}
+    for folder in (SOURCE, BENCHMARKS):
+        for path in folder.rglob("*.py"):
+            if names := set(named(ast.parse(path.read_text()))):
+                found[path.relative_to(folder).as_posix()] = names
+    logs = {path for path, names in found.items() if names - READERS}
+    assert logs == OF_THE_LOGS
+    assert set(found) - OF_THE_LOGS <= OF_LINES
+    assert "metrics.jsonl" in set(named(ast.parse('read(run / "metrics.jsonl")')))
+
+
+def test_the_view_loads_no_torch() -> None:
+    code = "import sys, ludus.training.reporting.run_view; print('torch' in sys.modules)"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert made.stdout == "False\n"
+
+
+def update(steps: int, player: str = "", **numbers: float) -> bytes:
+    scalars = {name.replace("__", "/"): value for name, value in numbers.items()}
+    return line(metrics_row(UpdateMetrics(1, steps, steps, 0, 0, 0.5, scalars, player=player)))
+
+
+def line(row: dict[str, object]) -> bytes:
+    return msgspec.json.encode(row) + b"\n"
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> RunView:
+    return RunView(RunDirectory(tmp_path))
+
+
+def test_a_series_continues_where_it_ended(view: RunView) -> None:
+    view.source.write_bytes(update(100, loss__value=1.0) + update(200, lag__mean=0.0))
+    series = view.series(["loss/value"])
+    assert list(series) == [{"steps": 100.0, "loss/value": 1.0}]
+    assert series.found == {"loss/value", "lag/mean"}
+    assert series.offset == view.source.stat().st_size
+    with view.source.open("ab") as file:
+        file.write(update(300, loss__value=3.0) + b'{"torn')
+    later = view.series(["loss/value"], series.offset)
+    assert list(series) == list(later) == [{"steps": 300.0, "loss/value": 3.0}]
+    assert list(series) == []
+
+
+def test_a_damaged_line_ends_a_series_and_is_skipped_in_the_newest_rows(view: RunView) -> None:
+    view.source.write_bytes(update(100, a__b=1.0) + b"\xff{\n" + update(200, a__b=2.0))
+    series = view.series(["a/b"])
+    assert [point["steps"] for point in series] == [100.0]
+    assert series.offset == len(update(100, a__b=1.0))
+    assert view.newest() == Newest(200)
+    assert view.names() == ("a/b",)
+
+
+def test_the_newest_steps_of_a_league_are_of_all_its_members(view: RunView) -> None:
+    """A member whose last update is far from the end counts too, also after a resume cut the log."""
+    league = view.directory.league
+    league.touch()
+    rest = update(100, "main", time__minutes=1.0) * (TAIL_BYTES // 50)
+    view.source.write_bytes(update(500, "exploiter", time__minutes=0.5) + rest)
+    assert view.newest() == Newest(600, 1.0)
+    with view.source.open("ab") as file:
+        file.write(update(200, "main", time__minutes=2.0))
+    assert view.newest() == Newest(700, 2.0)
+    view.source.write_bytes(update(500, "exploiter", time__minutes=0.5))
+    assert view.newest() == Newest(500, 0.5)
+    view.source.write_bytes(update(500, "exploiter") + b"damaged\n" + update(300, "main"))
+    assert view.newest() == Newest(800)
+
+
+@pytest.mark.parametrize("kind", ["none", "pipe", "folder"])
+def test_a_log_that_is_no_file_is_an_empty_one_while_it_is_shown(kind: str, view: RunView) -> None:
+    if kind == "pipe":
+        os.mkfifo(view.source)
+    elif kind == "folder":
+        view.source.mkdir()
+    assert view.newest() == Newest()
+    assert view.newest_update() is None
+    assert view.initial() is None
+    assert list(view.evaluations()) == list(view.series(["a/b"])) == []
+    assert view.names() == view.events(10) == ()
+
+
+def test_the_last_events_before_a_damaged_line_are_shown(view: RunView) -> None:
+    events = [{"event": str(number)} for number in range(5)]
+    lines = b"".join(map(line, events))
+    view.directory.events_path.write_bytes(lines + b"[]\n" + line({"event": "later"}))
+    assert view.events(3) == tuple(events[2:])
