@@ -78,8 +78,8 @@ void bind_go(nb::module_& m) {
         Go::resume(go_match(a).raw(), seat);
       },
       nb::arg("match"), nb::arg("seat"),
-      "Goes on after two passes, and makes it a seat's turn. Raises ParamError for a match that is "
-      "recorded.");
+      "Resumes play after two passes with the given seat to move. Raises ParamError for a recorded "
+      "match.");
   m.def(
       "go_ladder",
       [](AnyMatch& a, int point, bool owner_moves) {

@@ -103,7 +103,7 @@ class ReplayRecorder {
   [[nodiscard]] bool prepared() const { return r_.hash_every != 0; }
 
   void start(MatchSeed seed, std::uint64_t hash);
-  // Goes on with what `finish` gave at a checkpoint of the same match.
+  // Continues the replay that `finish` returned at a checkpoint of the same match.
   void resume(Replay so_far) { r_ = std::move(so_far); }
   void action(std::uint32_t tick, int seat, std::span<const std::int32_t> heads) {
     r_.decisions.push_back({tick, static_cast<std::uint8_t>(seat), -1});

@@ -45,7 +45,7 @@ int shown_of(const typename G::Rules& rules, const typename G::State& s, int sea
   return 0;
 }
 
-// Nobody but what is added.
+// A map without units.
 rts::State empty_world(const rts::EngineRules& engine) {
   rts::State s{};
   rts::clear_state(engine, s);

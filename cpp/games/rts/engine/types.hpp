@@ -192,7 +192,7 @@ struct CachedWaypoint {
 inline constexpr int kCachedWaypoints = 64;
 inline constexpr int kFailedSearchBits = 4;
 
-// Somebody will come back at its owner's base.
+// A unit that will respawn at its owner's base.
 struct Revival {
   std::uint16_t tick;  // when the base starts with it
   std::uint8_t owner;

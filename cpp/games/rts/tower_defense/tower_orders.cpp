@@ -20,7 +20,7 @@ enum UnitHead : std::uint8_t { kUnit, kOrder, kTarget, kCell };
 enum OrderKind : std::uint8_t { kAttackAt, kBuildAt, kOrderKinds };
 constexpr int kNobody = kDefenderSlots;
 
-// Whom a seat may order to do what now, by rows of the tensor `units`.
+// Orders that a seat may give now, by rows of the tensor `units`.
 struct Choices {
   const TdRules& rules;
   const State& state;
