@@ -48,7 +48,7 @@ void bind_go(nb::module_& m) {
                2.0;
       },
       nb::arg("match"), nb::arg("dead") = std::vector<int>{},
-      "Black's points less White's and komi on the board as it stands, without the dead stones.");
+      "Black's points minus White's and komi on the current board, without the dead stones.");
   m.def(
       "go_dead",
       [](AnyMatch& a, int playouts, std::uint64_t seed) {

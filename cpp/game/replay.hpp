@@ -69,7 +69,7 @@ struct Replay {
   std::uint32_t hash_every = 0;       // k >= 1
   std::vector<std::uint64_t> hashes;  // after ticks 0, k, 2k, ... <= ticks
   std::uint64_t final_hash = 0;       // after the last tick
-  bool over = false;                  // the rules ended it; else it was cut off from outside
+  bool over = false;                  // whether the rules ended it, not a cut from outside
   std::vector<float> outcome;         // one a seat; zeros where it was cut off
   std::optional<HostedPart> hosted;   // of a game that is played elsewhere
 };

@@ -1,5 +1,5 @@
 // Rules of the engine that games show only in pinned hashes: what units see, who strikes back
-// first, and that a hit is news to its owner alone.
+// first, and that only its owner learns of a hit.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -51,7 +51,7 @@ struct Choices {
     }
     return set;
   }
-  // Those of them that some tower has.
+  // The targets of all towers.
   [[nodiscard]] std::uint64_t targets() const {
     std::uint64_t set = 0;
     for (int unit = 0; unit < rows.own; ++unit) {
