@@ -19,7 +19,7 @@ HEAD = """# The Python API
 
 <!-- Written by python -m tools.gen_docs from the docstrings. -->
 
-Every public name. Those of `ludus` are imported with `import ludus`, which loads neither numpy nor torch;
+Every public name. The names of `ludus` are imported with `import ludus`, which loads neither numpy nor torch;
 the others say where they are from. Names that are not on this page may change with any version.
 [From Python](../guides/from_python.md) shows them at work.
 

@@ -40,10 +40,16 @@ TURNS = {
     r"\w+ of (?:its|their) own": "separate, its own, dedicated",
     r"(?<!leave\s)(?<!left\s)alone(?=[.,;:]|\s(?:is|are|was|has|have|can|may|must|do|\w\w+s)\b)": "only",
     r"from now on": "the present tense, a point in time",
-    r"(?<=;\s)none(?!:)": '"if there is one", "no ..."',
+    r"(?<=;\s)(?-i:none)(?!:)": '"if there is one", no ...',
 }
-#: Path prefixes that are free of the turns, and those below which pieces and units stand on cells.
-SWEPT = ("cpp/",)
+_PACKAGES = ("bench", "codecs", "flow", "games", "gtp", "mcts", "native", "pool", "ratings", "storage", "web")
+#: Path prefixes that are free of the turns, and the exceptions below them.
+SWEPT = (
+    "cpp/",
+    *(f"src/ludus/{package}/" for package in _PACKAGES),
+)
+UNSWEPT: tuple[str, ...] = ("src/ludus/web/serve/",)
+#: Path prefixes below which pieces and units stand on cells.
 BOARDS = ("cpp/games/", "cpp/tests/", "docs/games/", "src/ludus/games/")
 
 
@@ -57,7 +63,7 @@ def _compiled(phrases: dict[str, str]) -> dict[re.Pattern[str], str]:
 _PHRASES = _compiled(PHRASES)
 _TURNS = _compiled(TURNS)
 _TURNS[re.compile(r"(?im)^[^\w\n]*\w*[^\w\n]*: of\b")] = 'a noun, as in "name: Number of ..."'
-_STANDS = _compiled({r"stands?(?! (?:for|in for|out)\b)": "is, holds, applies"})
+_STANDS = _compiled({r"(?<!checkpoint\s)stands?(?! (?:for|in for|out|still)\b)": "is, holds, applies"})
 #: Openings of a docstring or a comment.
 OPENINGS = {
     r"What\b(?![^.\n]*\?)": 'a noun or a verb: "Return ...", "Settings of ..."',
@@ -65,6 +71,8 @@ OPENINGS = {
 }
 _OPENINGS = {re.compile(rf"\W*{opening}"): instead for opening, instead in OPENINGS.items()}
 _INLINE_CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
+_F_STRING = re.compile(r"[rR]?[fF][rR]?[\"']")
+_FORMATTED = re.compile(rf"{_INLINE_CODE.pattern}|\{{[^{{}}\n]*\}}")
 #: A string literal of one word is a name of the code.
 _IDENTIFIER = re.compile(r"""[rf]?(["'])\w+\1""")
 _CPP = re.compile(r'(?P<comment>//[^\n]*(?:\n[ \t]*//[^\n]*)*)|(?P<string>"(?:[^"\\\n]|\\.)*")')
@@ -102,7 +110,8 @@ def violations(path: str, text: str) -> Iterator[Violation]:
     for passage in _passages(path, text):
         if _IDENTIFIER.fullmatch(passage.text):
             continue
-        plain = _INLINE_CODE.sub(_blank, passage.text)
+        code = _FORMATTED if _F_STRING.match(passage.text) else _INLINE_CODE
+        plain = code.sub(lambda found: re.sub(r"[^\n]", "`", found[0]), passage.text)
         plain = re.sub(r"\n[ \t]+", "\n", plain)
         for phrase, instead in _phrases(path, passage.text).items():
             for found in phrase.finditer(plain):
@@ -121,7 +130,7 @@ def _blank(found: re.Match[str]) -> str:
 
 def _phrases(path: str, passage: str) -> dict[re.Pattern[str], str]:
     of_a_spec = path.startswith("cpp/games/") and passage.startswith('"')  # golden files hold its texts
-    if not path.startswith(SWEPT) or of_a_spec:
+    if of_a_spec or path.startswith(UNSWEPT) or not path.startswith(SWEPT):
         return _PHRASES
     return _PHRASES | _TURNS | ({} if path.startswith(BOARDS) else _STANDS)
 

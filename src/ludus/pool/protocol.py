@@ -103,11 +103,11 @@ class Pool(Protocol):
         ...
 
     def set_handover(self, plan: int, ticks: int) -> None:
-        """Set ``handover_ticks`` of a plan for matches that start from now on."""
+        """Set ``handover_ticks`` of a plan for matches that start later."""
         ...
 
     def set_mixture(self, plan: int, weights: list[float]) -> None:
-        """Set the weights of a plan's controllers for matches that start from now on."""
+        """Set the weights of a plan's controllers for matches that start later."""
         ...
 
     def set_spirit(self, spirit: float) -> None:
@@ -167,7 +167,7 @@ class Pool(Protocol):
         """Return to a snapshot of a pool made with the same arguments.
 
         Raises:
-            ValueError: Damaged bytes, or those of another pool.
+            ValueError: Damaged bytes, or bytes of another pool.
         """
         ...
 

@@ -27,6 +27,7 @@ from tools.check_prose import violations
         ("a.hpp", "// Nobody moves.\nint a;  // Goes on.\n", ["Nobody", "Goes on"]),
         ("a.hpp", "  // The match goes\n  // on.\n", ["goes\non"]),
         ("a.py", "def f() -> None:\n    # The match goes\n    # on.\n    pass\n", ["goes\non"]),
+        ("a.py", 'f"{told} of {len(begin)} seats, {seat} goes on"\n', ["goes on"]),
         ("a.py", '"""Go on 9x9 boards."""\ncall("BEGIN IMMEDIATE")\n', []),
     ],
 )
@@ -55,13 +56,15 @@ def test_reported_lines_are_lines_of_the_file() -> None:
         ("state: Of the run.", ["state: Of"]),
         ("``state``: of the run.", [": of"]),
         ("A state, as follows: of the run.", []),
+        ("The colour that `PL` of a node names.", []),
+        ("Return a number; None without matches.", []),
     ],
 )
 def test_turns_are_found_below_swept_paths(
     text: str, found: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_prose, "SWEPT", ("docs/",))
-    assert [violation.phrase.strip() for violation in violations("docs/a.md", text)] == found
+    assert [violation.phrase.strip(" `") for violation in violations("docs/a.md", text)] == found
     assert list(violations("tools/a.md", text)) == []
 
 

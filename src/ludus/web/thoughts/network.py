@@ -52,7 +52,7 @@ class NetworkMind:
             value_weights: Weight of each value head in the value; empty = the mean.
 
         Raises:
-            ThinkError: ``value_weights`` are not those of the network's value heads.
+            ThinkError: ``value_weights`` do not match the network's value heads.
         """
         self.network, self.name, self.frame_skip = network, name, frame_skip
         self.spec = network.spec
