@@ -27,7 +27,7 @@ In signatures, a `Setting` is a string, a number, true or false, or a list of th
 `UpdateMetrics` or `EvaluationMetrics`; a `ParamValue` is a string, a number, true or false.
 """
 
-#: Heading -> the module and the names that stand under it; "" = every other name of ``ludus.__all__``.
+#: Heading -> the module and the names below it; "" = every other name of ``ludus.__all__``.
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Functions": tuple(
         ("ludus", n)

@@ -45,10 +45,14 @@ TURNS = {
 _PACKAGES = ("bench", "codecs", "flow", "games", "gtp", "mcts", "native", "pool", "ratings", "storage", "web")
 #: Path prefixes that are free of the turns, and the exceptions below them.
 SWEPT = (
-    "cpp/",
+    *("benchmarks/", "cpp/", "docs/", "examples/", "tools/"),
     *(f"src/ludus/{package}/" for package in _PACKAGES),
 )
-UNSWEPT: tuple[str, ...] = ("src/ludus/web/serve/",)
+UNSWEPT = (
+    "docs/reference/api.md",  # from docstrings
+    "src/ludus/web/serve/",
+    *("benchmarks/strength/league_minirts.py", "tools/results.py"),  # records and their page hold these texts
+)
 #: Path prefixes below which pieces and units stand on cells.
 BOARDS = ("cpp/games/", "cpp/tests/", "docs/games/", "src/ludus/games/")
 
