@@ -4,8 +4,8 @@
 
 A person's match with ``--pages`` pages that read every message. ``late`` is the time from when a tick is
 due to its start, ``took`` the time until its moment has been handed to the sockets. ``timer`` is the lateness
-of a thread that waits for the same times in the same way and does nothing else: that of the machine. Target:
-late by at most 10 ms at p99 on a machine that is not busy.
+of a thread that waits for the same times in the same way and does nothing else: the machine's lateness.
+Target: late by at most 10 ms at p99 on a machine that is not busy.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""PPO on a pool of matches, with torch alone: every step of the data flow in one file.
+"""PPO on a pool of matches, with only torch: every step of the data flow in one file.
 
     python examples/minimal_ppo.py [--game tic_tac_toe] [--opponent random] [--steps 200000]
 
 The pool plays many matches at once and writes observations into a slab (a rollout buffer, ``[T+1, R, ...]``).
-A row is a seat of a match that the policy plays. The loss is that of Schulman et al. (2017), equation 9.
+A row is a seat of a match that the policy plays. The loss is equation 9 of Schulman et al. (2017).
 ``ludus train`` does the same with threads, recurrent policies, self-play and checkpoints.
 """
 

@@ -17,7 +17,7 @@ from ludus.policies.network import PolicyNetwork
 
 
 class ReinforceConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag="reinforce"):
-    """The keys of ``[algorithm]``: those of every actor-critic method, and one more."""
+    """The keys of ``[algorithm]``: the keys of every actor-critic method, and one more."""
 
     baseline: bool = True  # subtract the predicted value from the return
 

@@ -19,7 +19,7 @@ HEAD = """# The Python API
 
 <!-- Written by python -m tools.gen_docs from the docstrings. -->
 
-Every public name. Those of `ludus` are imported with `import ludus`, which loads neither numpy nor torch;
+Every public name. The names of `ludus` are imported with `import ludus`, which loads neither numpy nor torch;
 the others say where they are from. Names that are not on this page may change with any version.
 [From Python](../guides/from_python.md) shows them at work.
 
@@ -27,7 +27,7 @@ In signatures, a `Setting` is a string, a number, true or false, or a list of th
 `UpdateMetrics` or `EvaluationMetrics`; a `ParamValue` is a string, a number, true or false.
 """
 
-#: Heading -> the module and the names that stand under it; "" = every other name of ``ludus.__all__``.
+#: Heading -> the module and the names below it; "" = every other name of ``ludus.__all__``.
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Functions": tuple(
         ("ludus", n)

@@ -72,7 +72,7 @@ def _between_games(here: tuple[str, ...], there: tuple[str, ...]) -> str | None:
     if there[1] not in rank:
         return f"games never include each other (rts/{here[1]} includes rts/{there[1]})"
     if rank[there[1]] > rank.get(here[1], len(rank)):
-        return f"rts/{there[1]} stands above rts/{here[1]}"
+        return f"rts/{there[1]} is above rts/{here[1]}"
     return None
 
 

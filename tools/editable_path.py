@@ -1,4 +1,4 @@
-"""Makes the editable install of this environment a path alone.
+"""Make the editable install of this environment only a path.
 
     python -m tools.editable_path
 

@@ -2,7 +2,7 @@
 
 Over seeds (``seeds``): below ten seeds the mean with Student's interval, and every seed's number; from ten on
 the interquartile mean with a bootstrap, which covers less than 95% with fewer. No interval is narrower
-than the counting noise of the matches behind it: its ends are at least as far away as those of Wilson's
+than the counting noise of the matches behind it: its ends are at least as far away as in Wilson's
 interval over all matches of all seeds, of Poisson's for events a match, of Student's for other samples.
 Shown are one decimal place of ``%``, ``points`` and ``return``, three of anything else.
 """

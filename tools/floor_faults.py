@@ -1,4 +1,4 @@
-"""Faults of floors: figures of players have those of players that learned nothing, in the same setting."""
+"""Faults of floors: a figure of players needs the floor of untrained ones, in the same setting."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ def _difference(first: Setting | None, second: Setting | None) -> str:
     for name in Setting.__struct_fields__:
         a, b = getattr(first, name), getattr(second, name)
         if a != b:
-            return f"{name} {b!r}, that of its figure is {a!r}"
+            return f"{name} {b!r}, its figure has {a!r}"
     return ""

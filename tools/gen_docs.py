@@ -1,6 +1,6 @@
 """Writes the tables of ``docs/games/<game>.md`` from the games' own specs, and the page of the Python API.
 
-A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; what stands between them is
+A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; the text between them is
 rewritten (sections: facts, observation, actions, parameters, bots); ``<!-- spec: SECTION key=value -->`` is
 that section under other parameters of the game. ``--check`` writes nothing and lists the
 pages that are out of date (exit code 3). A game without a page is an error: every game has one.

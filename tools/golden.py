@@ -41,7 +41,7 @@ def differences() -> list[str]:
 
 
 def parted(pinned: str, found: str) -> str:
-    """Where two lines differ, with what stands around it: lines of states run to thousands of characters."""
+    """Where two lines differ, with the text around it: lines of states run to thousands of characters."""
     at = next((i for i, (a, b) in enumerate(zip(pinned, found)) if a != b), min(len(pinned), len(found)))
 
     def shown(text: str) -> str:

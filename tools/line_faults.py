@@ -112,7 +112,7 @@ def _one(line: Line, runs: Runs, digests: set[str], floor: Figure | None, record
         if line.weights:
             yield f"{where}: weights of no run"
         if floor is None and record.runs or floor is None and record.section == "learning":
-            yield f"{where}: of no run"
+            yield f"{where}: belongs to no run"
     else:
         yield from _of_run(line, run, floor, where)
     if line.against_weights and line.against_weights not in digests:
@@ -190,7 +190,7 @@ def _kinds(figure: Figure, lines: Sequence[Line]) -> Iterator[str]:
         return
     measures = {line.setting.measure for line in lines if line.setting is not None}
     if "matches" in measures and figure.kind not in ("matches", "seeds"):
-        yield f"{figure.text()}: of matches, expected kind matches or seeds"
+        yield f"{figure.text()}: a figure of matches, expected kind matches or seeds"
     if figure.kind == "readings" and any(line.run for line in lines):
         yield f"{figure.text()}: over training runs, expected kind seeds"
     rate = figure.unit in ("%", "return")

@@ -5,8 +5,8 @@
     python -m tools.mutate --only ratings --count 20  of one package
 
 Cosmic Ray makes the mutants and runs the tests. Mutants are drawn by the seed, a package in turn, and run
-in a copy of the installed package that stands before it on the path, so no source is ever changed. A mutant
-that survives must stand in ``tools/mutation_survivors.toml`` with a reason.
+in a copy of the installed package that comes before it on the path, so no source is ever changed. A mutant
+that survives must be in ``tools/mutation_survivors.toml`` with a reason.
 
 Exit code: 0 if every survivor is listed, 3 if one is not or if an entry has no source line any more, 2 if the
 tests fail without a mutant.
@@ -264,7 +264,7 @@ def operators() -> dict[str, Operator]:
 def drawn(module: str, code: str, seed: int) -> Iterator[Mutant]:
     """Mutants of one module, at most one a position, in an order that the seed gives.
 
-    The rank of a mutant depends on the text of its line, not on where it stands: a change of other lines
+    The rank of a mutant depends on the text of its line, not on its place: a change of other lines
     draws no others.
     """
     nodes = list(ast_nodes(get_ast(code)))
@@ -292,7 +292,7 @@ def drawn(module: str, code: str, seed: int) -> Iterator[Mutant]:
 
 
 def _occurrences(lines: Sequence[str]) -> dict[int, int]:
-    """Line number -> how many equal lines stand before it."""
+    """Line number -> how many equal lines come before it."""
     seen: Counter[str] = Counter()
     out = {len(lines) + 1: 0}
     for number, line in enumerate(lines, 1):

@@ -49,12 +49,12 @@ def published(
     """Write the record ``args.record`` and return it; None where the option was not given.
 
     Args:
-        args: Of a parser with :func:`add_record_options`.
-        section: Of the page.
+        args: Arguments of a parser with :func:`add_record_options`.
+        section: Section of the page.
         title: The measured quantity.
-        lines: All raw lines, those of the floors included.
+        lines: All raw lines, including the floors'.
         figures: As :func:`tools.figures.figure_of` computed them.
-        commands: As they ran; those of ``runs`` come first by themselves.
+        commands: As they ran; commands of ``runs`` are put first automatically.
         floors: As :func:`tools.figures.floors_of` computed them.
         runs: The training runs.
         budget: Decisions and time of a run.
@@ -62,7 +62,7 @@ def published(
         wanted: Bounds that figures were to reach.
         notes: What a reader must know.
         data: Other files beside the record.
-        folder: Of records.
+        folder: Folder of records.
     """
     from ludus.storage import utc_now
 

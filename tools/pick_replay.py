@@ -25,7 +25,7 @@ def pick(files: list[Path]) -> Path:
 
 
 def _learned(player: str) -> bool:
-    """Whether the name of a player is that of weights and not of a bot."""
+    """Whether a player's name refers to weights and not to a bot."""
     return "@" in player or player.startswith(("policy", "version"))
 
 

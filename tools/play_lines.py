@@ -41,12 +41,12 @@ def run_of(
     Args:
         reference: The weights that play.
         command: That trained the run; ``--run.seed S`` has the run's seed filled in, ``{S}`` the record's.
-        cell: Of the experiment.
+        cell: Cell of the experiment.
         pair: The seed of the record that the run counts for, where its own is another.
         initial: Weights that the run started from (default: its own of version 0).
         started_from: What these are, where they had been trained before.
         half: Keep half precision.
-        folder: Of kept weights.
+        folder: Folder of kept weights.
 
     Raises:
         StorageError: There are no such weights.
@@ -143,14 +143,14 @@ def play(
     """Play matches and return their line.
 
     Args:
-        label: Of the line.
+        label: Label of the line.
         setting: How; its opponent plays unless ``against_weights`` are given.
         eval_seed: Seed of the matches.
         run: Its kept weights play; with ``initial`` those that it started from.
         player: A bot, ``uniform`` or a search plays instead.
         against_weights: SHA-256 of the kept weights of the opponent.
-        seed: Of the line (default: the run's).
-        folder: Of kept weights.
+        seed: Seed of the line (default: the run's).
+        folder: Folder of kept weights.
         initial: See ``run``.
 
     Raises:

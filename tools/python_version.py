@@ -1,4 +1,4 @@
-"""Says whether this Python can run Ludus, before anything is made with it."""
+"""Check that this Python can run Ludus, before anything is built with it."""
 
 import sys
 

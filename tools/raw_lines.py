@@ -35,7 +35,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
             several bots of as many matches each: ``rush + riders``.
         play: ``drawn`` or ``greedy``.
         matches: Number of matches of a line.
-        search: Of both sides, as behind weights: ``+search:100``.
+        search: Search of both sides, as behind weights: ``+search:100``.
         random_start: As of ``ludus eval``, ``max_ticks`` too.
         measure: ``matches``; ``training``: measured while a run trains; ``exact``: computed without matches.
         returned: What a sample is, where it is not the return: ``kills of the first seat``.
@@ -66,7 +66,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     Attributes:
         label: The figure that the line belongs to; of a floor ``KIND, LABEL OF ITS FIGURE``.
-        seed: Of the record; None where nothing was trained.
+        seed: Seed of the record; None without training.
         run: ``id`` of the run whose weights played.
         player: Who played: a bot, ``uniform``, a search, or ``RUN@VERSION`` for people; ``against`` likewise.
         weights: SHA-256 of the kept file that played, ``against_weights`` of the opponent's.
@@ -132,7 +132,7 @@ def unpacked(text: str, matches: int) -> str:
     except binascii.Error as error:
         raise ValueError(f"outcomes: {error}") from None
     if len(data) != -(-matches // PER_BYTE):
-        raise ValueError(f"outcomes of {len(data)} bytes are not those of {matches} matches")
+        raise ValueError(f"{len(data)} bytes of outcomes do not fit {matches} matches")
     found = []
     for number in data:
         for _ in range(PER_BYTE):

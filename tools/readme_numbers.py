@@ -1,7 +1,7 @@
 """The numbers of README: each one is tied to a figure of a record (:mod:`tools.ties`).
 
 A row of the table under ``## Numbers`` ends with its tie: one for each number of its second and third cell.
-Words that tell the row's figures apart must stand in the first cell or in the number's own, so that cells
+Words that tell the row's figures apart must be in the first cell or in the number's own, so that cells
 cannot be exchanged. Elsewhere a measured number (``%``, ``times``, ``/s``, ``of 100``) has its tie in the
 same paragraph, and a time or a budget must be in some record's words.
 """
@@ -104,7 +104,7 @@ def row_faults(row: str, records: Mapping[str, Record]) -> Iterator[str]:
 def _exchanged(
     head: str, cells: Sequence[str], ties: Sequence[tuple[int, Tie]], record: Record
 ) -> Iterator[str]:
-    """Yield figures whose own words stand beside another number, or nowhere in the row."""
+    """Yield figures whose own words are beside another number, or nowhere in the row."""
     for number, tie in ties:
         others = [words_of_figure(t.figure) for n, t in ties if n != number]
         if not others:
@@ -113,9 +113,9 @@ def _exchanged(
         here = set(words(f"{head} {cells[number]}"))
         there = set(words(" ".join(c for i, c in enumerate(cells) if i != number)))
         if wrong := sorted((own & there) - here):
-            yield f"{tie.text!r}: {' '.join(wrong)} stands in the other cell"
+            yield f"{tie.text!r}: {' '.join(wrong)} is in the other cell"
         elif own and not own & here:
-            yield f"{tie.text!r}: {' '.join(sorted(own))} stands neither in the first cell nor in its own"
+            yield f"{tie.text!r}: {' '.join(sorted(own))} is neither in the first cell nor in its own"
     for number, tie in ties:
         kind = floor_words(tie.figure)
         if kind and not kind & set(words(cells[number])):
@@ -129,14 +129,14 @@ def _exchanged(
 
 
 def _order(text: str, ties: Sequence[Tie]) -> Iterator[str]:
-    """Yield a fault where the numbers of one cell stand in another order than their words."""
+    """Yield a fault where the numbers of one cell are in another order than their words."""
     row, before = words(text), -1
     for tie in ties:
         others = [words_of_figure(t.figure) for t in ties if t.figure is not tie.figure]
         own = words_of_figure(tie.figure).difference(*others) if others else set()
         place = next((i for i, word in enumerate(row) if word in own), None)
         if place is not None and place < before:
-            yield f"{tie.text!r}: its number stands in another place than its words"
+            yield f"{tie.text!r}: its number is in another place than its words"
         before = before if place is None else place
 
 

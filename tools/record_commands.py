@@ -38,7 +38,7 @@ def split(command: str) -> list[str]:
 
 
 def command_faults(record: Record, root: Path, has: Has) -> Iterator[str]:
-    """Yield what is wrong with the commands of a record, those of its runs included.
+    """Yield what is wrong with the commands of a record, including its runs' commands.
 
     ``has``: whether the repository has a file.
     """

@@ -32,9 +32,9 @@ def faults(
 
     Args:
         records: By name.
-        folder: Of the records, with their raw lines and kept weights.
-        root: Of the repository.
-        checkout: Of ``root``; None: files are looked up on the disk, and no commit is read.
+        folder: Folder of the records, with their raw lines and kept weights.
+        root: Root of the repository.
+        checkout: Checkout of ``root``; None: files are looked up on the disk, and no commit is read.
     """
     wrong = []
     for name, record in records.items():
@@ -43,7 +43,7 @@ def faults(
 
 
 def notices(records: Mapping[str, Record], checkout: Checkout) -> list[str]:
-    """Return the checks that could not be made here, a line each; none in a whole clone."""
+    """Return the checks that could not be made here, a line each; a whole clone has none."""
     if not checkout.partial:
         return []
     unread = sorted({r.commit for r in records.values() if r.files and not checkout.knows(r.commit)})

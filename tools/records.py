@@ -34,13 +34,13 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         kind: How it follows from the lines.
         value: The number; ``low`` and ``high`` are the ends of its interval, if it has one.
         count: Matches, samples or readings, or the number of seeds where ``kind`` is ``seeds``.
-        seed: Of ``kind`` ``matches`` and ``exact``: only the lines of this seed.
+        seed: For ``kind`` ``matches`` and ``exact``: only the lines of this seed.
         of: The two labels of a difference (the first minus the second) or a ratio; of ``worst`` two or more.
         values: One number a seed in the order of the seeds, where there are fewer than ten.
-        equal: Of a difference: matches that are all equal, pair by pair.
+        equal: For a difference: matches that are all equal, pair by pair.
         lower_is_better: As in a distance from an equilibrium.
-        floor: Of a floor: its kind (``initial weights``, ``uniform``, ``bot NAME``).
-        floor_of: Of a floor: the label of its figure.
+        floor: For a floor: its kind (``initial weights``, ``uniform``, ``bot NAME``).
+        floor_of: For a floor: the label of its figure.
     """
 
     label: str
@@ -98,11 +98,11 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     Attributes:
         id: ``run_id`` of its ``run.json``, which no other run has.
-        seed: Of the training.
+        seed: Seed of the training.
         command: As it was run, the seed filled in.
         cell: The part of an experiment that it belongs to; every cell has the record's seeds.
         pair: The seed of the record that it counts for, where its own is another (an exploiter's run).
-        version: Of the weights that played.
+        version: Version of the weights that played.
         weights: SHA-256 of the kept file with them (:mod:`tools.kept_weights`).
         initial: SHA-256 of the kept file with its weights of version 0, or those it started from.
         started_from: What ``initial`` are, where they were not drawn at random: ``moba-1v1, seed 2``.
@@ -131,15 +131,15 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     Attributes:
         schema: 3.
-        section: Of the page.
+        section: Section of the page.
         title: The measured quantity, as in the table's first column.
         figures: The numbers.
-        commands: The commands as they were run, in order, those of the runs included.
+        commands: The commands as they were run, in order, including the runs' commands.
         commit: The commit whose code ran.
         date: YYYY-MM-DD.
         machine: Processor and cores.
         floors: The same measures of players that learned nothing, for each figure of players.
-        seeds: Of the training runs.
+        seeds: Seeds of the training runs.
         runs: The training runs, one a cell and seed.
         files: Presets, sweeps and rulebooks that the commands name -> SHA-256 of the file at ``commit``.
         lines: SHA-256 of the file with the raw lines.

@@ -71,7 +71,7 @@ def far_apart(old: Line, new: Line) -> bool:
 
 
 def compare(record: Record, line: Line, folder: Path, tolerance: float = TOLERANCE) -> tuple[bool, str]:
-    """Play a line again. Return whether its results stand, and a sentence."""
+    """Play a line again. Return whether its results hold, and a sentence."""
     started = time.monotonic()
     new = again(line, folder / "weights")
     count = line.matches or len(line.samples)

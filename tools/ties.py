@@ -1,7 +1,7 @@
 """Ties of numbers in documents to figures of records.
 
 A tie is an HTML comment behind the numbers: ``<!-- NAME: TIE & TIE; TIE -->``. One ``TIE`` belongs to each
-number, in their order; ``;`` stands between the cells of a table's row. A tie is the label of a figure,
+number, in their order; ``;`` separates the cells of a table's row. A tie is the label of a figure,
 perhaps with its part before it: ``low:``, ``high:`` (ends of the interval), ``least:``, ``most:`` (of the
 seeds), ``count:``, ``seed 2:``, or with its floor: ``floor uniform:``. ``reference`` is a number that the
 record's own reference cites. A shown number may be rounded to fewer digits: half of its last digit is
@@ -146,7 +146,7 @@ def says(claim: Claim, text: str) -> bool:
 
 
 def words_of_figure(figure: Figure) -> set[str]:
-    """Return the words of a figure's label; of a floor those of its kind too."""
+    """Return the words of a figure's label, and of a floor's kind."""
     label = " ".join(
         [figure.floor_of or figure.label, figure.floor, *(figure.of if figure.kind in DERIVED else ())]
     )
@@ -161,7 +161,7 @@ def words(text: str) -> list[str]:
 
 
 def floor_words(figure: Figure) -> set[str]:
-    """Return the words of which one must stand beside a floor; empty for any other figure."""
+    """Return the words of which one must be beside a floor; empty for any other figure."""
     text = figure.floor or figure.label
     if text.startswith(INITIAL):
         return {"initial", "untrained"}

@@ -3,7 +3,7 @@
     python -m tools.vendor_web [--out src/ludus/web/static/vendor]
 
 The files are committed, so neither users nor CI need Node or a network. Versions and the SHA-256 of every
-tarball and of every file stand below; a tarball with another hash is refused. To change a version, change
+tarball and of every file are below; a tarball with another hash is refused. To change a version, change
 it here, run the command, and take over the hashes that it reports.
 
 Browsers load the files as ES modules without a build. Two files need one change each for this, named in

@@ -6,7 +6,7 @@ Each record is a random match (moves, passes, stones set up in the middle) on a 
 written with headers as programs and people write them: komi in the units of servers, in words, in characters
 of other scripts; sizes such as 19:19; handicaps with and without stones; rules; names in eight encodings,
 labelled, labelled wrongly and not labelled; headers behind the root, twice, in small letters. After
-loading, the stones, the turn, the number of moves, size, komi and names must be those of the match, or a line
+loading, the stones, the turn, the number of moves, size, komi and names must equal the match's, or a line
 on stderr must name the header. A record that cannot be played must be refused with the move or property that
 is at fault, and the engine's match must be as it was. Exit code 3 on the first failure, which is printed with
 its record.
@@ -150,7 +150,7 @@ class Maker:
         rng.shuffle(headers)
         late = [headers.pop() for _ in range(1) if headers and self.chance(0.1)]
         behind = f";{''.join(late)}" if late else ""
-        # The label stands before or behind the text that it is for.
+        # The label comes before or after the text that it is for.
         encoding, label, names = self._names(odd)
         headers.insert(rng.randrange(len(headers) + 1), label)
         headers.insert(rng.randrange(len(headers) + 1), names)

@@ -4,8 +4,8 @@
     python benchmarks/cross_checks/go_rules.py open_spiel --size 9 --matches 10000
 
 After every move: the legal points of the seat to move, all stones and (GNU Go) the numbers of captured stones
-must be the same. Three in four matches fill no eye of their own, so that they end in positions in which
-nothing is left to play for, and are counted by both; the others play any legal move, so that whole
+must be the same. In three of four matches no move fills the mover's eye, so that they end in positions with
+nothing left to play for, and are counted by both; the others play any legal move, so that whole
 boards are taken and come back. GNU Go plays our three ko rules by turns, and simple ko with suicide (under
 superko it does not ask whether a suicide brings an earlier board back, which ours does). OpenSpiel knows
 simple ko only, ends a match at a repetition (ours is compared up to there), and gives the winner, not the

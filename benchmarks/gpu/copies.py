@@ -1,6 +1,6 @@
 """Copies between host and device in one act and one update: from pinned memory, or pageable memory.
 
-The driver stages a copy from or to pageable memory through memory of its own, and the host waits for it. A
+The driver stages a copy from or to pageable memory through its own memory, and the host waits for it. A
 preset that runs as graphs makes at most ``PAGEABLE`` of them. Of other presets small ones are cheap; from
 ``LARGE`` bytes on there must be none. On the processor nothing is copied or checked.
 """
@@ -112,7 +112,7 @@ def faults(parts: Mapping[str, Counts], graphs: bool) -> list[str]:
 
 
 def pageable(counts: Counts) -> int:
-    """Return the number of copies from or to pageable memory. Those of a replayed graph only CUDA sees."""
+    """Return the number of copies from or to pageable memory. Only CUDA sees copies of a replayed graph."""
     seen = [n for name, n in counts.items() if name.startswith("cuda Memcpy") and "Pageable" in name]
     return max(counts["up_pageable"] + counts["down_pageable"], sum(seen))
 

@@ -115,7 +115,7 @@ def _check(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _machine(device: str) -> dict[str, str]:
-    """Look at the machine in a process of its own: this one must not start CUDA."""
+    """Look at the machine in a separate process: this one must not start CUDA."""
 
     def look(_: Context) -> Cases:
         def found() -> Outcome:

@@ -1,6 +1,6 @@
 """Times of an act and of a minibatch on the device, and whole trainings on it and on the processor.
 
-``speedup``: the device over all processors that the machine lends. A training's numbers are those of
+``speedup``: the device over all processors that the machine lends. A training's numbers come from
 ``ludus bench train``, which states the limits too.
 """
 
@@ -72,7 +72,7 @@ def _timed(recording: Recording, context: Context, seconds: float) -> dict[str, 
     updates: list[UpdateStats] = []
 
     def update() -> None:
-        slab.version[:] = learner.version  # no weights lie between: V-trace needs no pass of its own
+        slab.version[:] = learner.version  # no weights lie between: V-trace needs no separate pass
         updates.append(learner.update(slab))
 
     took = median_s(update, context, seconds)

@@ -173,7 +173,7 @@ def copied(slab: Slab) -> Slab:
 def first_input(slab: Slab, learner: Learning) -> ActInput:
     """Return the rows of a slab that the learned policy decides at its first time step with some.
 
-    Their memory is that of t = 0.
+    Their memory is the memory at t = 0.
     """
     ours = (slab.active[:-1] != 0) & (slab.policy[:-1] == learner.policy)
     t = int(ours.any(axis=1).argmax())

@@ -1,4 +1,4 @@
-"""Stages: each runs in a process of its own, so that none takes the others with it.
+"""Stages: each runs in a separate process, so that none takes the others with it.
 
 An error of a kernel leaves CUDA unusable for the rest of a process: after a case that ends so, the stage
 continues in a new one. A kernel that hangs cannot be interrupted from inside. The parent never starts CUDA,
@@ -54,7 +54,7 @@ class Context:
 
     Attributes:
         device: Name of the device for torch.
-        small: Whether sizes are those of a quick run on the processor.
+        small: Whether sizes suit a quick run on the processor.
         deadline: When the stage should end, by ``time.monotonic``.
     """
 
@@ -74,7 +74,7 @@ class Context:
 
 
 class Stage(NamedTuple):
-    """``share``: of the program's time. ``cases``: by name, the most important first."""
+    """``share``: share of the program's time. ``cases``: by name, the most important first."""
 
     name: str
     title: str

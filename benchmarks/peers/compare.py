@@ -4,7 +4,7 @@
     python benchmarks/peers/compare.py --seconds 20 --rows atari-sf,cartpole-sf
     python benchmarks/peers/compare.py --list
 
-Each peer lives in a virtual environment of its own (``--envs``, made at the first use). For a row, peer and
+Each peer lives in a separate virtual environment (``--envs``, made at the first use). For a row, peer and
 Ludus are both started, warmed up, and then take turns on the machine, the one that waits being stopped:
 neither pays for its start, and what else the machine does falls on both. Then ``ludus bench train`` reports
 the share of pure simulation and of its learner's own limit that Ludus's training reaches. Counted are frames

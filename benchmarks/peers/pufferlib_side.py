@@ -1,4 +1,4 @@
-"""PufferLib's side: PuffeRL on one of its own games in C, progress written after every training phase.
+"""PufferLib's side: PuffeRL on a game of PufferLib in C, progress written after every training phase.
 
 python pufferlib_side.py puffer_breakout --agents 1024 --minibatch 8192 --hidden 128 --progress FILE
 """

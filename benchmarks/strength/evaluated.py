@@ -71,7 +71,7 @@ class Store:
 
 @contextmanager
 def weights_folder(record: str) -> Iterator[Path]:
-    """Give the folder of kept weights: that of the records, or without a record one that is removed."""
+    """Give the folder of kept weights: the records' folder, or without a record one that is removed."""
     if record:
         yield FOLDER
         return

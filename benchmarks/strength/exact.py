@@ -2,7 +2,7 @@
 
 A game is held in its sequence form (von Stengel 1996): a sequence is what a seat did on the way to a
 position, ``payoff[i, j]`` is what seat 0 gets where the seats' sequences are i and j, times the probability
-of the deal. A policy becomes a realisation plan: the product of its own probabilities along each sequence.
+of the deal. A policy becomes a realisation plan: the product of its probabilities along each sequence.
 Plans may be averaged: the mean of plans is the mixture in which a player is drawn before the match and
 plays it to the end. The mean of action probabilities is another player.
 """

@@ -2,8 +2,8 @@
 
     python -m benchmarks.strength.go_curve RUN --komi 7 --matches 20 --jobs 2
 
-Every version that the run has kept (``run.keep_checkpoints``), or those of ``--versions``, plays ``--visits``
-visits a move against each of ``--against``, colours in turn from openings drawn in pairs
+Every kept version of the run (``run.keep_checkpoints``), or every one in ``--versions``, plays
+``--visits`` visits a move against each of ``--against``, colours in turn from openings drawn in pairs
 (``benchmarks/strength/gtp_match.py``). A row a version: positions that self-play had brought, minutes of the
 run, matches won and drawn against each, with Wilson's 95% interval.
 """

@@ -140,9 +140,7 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--opening", type=int, default=4, help="stones drawn before a pair of matches starts")
     parser.add_argument("--seed", type=int, default=1, help="of the openings")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one answer")
-    parser.add_argument(
-        "--jobs", type=int, default=1, help="matches at a time, each with programs of its own"
-    )
+    parser.add_argument("--jobs", type=int, default=1, help="matches at a time, each with its own programs")
     parser.add_argument("--sgf", type=Path)
     return parser
 

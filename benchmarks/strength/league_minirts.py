@@ -8,7 +8,7 @@
         "ludus train benchmarks/strength/minirts-exploiter.toml --run.seed S \
         --league.players.1.seed LEAGUE-{S}@main" "..." [--record NAME]
 
-``--bots``, ``--title``, ``--reference``: those of another game, as benchmarks/strength/cycle.
+``--bots``, ``--title``, ``--reference``: settings of another game, as benchmarks/strength/cycle.
 
 The runs are finished. Nothing is trained here. Each player is evaluated against both bots with drawn and with
 greedy actions. Exploiter N plays its victim, the Nth player, and counts for the victim's seed. Floors are the

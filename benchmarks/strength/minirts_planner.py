@@ -43,7 +43,7 @@ GAME, SKIP = "minirts", 50
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """Matches with seeds of their own."""
+    """Matches with their own seeds."""
 
     player: str
     against: str
@@ -191,7 +191,7 @@ def main() -> None:
 
 
 def played(args: argparse.Namespace, against: str, end: float) -> list[Chunk]:
-    """Return the chunks against one bot: those of ``--out``, and the rest until ``end``."""
+    """Return the chunks against one bot: the ones in ``--out``, and the rest until ``end``."""
     decoder = msgspec.json.Decoder(Chunk)
     text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
     known = [c for c in map(decoder.decode, filter(str.strip, text.splitlines())) if c.outcomes]

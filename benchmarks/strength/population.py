@@ -44,7 +44,7 @@ NEVER = 10**15  # decisions
 class Result(msgspec.Struct, frozen=True):
     """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end.
 
-    ``run``: with the run's best weights, those of the member ``best``.
+    ``run``: with the run's best weights, the weights of the member ``best``.
     """
 
     seed: int

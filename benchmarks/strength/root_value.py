@@ -2,9 +2,9 @@
 
     python -m benchmarks.strength.root_value RUN --visits 400
 
-Go on 5x5 with komi 24.5 is won by Black with the whole board alone, which is what perfect play gives: the
+Go on 5x5 with komi 24.5 is won by Black only with the whole board, which is what perfect play gives: the
 value must go to +1. One row a version that the run has kept (``run.keep_checkpoints``): positions that
-self-play had brought, minutes of the run, values of the network alone and of the search, the search's line.
+self-play had brought, minutes of the run, values of the network and of the search, the search's line.
 """
 
 from __future__ import annotations

@@ -129,10 +129,10 @@ class Work:
 
         Args:
             run: The run of the player.
-            label: Of the line.
-            cell: Of the experiment (default: the label).
+            label: Label of the line.
+            cell: Cell of the experiment (default: the label).
             pair: The seed that the run counts for, where its own is another.
-            rules: Text of another rulebook than that of the run, with the same spec.
+            rules: Text of another rulebook than the run's, with the same spec.
             times: Factor on the number of matches.
         """
         made = self.kept(run, cell or label, pair)

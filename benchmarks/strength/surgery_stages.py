@@ -94,7 +94,7 @@ def rerun(work: Work, seed: int, steps: int) -> list[Line]:
 
 
 def until(work: Work, seed: int, thresholds: Sequence[float], window: int, steps: int) -> list[Line]:
-    """Return how many decisions training took to each threshold, those of earlier stages included.
+    """Return how many decisions training took to each threshold, including earlier stages.
 
     The run from scratch has the same thresholds.
     """

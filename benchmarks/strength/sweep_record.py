@@ -158,7 +158,7 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--options", default="", help="that ludus sweep was run with, in one word")
     parser.add_argument("--weights", choices=("best", "last"), default="best", help="that play")
     parser.add_argument("--cells", nargs="*", default=[], help="these cells (default: all)")
-    parser.add_argument("--against", nargs="*", default=[], help="opponents (default: those of the sweep)")
+    parser.add_argument("--against", nargs="*", default=[], help="opponents (default: the sweep's)")
     parser.add_argument("--own", action="store_true", help="each cell against the opponent of its name only")
     parser.add_argument("--plays", nargs="*", choices=PLAYS, default=["greedy", "drawn"])
     parser.add_argument("--matches", type=int, default=1000, help="of an evaluation")

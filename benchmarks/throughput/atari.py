@@ -73,7 +73,7 @@ def adapter(seconds: float) -> Measured:
 
 
 def emulator(seconds: float) -> Measured:
-    """Frames alone."""
+    """Measure the emulator without a pool."""
     made = maker("atari/Breakout")
     ales = [made.emulator() for _ in range(MATCHES)]  # type: ignore[attr-defined]
     actions = made.actions  # type: ignore[attr-defined]

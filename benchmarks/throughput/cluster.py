@@ -6,7 +6,7 @@
 ``starts``: seconds until a rollout of MiniRTS that was asked for has started its process, built its matches
 and filled a slab; then it is killed, and seconds until its successor has filled the next slab are counted.
 ``copies``: four raylets of this machine stand for machines, with two rollouts each. New weights of 40 MB are
-sent; the bytes that come to each machine's object store are counted, less those of a slab with old weights.
+sent; the bytes that come to each machine's object store are counted, minus a slab with old weights.
 ``rounds``: by how much a round in sync is longer by one rollout than in one process (``bench cluster``).
 """
 
@@ -62,7 +62,7 @@ def preset_of(rollouts: int, address: str = "local", more: dict[str, str] | None
 
 
 def send(fleet: Fleet, preset: Preset, version: int) -> int:
-    """Send weights as those of ``version`` with the next slab. Return their bytes."""
+    """Send weights as version ``version`` with the next slab. Return their bytes."""
     ((policy, actor),) = fleet.actors.items()
     build_learner(preset).copy_to(actor.network)
     arrays = arrays_of(actor.network)

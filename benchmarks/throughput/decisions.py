@@ -5,11 +5,11 @@
 
 Every 50 ticks both seats are shown the moment and decide: as a trained policy does against itself, whose
 moves are recorded first and played again here without its network, or (``uniform``) by drawing among the
-legal actions. A trained policy's ticks are cheaper: chance builds crowds that stand in each other's way.
+legal actions. A trained policy's ticks are cheaper: chance builds crowds that block each other.
 ``decisions_per_s`` counts each seat's decision, ``moments_per_s`` both as one; both by processor time of
 the process, so that other programs on the machine do not count (with ``--threads`` above 0, by the clock on
-the wall). ``over_bare``: processor time a tick over ``bare_ns_per_tick``, that of the core's own loop,
-which observes nothing: with the same players for ``uniform``, else with the game's bots. ``tensors`` is
+the wall). ``over_bare``: processor time a tick over ``bare_ns_per_tick``, the core's own loop, which
+observes nothing: with the same players for ``uniform``, otherwise with the game's bots. ``tensors`` is
 what the pool is asked for: all three, one of them, or ``cells`` expanded to the 22 float planes of the ELF
 paper. Medians of the rounds, all choices measured in turn in each round.
 """

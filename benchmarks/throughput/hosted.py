@@ -6,7 +6,7 @@ Every row is steps a second of processor time (parent and workers added up) and 
 balanced by the sign of its angle and its speed, so that matches last as long as in training. The rows take
 turns, several times over, so that what else the machine does falls on all alike; shares are of Gymnasium's
 SyncVectorEnv (``single``) or of its vectorised environment (``vectors``). ``--envpool`` names a Python
-that has envpool; it runs there as a process of its own, in the same turns.
+that has envpool; it runs there as a separate process, in the same turns.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def loop(seconds: float) -> Measured:
 
 
 def vector(matches: int, mode: str) -> Callable[[float], Measured]:
-    """Gymnasium alone: ``sync`` steps one after the other, ``vector_entry_point`` all by one call."""
+    """Gymnasium without Ludus: ``sync`` steps one after the other, ``vector_entry_point`` all by one call."""
 
     def run(seconds: float) -> Measured:
         env = gymnasium.make_vec(GAME, num_envs=matches, vectorization_mode=mode)

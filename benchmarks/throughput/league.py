@@ -12,7 +12,7 @@ observations come from matches of random decisions. Least times of the rounds.
 a batch of 64 that is drawn after an event; ``again``: of the next batch, before any event.
 
 ``run``: a league whose member meets its frozen players, each as often, and a run of the same settings against
-its first weights alone, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
+only its first weights, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
 the same. ``ratio``: decisions that were learned from per second of processor time, the league over the other;
 median, least and greatest of the turns.
 ``orders``, ``results``, ``journal``: shares of the league's wall time: assigning opponents to slots of the
@@ -195,7 +195,7 @@ class Spent:
         self.seconds: dict[str, float] = {}
 
     def watch(self, what: str, owner: object, name: str) -> None:
-        """Count the time of ``owner.name`` from now on."""
+        """Start to count the time of ``owner.name``."""
         function = getattr(owner, name)
 
         def watched(*given: object) -> object:

@@ -6,7 +6,7 @@ The slab is synthetic but laid out like MiniRTS (``cells``, ``units``, ``globals
 about 22 visible units a moment. ``raw`` is forward and backward of the same network on one packed
 micro-batch, without gathering, masks, loss, optimiser. ``share_of_raw`` compares one update with raw
 passes over the same samples (V-trace's forward pass included): what is lost around the network. Costs
-are processor time, so that a busy machine disturbs less; ``samples_per_s`` alone is by the wall clock.
+are processor time, so that a busy machine disturbs less; only ``samples_per_s`` is by the wall clock.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def run_update(learner: SlabLearner[AppoConfig], slab: Slab, workers: int) -> No
 
 
 def raw_costs(learner: SlabLearner[AppoConfig], slab: Slab, seconds: float) -> tuple[float, float]:
-    """Processor seconds a sample of (forward alone, forward and backward) by plain torch."""
+    """Processor seconds a sample of (only forward, forward and backward) by plain torch."""
     network = learner.network
     parameters = list(network.parameters())
     if network.recurrent is None:

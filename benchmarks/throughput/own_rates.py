@@ -3,7 +3,7 @@
     python -m benchmarks.throughput.own_rates training --preset minirts --turns 5
     python -m benchmarks.throughput.own_rates search --turns 5 --record search-speed
 
-Each reading is a command of its own process, which prints one JSON document; readings take turns.
+Each reading is a command in its own process, which prints one JSON document; readings take turns.
 """
 
 from __future__ import annotations

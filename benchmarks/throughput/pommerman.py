@@ -6,8 +6,8 @@
 the original's steps/s (``env.step`` with given actions for random play; act, step and reset for
 SimpleAgents; Python 3.11, one core), ``over_asked`` to what was asked of this port. ``observed``: the
 pool with a learned policy at every seat that draws at random, so that observations, masks, rewards and
-flags of all four seats are written into the slab, as in training. ``share``: of it is what simulation
-alone takes; ``memory_share``: what a plain copy of the same bytes takes, the limit of any observation.
+flags of all four seats are written into the slab, as in training. ``share``: part of it that only
+simulation takes; ``memory_share``: what a plain copy of the same bytes takes, the limit of any observation.
 Medians of the rounds.
 """
 

@@ -8,8 +8,8 @@ into the slab, and keeps the books. ``python_us_per_step`` is one recv + send fr
 match: the fixed price of a step whatever its size. ``orders_over_none``: tic-tac-toe with new standing
 orders in every slot at every slab, over the same pool without orders, the two by turns. All in processor
 time of the caller's thread (``threads=0``), so that other programs on the machine do not count. ``bots``:
-MiniRTS, SIMPLE against SIMPLE at frame skip 50: processor time a tick of the bare loop over that of the
-pool, of two workers over none (what sharing costs), and wall-clock ticks/s of two workers over one (only
+MiniRTS, SIMPLE against SIMPLE at frame skip 50: processor time a tick of the bare loop over the pool's,
+of two workers over none (what sharing costs), and wall-clock ticks/s of two workers over one (only
 meaningful on two idle cores). Medians of the rounds.
 """
 
@@ -64,7 +64,7 @@ def ns_per_decision(matches: int, steps: int) -> float:
 
 
 def orders_over_none(matches: int, slabs: int) -> float:
-    """Processor time of a pool with new orders at every slab over that of one without, slab by slab."""
+    """Processor time of a pool with new orders at every slab over one without, slab by slab."""
     with learned_pool(matches, 0) as without, learned_pool(matches, 0) as ordered:
         slab = Slab(without.spec, STEPS, without.rows)
         orders, tags = np.zeros((matches, 2), np.int32), np.arange(1, matches + 1, dtype=np.uint64)

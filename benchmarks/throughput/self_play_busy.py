@@ -2,10 +2,10 @@
 
     python benchmarks/throughput/self_play_busy.py [--preset go5] [--busy 8] [--threads 1 2] [--seconds 20]
 
-Self-play of a fresh network, as a run plays it until a round is full: first alone, then beside ``--busy``
+Self-play of a fresh network, as a run plays it until a round is full: first by itself, then beside ``--busy``
 processes that compute without a pause. A ruler runs beside each: one process that counts its own processor
 time, so that it shows the share that one thread gets. ``share``: evaluations per second of the ruler's
-processor time, busy over alone. 1: self-play makes all that its share of the processors allows. Exit code 1:
+processor time, busy over idle. 1: self-play makes all that its share of the processors allows. Exit code 1:
 a share is below ``--floor``.
 
 A run counts decisions when their matches end. All slots start together, so that the first matches end late:

@@ -6,7 +6,7 @@ A run of tic-tac-toe with an LSTM of about 10 million parameters is trained for 
 has weights and both moments of Adam. ``cut`` is the plan and the new checkpoint in memory: names from the
 meta device, weights, moments and memory of rows. ``files`` is reading the old checkpoint, writing the new
 one, and reading that again, which every surgery does too. ``whole`` is everything until the new run directory
-stands. The least of the repeats counts, and the ratio is of processor time: other processes only add to the
+exists. The least of the repeats counts, and the ratio is of processor time: other processes only add to the
 wall clock.
 """
 

@@ -1,7 +1,7 @@
 // Shared by all binding files. A subject X has bind/X.hpp with
 //   inline void bind_X(nanobind::module_& m, const GameSet& games);
-// for the built-in games (bind/module.cpp) and for those of a module outside this tree
-// (bind/game_module.hpp) alike. `games` outlives the module.
+// for both the built-in games (bind/module.cpp) and the games of a module outside this tree
+// (bind/game_module.hpp). `games` outlives the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -48,7 +48,7 @@ void bind_go(nb::module_& m) {
                2.0;
       },
       nb::arg("match"), nb::arg("dead") = std::vector<int>{},
-      "Black's points less White's and komi on the board as it stands, without the dead stones.");
+      "Black's points minus White's and komi on the current board, without the dead stones.");
   m.def(
       "go_dead",
       [](AnyMatch& a, int playouts, std::uint64_t seed) {
@@ -78,8 +78,8 @@ void bind_go(nb::module_& m) {
         Go::resume(go_match(a).raw(), seat);
       },
       nb::arg("match"), nb::arg("seat"),
-      "Goes on after two passes, and makes it a seat's turn. Raises ParamError for a match that is "
-      "recorded.");
+      "Resumes play after two passes with the given seat to move. Raises ParamError for a recorded "
+      "match.");
   m.def(
       "go_ladder",
       [](AnyMatch& a, int point, bool owner_moves) {

@@ -62,7 +62,7 @@ inline void bind_match_class(nb::module_& m) {
           },
           nb::arg("seat"), "The packed bytes of each tensor of the spec.")
       .def("clone", &AnyMatch::clone,
-           "A match of its own that stands where this one does, with a copy of its record.")
+           "An independent match in the same state, with a copy of the record.")
       .def("records", &AnyMatch::records, "Whether the match was made to be recorded.")
       .def(
           "replay",

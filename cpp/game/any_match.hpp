@@ -40,8 +40,9 @@ class AnyMatch {
   [[nodiscard]] virtual std::vector<std::vector<std::byte>> observe(int seat) const = 0;
   [[nodiscard]] virtual std::unique_ptr<AnyMatch> clone() const = 0;
   [[nodiscard]] virtual bool records() const = 0;
-  // Cut off at the current tick where the match is not over. `players` names one a seat; none
-  // leaves the names empty. Throws ParamError for other counts and for what check_players refuses.
+  // Ends at the current tick if the match is not over. `players` has one name a seat; an empty
+  // list leaves the names empty. Throws ParamError for other counts and for names that
+  // check_players refuses.
   [[nodiscard]] virtual Replay replay(std::vector<std::string> players) const = 0;
   // The bytes of the state: for a search in the same process. Never from a file or a network.
   [[nodiscard]] virtual std::span<const std::byte> state() const = 0;

@@ -10,8 +10,9 @@
 
 namespace ludus {
 
-// Where the parts of a mask stand. Immutable once made, so any thread may read it; its functions
-// allocate nothing. `mask` is what G::legal wrote, `action` the choices of the heads before.
+// Layout of a mask: where each part is. Immutable once made, so any thread may read it; its
+// functions allocate nothing. `mask` is what G::legal wrote, `action` the choices of the heads
+// before.
 class MaskLayout {
  public:
   explicit MaskLayout(const GameSpec& spec) {

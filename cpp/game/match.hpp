@@ -84,8 +84,8 @@ struct MatchContext {
 // Stream of the decisions that "uniform" draws; games use low numbers for their own.
 inline constexpr std::uint64_t kUniformStream = 0x756e69;
 
-// Lets every seat that is due decide; returns the number of decisions. `play_bot(state, seat, bot)`
-// takes those of bots.
+// Lets every due seat decide; returns the number of decisions. `play_bot(state, seat, bot)` makes
+// a bot's decision.
 template <Game G, class Play>
 int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDriver> drivers,
            Rng& rng, ReplayRecorder* recorder, const Play& play_bot) {

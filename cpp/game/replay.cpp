@@ -29,15 +29,15 @@ std::uint64_t zigzag(std::int32_t v) {
   return (static_cast<std::uint32_t>(v) << 1) ^ static_cast<std::uint32_t>(v >> 31);
 }
 
-// Whether a name can be that of a game: it may end up in commands and paths.
+// Whether a name is valid for a game: it may end up in commands and paths.
 bool is_name(std::string_view s) {
   return !s.empty() && std::ranges::all_of(s, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
 
-// Whether a name can be that of a hosted game: `family/name`, or a word. Never a path that leads
-// up or to a root, never the name of a file.
+// Whether a name is valid for a hosted game: `family/name`, or a word. Never a path that leads up
+// or to a root, never the name of a file.
 bool is_hosted_name(std::string_view s) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -133,7 +133,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// A decision is one byte (seat, kind, whether the tick is that of the one before) and what follows.
+// A decision is one byte (seat, kind, whether its tick equals the previous one's) and what follows.
 constexpr unsigned kSeatBits = 0x0f;
 constexpr unsigned kBotBit = 0x10;
 constexpr unsigned kSameTickBit = 0x20;

@@ -69,7 +69,7 @@ struct Replay {
   std::uint32_t hash_every = 0;       // k >= 1
   std::vector<std::uint64_t> hashes;  // after ticks 0, k, 2k, ... <= ticks
   std::uint64_t final_hash = 0;       // after the last tick
-  bool over = false;                  // the rules ended it; else it was cut off from outside
+  bool over = false;                  // whether the rules ended it, not a cut from outside
   std::vector<float> outcome;         // one a seat; zeros where it was cut off
   std::optional<HostedPart> hosted;   // of a game that is played elsewhere
 };
@@ -103,7 +103,7 @@ class ReplayRecorder {
   [[nodiscard]] bool prepared() const { return r_.hash_every != 0; }
 
   void start(MatchSeed seed, std::uint64_t hash);
-  // Goes on with what `finish` gave at a checkpoint of the same match.
+  // Continues the replay that `finish` returned at a checkpoint of the same match.
   void resume(Replay so_far) { r_ = std::move(so_far); }
   void action(std::uint32_t tick, int seat, std::span<const std::int32_t> heads) {
     r_.decisions.push_back({tick, static_cast<std::uint8_t>(seat), -1});

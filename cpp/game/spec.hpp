@@ -52,8 +52,8 @@ struct TensorSpec {
 // One factor of a decision: an integer in [0, size).
 //
 // A head whose mask depends on earlier heads has one table for each of them, [choices of that head,
-// own choices], and a choice is legal when the chosen row of every table allows it. Where none is
-// legal the head does not matter: the game ignores what stands there, and it counts as 0.
+// own choices], and a choice is legal when the chosen row of every table allows it. If none is
+// legal the head does not matter: the game ignores its choice, which counts as 0.
 struct HeadSpec {
   std::string name;
   int size = 0;

@@ -7,12 +7,12 @@
 //                                         the state, writes the outcome a seat, gives the turns
 //                                         played
 //   G::stored(state), G::load(rules, state, bytes)
-//                                         a state as bytes of its own and back, where memory of a
-//                                         State is not meant to leave; load throws GameError
+//                                         a state as separate bytes and back, for a State whose
+//                                         memory must not leave the process; load throws GameError
 //   G::final_score(rules, state, owner)   final ownership and score of a finished match. Writes the
 //                                         owner of each of the spec's counted_cells (+1 seat 0,
 //                                         -1 seat 1, 0 no one) and returns the points of seat 0
-//                                         minus those of seat 1, komi included. nullopt if the
+//                                         minus seat 1's points, komi included. nullopt if the
 //                                         match was not scored, as after a resignation; `owner`
 //                                         is then meaningless
 //   G::key(rules, state), G::static_evaluation(rules, state, moves)

@@ -1,5 +1,5 @@
 // Base code of two-seat games with alternating moves: who opens, whose turn it is, what a decision
-// must be, and a result that is a win, a draw or a loss. Each piece can be used alone.
+// must be, and a result that is a win, a draw or a loss. Each piece can be used by itself.
 #pragma once
 
 #include <cstdint>

@@ -151,7 +151,7 @@ H::Rules rules_of(std::unique_ptr<HostedSource> source, std::size_t most) {
 }  // namespace
 
 H::Rules H::make_rules(const Params&) {
-  throw ParamError("hosted: a game that is played elsewhere has no rules of its own");
+  throw ParamError("hosted: a game that is played elsewhere has no rules here");
 }
 
 GameSpec H::spec(const Rules& rules) { return rules.positions->spec(); }

@@ -67,13 +67,12 @@ struct HostedGame {
     std::uint32_t unused = 0;
     std::array<std::uint16_t, kMaxMoves> move{};
   };
-  // Positions are remembered behind it, so unlike those of compiled games these belong to one
-  // thread.
+  // Holds a cache of positions, so unlike the rules of compiled games these belong to one thread.
   struct Rules {
     std::shared_ptr<HostedPositions> positions;
   };
 
-  // Throws ParamError: rules are made by hosted_search and its neighbours alone.
+  // Throws ParamError: only hosted_search and its neighbours make rules.
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);

@@ -9,7 +9,7 @@
 //     send after decision t; results and replays keep the game's own rewards;
 //   - terminated/truncated[t] is set for every row that has decided in the match, whether or not
 //     it decided at t. A match in which a row never decided - a bot drew its seat, or the match
-//     ended before its turn - shows in the results alone.
+//     ended before its turn - shows only in the results.
 #pragma once
 
 #include <algorithm>
@@ -48,9 +48,9 @@ struct MatchControl {
   std::uint32_t next_due = 0;  // first tick at which frame skip lets some seat decide
   std::uint32_t decisions = 0;
   SeatMask due_seats = 0;       // seats that decide at the surfaced time step
-  SeatMask active_seats = 0;    // those of `due_seats` whose policy decides
+  SeatMask active_seats = 0;    // subset of `due_seats` whose policy decides
   SeatMask decided_seats = 0;   // seats whose policy has decided in this match, or is asked now
-  SeatMask first_decision = 0;  // those of `active_seats` that decide for the first time
+  SeatMask first_decision = 0;  // subset of `active_seats` that decides for the first time
   SeatMask policy_seats = 0;    // seats whose controller in this match is a policy
   std::array<std::int16_t, kMaxSeats> policy{};  // -1: a bot
   std::array<std::int16_t, kMaxSeats> bot{};     // the drawn bot, or the handover bot of a policy
@@ -519,7 +519,7 @@ class MatchPlayer {
     return 0;
   }
 
-  // `cut`: the seats whose rows are truncated; those of the others are terminated.
+  // `cut`: the seats whose rows are truncated; the rest are terminated.
   void mark_ended(const Slot<G>& slot, int index, const Step& step, SeatMask cut) const noexcept {
     const SlabView& slab = *step.slab;
     FinalBuffer& last = *step.last;
@@ -538,7 +538,7 @@ class MatchPlayer {
       try {
         G::observe(rules_, slot.state, seat,
                    std::span<std::byte* const>(out.data(), static_cast<std::size_t>(tensors_)));
-      } catch (...) {  // a state that threw may throw again; nothing is known of it then
+      } catch (...) {  // a state that threw may throw again; its observation is zeroed
         for (int i = 0; i < tensors_; ++i) {
           const auto n = static_cast<std::size_t>(i);
           if (wants(i)) std::memset(out[n], 0, tensor_bytes_[n]);

@@ -58,7 +58,7 @@ class Orders {
           return at(slot, p) + "expected -1.." + number(count - 1);
         }
         if (const std::int32_t team = controller(slot, first[p]); mine != team) {
-          return at(slot, p) + "that of its team is " + number(team);
+          return at(slot, p) + "its team has " + number(team);
         }
         ordered = ordered || mine >= 0;
       }

@@ -4,7 +4,7 @@
 //   zero-sum   a_s = r_s - mean of r over the seats of all other teams   (otherwise a_s = r_s)
 //   spirit     p_s = (1 - spirit) * a_s + spirit * mean of a over the seats of the team of s
 //
-// Every seat of the match counts, those of bots and of the dead included. Teams of equal size: the
+// Every seat of the match counts, including bots and the dead. With teams of equal size, the
 // payments of a zero-sum match add up to 0 for any number of teams.
 #pragma once
 

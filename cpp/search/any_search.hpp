@@ -120,8 +120,8 @@ inline void validate(const SelfPlayOptions& o) {
   within("stride", static_cast<double>(o.stride), 1, 1 << 20);
 }
 
-// Finished matches, column by column. `plies[i]` plies of match i follow those of match i - 1;
-// `targets[j]` pairs of ply j follow those of ply j - 1.
+// Finished matches, column by column, in the order of matches and plies: `plies[i]` is the number
+// of plies of match i, `targets[j]` the number of pairs of ply j.
 struct MatchColumns {
   std::vector<std::uint64_t> match;
   std::vector<std::int32_t> plies;
@@ -187,8 +187,8 @@ class AnyPositions {
   virtual ~AnyPositions() = default;
   [[nodiscard]] virtual const GameSpec& spec() const = 0;
   // Writes the observation of the deciding seat at each wanted position: tensor i of row r at
-  // base[i] + r * bytes, and the legal moves at mask + r * choices. Throws SearchError where the
-  // moves are not those of a match of this game.
+  // base[i] + r * bytes, and the legal moves at mask + r * choices. Throws SearchError if the
+  // moves do not form a match of this game.
   virtual void read(const WantedPositions& wanted, std::span<std::byte* const> base,
                     std::uint8_t* mask) = 0;
   // Plays a recorded match to its last move: final ownership and score as G::final_score of
@@ -206,14 +206,14 @@ struct PlannerOptions {
   int opponent = 0;     // bot of the other seats
   int opponent_skip = 50;
   float explore = 0.0F;  // weight of UCB's term; ELF's default has none
-  // Who plays the seat in the matches to the end: a bot, for this share of the decisions; -1 =
-  // chance alone, as in ELF.
+  // Bot that plays the seat in rollouts, for this share of the decisions; -1 = uniformly random
+  // choices, as in ELF.
   int guide = -1;
   float guide_share = 1.0F;
   float draw = 0.5F;  // what a rollout without a winner counts; 0 in ELF
-  // Each rollout draws with weights of its own, which are exponential draws to this power (1 =
+  // Each rollout draws its own weights over the choices, exponential draws to this power (1 =
   // uniform in the simplex): a rollout that keeps to a few choices is more of a plan than one that
-  // tries all of them. 0 = all choices alike, as in ELF.
+  // tries all of them. 0 = equal weights, as in ELF.
   float bias = 0.0F;
   bool keep_wins = false;  // the first rollout that wins is followed, without a search
   double seconds = 0.0;    // of a decision, 0 = no limit; each tree has its share and one rollout

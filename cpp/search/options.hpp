@@ -20,8 +20,8 @@ enum class Fpu : std::uint8_t {
 };
 
 struct SearchOptions {
-  // Until the root has this many visits; those kept from the move before count. 1 = the network
-  // alone.
+  // Visits of the root at which a search ends; visits kept from the previous move count. 1 = no
+  // search, only the network.
   int visits = 400;
   float c_puct = 1.5F;  // ELF OpenGo, table S1
   // AlphaZero's growing constant: c_puct + log((1 + N + c_base) / c_base). 0 = c_puct stays as it

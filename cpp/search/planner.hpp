@@ -6,10 +6,10 @@
 // result depends on the seed and the number of trees, never on how many threads grow them; only a
 // limit in seconds makes it depend on the machine.
 //
-// With `keep_wins` the first rollout that wins is followed to its end. Everybody else is a bot, and
-// the state holds every draw that is still to come, so this is a game of one player without chance,
-// whose best line is worth more than a mean (Schadd et al. 2008, Single-Player Monte-Carlo Tree
-// Search; Cazenave 2009, Nested Monte-Carlo Search).
+// With `keep_wins` the first rollout that wins is followed to its end. Every other seat is a bot,
+// and the state holds every draw that is still to come, so this is a game of one player without
+// chance, whose best line is worth more than a mean (Schadd et al. 2008, Single-Player Monte-Carlo
+// Tree Search; Cazenave 2009, Nested Monte-Carlo Search).
 #pragma once
 
 #include <algorithm>

@@ -86,8 +86,7 @@ class Root {
     return tree.select(n, tree.visits(), tree.value(), o);
   }
 
-  // Writes, a number a move of the head, how good the search thinks each is as a policy to learn.
-  // Sums to 1.
+  // Writes the policy target: one probability per action of the head.
   void target(const Tree& tree, const SearchOptions& o, std::span<float> out) const {
     std::fill(out.begin(), out.end(), 0.0F);
     const Node& n = tree.node(tree.root());
@@ -150,7 +149,7 @@ class Root {
     if (o.gumbel_moves > 0 && temperature <= 0.0F) return gumbel_winner(tree, n, o);
     const Columns c = tree.columns(n);
     const int top = most_visited(tree, n, c);
-    if (top < 0) return key_move(keys[n.tried]);  // the likeliest of those that nothing is known of
+    if (top < 0) return key_move(keys[n.tried]);  // the unvisited move with the highest prior
     if (temperature <= 0.0F) return key_move(keys[static_cast<std::size_t>(top)]);
     double total = 0.0;
     const double most = c.visits[top];

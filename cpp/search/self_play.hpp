@@ -1,8 +1,8 @@
 // Self-play: a search plays matches against itself and records training targets: moves, policy
 // targets and values. Positions are not recorded: seed and moves reproduce them (positions.hpp).
 //
-// Every slot plays match after match; a match's numbers come from (seed, number) alone, apart from
-// what the evaluator answers. One thread at a time.
+// Every slot plays match after match; a match's numbers depend only on (seed, number) and the
+// evaluator's answers. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
 // The search tree of MCTS with PUCT selection. Moves are numbers, seats are signs; independent of
 // the game.
 //
-// A node has its legal moves as one 32-bit key each (prior and move); the moves that were tried
-// stand first, in the order in which they were tried, and have columns with visits, summed value,
-// child and descents under way. Every untried move has the same value, so the best of them is the
-// one with the highest prior: it is kept at the first untried place, and a descent looks at tried +
-// 1 moves only.
+// A node has its legal moves as one 32-bit key each (prior and move). Tried moves come first, in
+// the order of their first try, and have columns with visits, summed value, child and descents
+// under way. Every untried move has the same value, so the best of them is the one with the highest
+// prior: it is kept at the first untried place, and a descent looks at tried + 1 moves only.
 //
 // Visits are exact: a node that is expanded has 1 + the visits of its children, always.
 //
@@ -225,8 +224,8 @@ class Tree {
     under_way_ += delta;
   }
 
-  // Place of the child to go to by PUCT; `n.tried` means: try the best untried move.
-  // `visits` and `mean`: of this node, mean for its own seat.
+  // Index of the child that PUCT selects; `n.tried` means: try the best untried move.
+  // `visits` and `mean` belong to this node, the mean from its seat's view.
   [[nodiscard]] int select(const Node& n, std::int32_t visits, float mean,
                            const SearchOptions& o) const {
     const float root = std::sqrt(static_cast<float>(visits));
@@ -267,8 +266,8 @@ class Tree {
     return score > best_score ? n.tried : best;
   }
 
-  // Makes room for one more tried move: the one that stands first among the untried. Its place, or
-  // -1 when the arena is full.
+  // Makes room for one more tried move, the first of the untried. Returns its index, or -1 when the
+  // arena is full.
   int begin_try(NodeId id) {
     Node& n = node(id);
     if (n.tried == n.capacity && !grow(n)) return -1;
@@ -338,8 +337,8 @@ class Tree {
     sum_ = sum;
   }
 
-  // Whether every expanded node has 1 + the visits of its children and marks stand where they
-  // should; walks the whole tree. For tests.
+  // Whether every expanded node has 1 + the visits of its children and all marks are in place;
+  // walks the whole tree. For tests.
   [[nodiscard]] bool consistent() const {
     return root_ == 0 || consistent(root_, visits_, under_way_);
   }

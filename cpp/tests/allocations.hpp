@@ -10,7 +10,7 @@ namespace ludus {
 [[nodiscard]] std::uint64_t thread_allocations();
 [[nodiscard]] std::uint64_t process_allocations();
 
-// False where the sanitizer has an operator new of its own: both counts stay 0.
+// False if the sanitizer replaces operator new: both counts stay 0.
 [[nodiscard]] bool allocations_are_counted();
 
 }  // namespace ludus

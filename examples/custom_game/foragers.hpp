@@ -108,7 +108,7 @@ struct Foragers {
   static void reset(const Rules& rules, State& s, ludus::MatchSeed seed) {
     s = State{};
     s.rng = ludus::Rng(seed, 0);
-    // Pillars stand where both coordinates are odd: they can never cut the grid in two.
+    // Pillars are where both coordinates are odd: they can never cut the grid in two.
     for (int left = rules.pillars; left > 0;) {
       const auto i = static_cast<int>(s.rng.below(9));
       const std::uint64_t cell = bit((2 * (i / 3) + 1) * kSide + 2 * (i % 3) + 1);
@@ -301,7 +301,7 @@ struct Foragers {
     return (s.walls & bit(to)) != 0 ? -1 : to;
   }
 
-  // A cell without wall, gem or collector. (Before they are placed both collectors stand in the
+  // A cell without wall, gem or collector. (Before they are placed both collectors are in the
   // corner, which costs nothing but that corner.)
   static std::uint8_t draw_free(State& s) {
     const std::uint64_t taken = s.gems | s.walls | bit(s.at[0]) | bit(s.at[1]);

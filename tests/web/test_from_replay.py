@@ -158,7 +158,7 @@ def test_capture_the_flag_is_drawn_with_its_flag_and_score() -> None:
     assert kinds["flag"] >= 5
     assert kinds["point"] >= 5
     assert kinds["over"] == 1
-    # Nobody trains or razes a flag.
+    # No unit trains or razes a flag.
     assert not any(e.text.startswith("flag") for e in tracks.events.events)
 
 

@@ -30,7 +30,7 @@ class ConnectFourSolver {
   // The table takes the largest power of two that fits. Throws ParamError unless 1 <= mib <= 65536.
   explicit ConnectFourSolver(int mib);
 
-  // After columns 0..6 from the empty board. Throws GameError where they are no unfinished match.
+  // After columns 0..6 from the empty board. Throws GameError unless they form an unfinished match.
   static Position after(std::span<const int> columns);
 
   // The score of a position that is not over; its sign alone (which is found sooner) if

@@ -104,7 +104,7 @@ struct Go {
   // Stones that are dead by life and death proper or by most random continuations, as points.
   static std::vector<int> dead_stones(const Rules& rules, const State& s, int playouts, Rng rng);
   static int margin2_without(const Rules& rules, const State& s, std::span<const int> dead);
-  // Goes on after two passes; makes it the turn of `seat`.
+  // Resumes play after two passes, with `seat` to move.
   static void resume(State& s, int seat);
   // Whether the chain at `point` can be taken in a ladder with its opponent, or its owner, to move.
   static bool ladder_takes(const Rules& rules, const State& s, int point, bool owner_moves);

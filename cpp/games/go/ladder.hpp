@@ -1,4 +1,4 @@
-// Reading ladders: whether a chain of one or two liberties can be taken by ataris alone.
+// Reading ladders: whether ataris suffice to take a chain of one or two liberties.
 //
 // Exact for the moves that it looks at (the defender extends or takes a chain that is in atari, the
 // attacker gives atari), simple ko included, until `budget` moves have been read; a ladder that is

@@ -66,8 +66,8 @@ struct Sized {
     return p.board.captured;
   }
 
-  // A uniformly random one of `from` that neither fills an eye of the seat's own nor takes stones
-  // of its own, or the pass.
+  // A uniformly random move of `from` that neither fills an eye of the seat nor takes the seat's
+  // stones, or the pass.
   static int pick(const P& p, int seat, Set from, Rng& rng) {
     for (int n = from.count(); n > 0; --n) {
       const int point = from.nth(static_cast<int>(rng.below(static_cast<std::uint32_t>(n))));

@@ -1,5 +1,5 @@
-// A match played to its end by uniformly random moves that fill no eye of their own: the evaluation
-// of a position by sampling, and the measure of how fast the rules are.
+// Playout: a match played to its end by uniformly random moves that fill none of the mover's eyes.
+// It evaluates a position by sampling, and measures the speed of the rules.
 #pragma once
 
 #include "games/go/scoring.hpp"

@@ -123,7 +123,7 @@ struct Points {
     }
     return r;
   }
-  // The points next to those of the set, one column to the right or to the left.
+  // The set moved by one column to the right or to the left.
   [[nodiscard]] Points right() const {
     constexpr Points kNotLast = without(column(N - 1));
     return (*this & kNotLast).up(1);

@@ -57,7 +57,7 @@ TEST_CASE("go: history planes hold eight positions of both seats, newest first")
   CHECK(after.points(16, m).empty());
 }
 
-TEST_CASE("go: the oldest board shown is that of seven turns ago") {
+TEST_CASE("go: the oldest board shown is seven turns old") {
   M m(Params{{"size", "5"}});
   const auto shown = [&](int plane) { return Planes(m, m.s.to_move).points(plane, m); };
   for (const char* move : {"a1", "b2", "c3", "d4", "e5", "a5", "b4"}) m.play(move);

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> paths(const char* size, const char* ko, int depth) {
   return counts;
 }
 
-TEST_CASE("go: perft on the smallest boards is that of published tables") {
+TEST_CASE("go: perft on the smallest boards agrees with published tables") {
   using Counts = std::vector<std::uint64_t>;
   CHECK(paths("2", "positional", 9) == Counts{5, 21, 68, 156, 316, 604, 1088, 2184, 4184});
   CHECK(paths("2", "none", 9) == Counts{5, 21, 68, 156, 316, 604, 1168, 2592, 5768});

@@ -332,7 +332,7 @@ TEST_CASE("orders: wrong ones are refused and change nothing; a team plays by on
         "set_orders: slot 4, plan 1: controller 3, expected -1..2");
   CHECK(refusal([](Orders& x) { x.set_tag(2, 8); }) == "set_orders: slot 2 has tag 8 and no order");
   CHECK(refusal([](Orders& x) { x.set(1, 0, 1); }) ==
-        "set_orders: slot 1, plan 2: controller -1, that of its team is 1");
+        "set_orders: slot 1, plan 2: controller -1, its team has 1");
   CHECK(refusal([](Orders&) {}, 4) == "set_orders: expected [5 slots, 3 plans]");
   CHECK(refusal([](Orders&) {}, 5, 2) == "set_orders: expected [5 slots, 3 plans]");
   const auto team = [](Orders& x) {

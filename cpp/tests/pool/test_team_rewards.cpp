@@ -75,7 +75,7 @@ PoolOptions three_seats(double spirit, bool zero_sum) {
 
 Params of_length(const char* ticks) { return Params({{"length", ticks}}); }
 
-// Rewards that a slot's rows are due: [step][seat], those of seats 0 and 2.
+// Rewards due to a slot's rows: [step][seat], for seats 0 and 2.
 std::vector<std::array<double, 3>> due(const PoolOptions& o, int slot, std::size_t count,
                                        const Params& params, double spirit, bool zero_sum) {
   std::vector<std::array<double, 3>> all;
@@ -180,7 +180,7 @@ TEST_CASE("team rewards: rows are paid by the rule, with a bot in the other team
         }
       }
     }
-    // Matches and their results are those of the game.
+    // Matches and their results stay the game's.
     PoolOptions own = o;
     own.spirit = 0.0;
     own.zero_sum = false;

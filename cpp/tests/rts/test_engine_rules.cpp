@@ -1,5 +1,5 @@
 // Rules of the engine that games show only in pinned hashes: what units see, who strikes back
-// first, and that a hit is news to its owner alone.
+// first, and that only its owner learns of a hit.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -45,7 +45,7 @@ int shown_of(const typename G::Rules& rules, const typename G::State& s, int sea
   return 0;
 }
 
-// Nobody but what is added.
+// A map without units.
 rts::State empty_world(const rts::EngineRules& engine) {
   rts::State s{};
   rts::clear_state(engine, s);

@@ -166,7 +166,7 @@ TEST_CASE("moba: who hurt a hero long ago does not help, and towers take no boun
   CHECK(t.hero(0).gold == 0);
   t.wound(0, 4);
   t.wait(49);
-  t.fall(t.hero(4).slot, -1);  // by a tower: the helper alone is paid
+  t.fall(t.hero(4).slot, -1);  // by a tower: only the helper is paid
   CHECK(t.hero(0).gold == 60 / 2);
   CHECK(t.hero(0).kills == 0);
 }
@@ -224,7 +224,7 @@ TEST_CASE("moba: levels come with experience, and bring hit points and mana") {
   CHECK(h.xp == 0);
 }
 
-TEST_CASE("moba: a death costs time by level, in which noop alone is legal") {
+TEST_CASE("moba: a death costs time by level, in which only noop is legal") {
   Table t(1);
   t.hero(0).level = 3;
   t.put(0, 19.0F, 13.0F);  // under the enemy's tower
@@ -435,7 +435,7 @@ TEST_CASE("moba: late, buildings lose hit points but the last, and creeps pass b
   CHECK(t.s.world.x[own] > t.s.world.x[other]);
 }
 
-TEST_CASE("moba: rewards but those of the end lessen with time") {
+TEST_CASE("moba: rewards before the end decay with time") {
   const G::Rules rules = G::make_rules({});
   CHECK(rules.decayed(0) == 1.0F);
   CHECK(rules.decayed(3000) == doctest::Approx(0.8));

@@ -53,7 +53,7 @@ TEST_CASE("pixels: own is blue, enemies are vermilion, the fog is dark") {
       CHECK(scene.at(0, 6, 4, rim, rim) > scene.at(2, 6, 4, rim, rim));
     }
     CHECK(scene.at(0, 3, 3) > scene.at(0, 19, 19));  // lit ground against fog
-    // Nobody shows in the fog: the cell of the far enemy is like any other dark one.
+    // No unit shows in the fog: the cell of the far enemy is like any other dark one.
     for (int c = 0; c < 3; ++c) CHECK(scene.at(c, 16, 16, k / 2, k / 2) == scene.at(c, 19, 19));
     CHECK(std::ranges::count(scene.picture, 7) == 0);
   }

@@ -169,7 +169,7 @@ TEST_CASE("rulebook: mistakes are named, with what was expected and the nearest"
       {"each of the letters 0 1 a b once"});
   says("units.a.hp=1", {"at least two types"});
   says("a line\n", {"line 1", "expected key=value"});
-  // All mistakes at once, each in a line of its own.
+  // All mistakes together, one a line.
   const std::string all = refusal("extends=extended\nunits.archer.hp=0\nmap.side=99\nfoo.bar=1");
   CHECK(std::ranges::count(all, '\n') == 2);
   CHECK(refusal("extends=extended\nunits.archer.hp=140").empty());

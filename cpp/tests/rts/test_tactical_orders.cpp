@@ -57,7 +57,7 @@ TEST_CASE("manoeuvres: attack-move fights what is in sight and marches on otherw
   CHECK(w.s.cmd[worker] == Cmd::idle);  // it is there
 }
 
-TEST_CASE("manoeuvres: a group retreats to free cells of its own, each another") {
+TEST_CASE("manoeuvres: a group retreats to distinct free cells") {
   Scene w;
   const int base = w.put(0, rts::kBase, 3, 3);
   std::uint64_t army = bit(base);  // a building does not move

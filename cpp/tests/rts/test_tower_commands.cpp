@@ -230,7 +230,7 @@ TEST_CASE("tower commands: rows of the observation are what units and targets me
   CHECK(wrong == 0);
 }
 
-TEST_CASE("tower commands: the standard observation is that of the strategic level") {
+TEST_CASE("tower commands: the standard observation equals the strategic level's") {
   CHECK(G::spec(G::make_rules({})).observation.size() == 3);
   Params p;
   p.set("pixels", "2");

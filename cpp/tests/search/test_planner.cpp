@@ -92,7 +92,7 @@ TEST_CASE("planner: the others decide at their own frame skip") {
   }
 }
 
-TEST_CASE("planner: a win that is kept is that of the seat that planned it") {
+TEST_CASE("planner: a kept win belongs to the seat that planned it") {
   const Duel::State start{};
   PlannerOf<Duel> planner(Params(), {.trees = 2,
                                      .rollouts = 50,

@@ -53,7 +53,7 @@ NodeId grow_root(Tree& tree, const std::vector<Move>& moves) {
 
 }  // namespace
 
-TEST_CASE("search: a root that is kept from the move before gets noise of its own") {
+TEST_CASE("search: a root kept from the previous move gets fresh noise") {
   Search<T> s = search_of({.visits = 200, .noise_share = 0.5F});
   Rng rng({21, 0}, 0);
   run(s, 0, 200, rng);

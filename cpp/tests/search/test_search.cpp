@@ -75,7 +75,7 @@ TEST_CASE("search: what is kept after a move is exactly the subtree") {
   kept.play(0, move);
   CHECK(kept.tree(0).visits() == visits);
   CHECK(kept.tree(0).consistent());
-  // The same position reached by its state alone, as an opponent's answer is.
+  // The same position reached only by its state, as an opponent's answer is.
   Search<T> other = search_of({.visits = 300});
   run(other, 0, 300, rng);
   T::State next = state;

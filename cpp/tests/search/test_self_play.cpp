@@ -63,7 +63,7 @@ TEST_CASE("self-play: records lead back to every position") {
   CHECK(share < 0.6);
 }
 
-TEST_CASE("self-play: matches depend on their number alone, and seats may resign") {
+TEST_CASE("self-play: matches depend only on their number, and seats may resign") {
   SearchOptions o{.visits = 20};
   const auto games = [&](int slots) {
     SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});

@@ -63,7 +63,7 @@ def bench_cluster(
         preset: Settings with ``cluster.rollouts`` >= 1 and ``run.lag = "sync"``.
         machines: Maker of the sampler over the rollouts.
         seconds: Measuring time.
-        name: Of the preset, for the result.
+        name: Name of the preset, for the result.
 
     Raises:
         ConfigError: The preset cannot be built, or ``seconds`` is not positive.

@@ -1,7 +1,7 @@
-"""Speed of search: alone, and the share of a network's own rate that self-play reaches.
+"""Speed of search without a network, and the share of a network's own rate that self-play reaches.
 
 The compared parts are timed in turns, several times over, so that other load on the machine affects both
-alike; the best turn of each counts for rates, the ratio is that of all turns together.
+alike; the best turn of each counts for rates, the ratio is over all turns together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SearchBench(msgspec.Struct, frozen=True):
     ``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
     processor time, with an evaluator that costs nothing, rules and observations included. The others are of
     all threads and a second of wall time: ``raw_per_s`` evaluations of the network alone on batches of
-    ``raw_batch`` (on the processor those of self-play, on a GPU of the best size), ``self_play_per_s``
+    ``raw_batch`` (on the processor self-play's batches, on a GPU the best size), ``self_play_per_s``
     evaluations in self-play, ``share`` their ratio.
     """
 

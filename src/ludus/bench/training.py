@@ -4,9 +4,9 @@ Three things are timed in turn, several times over, so that other load on the ma
 alike:
 
 training     rounds as in a run, without files and evaluations;
-simulation   the pool alone, with as many threads as training has, playing the very moves that training's
+simulation   only the pool, with as many threads as training has, playing the very moves that training's
              policy has just chosen (a game in processes, which cannot be reset: random legal ones);
-network      the rollout's inference and the learner's updates alone, on training's data.
+network      only the rollout's inference and the learner's updates, on training's data.
 
 Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
 arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit. A GPU
@@ -53,8 +53,8 @@ WARM_ROUNDS = 3
 class BenchTrainResult(msgspec.Struct, frozen=True):
     """Rates per second of wall time; shares in 0..1 (a little above 1 is noise of the machine).
 
-    ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
-    the network alone. ``share_of_combined_limit``: decisions against both together. ``ludus``: version of the
+    ``share_of_pure_simulation``: ticks against only the pool. ``share_of_learner_limit``: decisions against
+    only the network. ``share_of_combined_limit``: decisions against both together. ``ludus``: version of the
     package. ``device``: a GPU with its name, driver and CUDA. ``slab_decisions``: of the last slab;
     ``slab_bytes``: what a learner reads of a slab.
     """
@@ -363,7 +363,7 @@ def limit_of(*rates: float, shared: bool) -> float:
     """Return the highest rate of work that passes several stages.
 
     Args:
-        rates: Of each stage alone.
+        rates: Rate of each stage run by itself.
         shared: The stages share processors, so that their times add; else they run at once, and the slowest
             decides, as on a GPU beside a simulation.
     """
@@ -376,9 +376,9 @@ def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool, 
     """Return one line: which stage costs most, and what to change.
 
     Args:
-        pure: Decisions a second of the pool alone.
-        infer: Of inference alone.
-        learn: Of the learner alone.
+        pure: Decisions a second of the pool by itself.
+        infer: Decisions a second of inference by itself.
+        learn: Decisions a second of the learner by itself.
         few_pool_threads: Whether the pool has fewer threads than the run.
         parts: Value of ``algorithm.parts`` that would give more processes work; 0 = none.
     """

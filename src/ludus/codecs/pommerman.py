@@ -9,7 +9,7 @@ Packed, a row is ``uint8[3, S, S]``, low and high half of a byte:
 Planes, ``float32[22, S + 1, S + 1]``, all in 0..1: see :data:`PLANES`. Sooner events have larger values, as
 in the features of TLeague (Sun et al. 2020).
 
-The board is rolled so that the observing agent stands in cell ``((S + 1) // 2, (S + 1) // 2)``, since its
+The board is rolled so that the observing agent is in cell ``((S + 1) // 2, (S + 1) // 2)``, since its
 surroundings matter most. One row and one column of `outside` are added first: they hold the borders apart
 where the roll joins them, so that no cell is lost. A dead agent's board is not rolled.
 """

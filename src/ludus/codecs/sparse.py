@@ -2,7 +2,7 @@
 
 A 20x20 map shows some twenty units; a dense 3x3 convolution of its 22 planes spends nine tenths of its work
 on zeros. Here each entry is multiplied once with all taps of the kernel, and the products are added
-where they belong. The result is that of the dense convolution, up to the order of additions.
+where they belong. The result equals the dense convolution, up to the order of additions.
 """
 
 from __future__ import annotations

@@ -67,9 +67,9 @@ class Terms(SamplerCommand[None], frozen=True):
 class Order(msgspec.Struct, frozen=True):
     """The players of a match, one a team.
 
-    ``number`` counts from 0; a matchmaker's orders that stand in a pool are numbered apart from those that it
-    drew. ``member``: whose pool plays it. ``players``: the member first, or a frozen player in an order that
-    rates. ``tags``: the rule that drew each of ``players[1:]``.
+    ``number`` counts from 0; a matchmaker's standing orders in a pool are numbered separately from its drawn
+    orders. ``member``: whose pool plays it. ``players``: the member first, or a frozen player in an order
+    that rates. ``tags``: the rule that drew each of ``players[1:]``.
     """
 
     number: int
@@ -84,7 +84,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """Who plays in the matches that start from now on: a mixture of frozen players, or a batch of orders.
+    """Who plays in the matches that start next: a mixture of frozen players, or a batch of orders.
 
     ``mixture``: frozen player -> the weight by which the pool draws it for a match, beside the other
     controllers of the lineup. ``kept``: frozen players whose weights must stay stored, those that play
@@ -101,8 +101,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     """One finished match. ``outcome``: one number per seat, +1 won, 0 drawn, -1 lost.
 
     ``players`` names the player at each seat at the end (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
-    plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
-    that of the standing order under which the match started, 0 without one.
+    plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` belongs
+    to the standing order under which the match started, 0 without one.
     """
 
     match: int

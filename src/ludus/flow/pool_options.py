@@ -23,7 +23,7 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
             Python games have ``"same_step"`` only.
         truncate_ticks: Ticks after which a match is cut off (0: never).
         on_error: ``"raise"`` lets ``recv`` raise :class:`ludus.pool.MatchError` once for a step in which a
-            match failed, ``"truncate"`` reports it in the result alone. Both end that match truncated.
+            match failed, ``"truncate"`` reports it only in the result. Both end that match truncated.
         record: Numbers of the matches that keep a replay in ``MatchResult.replay``, or ``"all"`` (compiled
             games only). The replay of a match that failed is empty.
         hash_every: Ticks between two state hashes of a compiled game's replay.

@@ -61,7 +61,7 @@ def utf8(text: str) -> str:
 def shell(text: str) -> str:
     """Return ``text``, a path or a name, as one word of a command line that can be pasted into a shell.
 
-    Characters that a shell acts on are quoted. Bytes and characters that a terminal does not show stand as
+    Characters that a shell acts on are quoted. Bytes and characters that a terminal does not show appear as
     escapes within ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it
     starts no option.
     """

@@ -77,7 +77,7 @@ class Slab:
         self.value = make((steps + 1, rows), np.float32)
         self.final_value = make((steps, rows), np.float32)  # V(last observation) where truncated
         self.version = make((steps, rows), np.int32)  # weights that decided
-        #: int32[R]: match slot and seat of each row; without a pool each row is a match of its own
+        #: int32[R]: match slot and seat of each row; without a pool each row is a separate match
         self.row_slot: Array = np.arange(rows, dtype=np.int32)
         self.row_seat: Array = np.zeros(rows, np.int32)
         #: policy id -> [R, ...] at t = 0, of every learned policy that has memory
@@ -86,7 +86,7 @@ class Slab:
     def fields(self) -> dict[str, Array]:
         """Return every array by name, for checkpoints and the core.
 
-        Names are those of the attributes; observations are ``obs.<name>``, memories ``memory.<policy id>``.
+        Names are the attributes' names; observations are ``obs.<name>``, memories ``memory.<policy id>``.
         """
         out: dict[str, Array] = {f"{_OBS}{k}": v for k, v in self.obs.items()}
         for name in _FIELDS:
@@ -113,7 +113,7 @@ class Slab:
             row_seat: ``int32[R]``, the seat of each row.
 
         Raises:
-            ValueError: A field is missing or unknown, or its time steps or rows are not those of the others.
+            ValueError: A field is missing or unknown, or its time steps or rows differ from the rest.
         """
         lacking = [name for name in _FIELDS if name not in fields]
         named = [n for n in fields if n not in _FIELDS and not n.startswith((_OBS, _MEMORY))]
@@ -149,7 +149,7 @@ def _longer(field: str) -> int:
 def joined(slabs: Sequence[Slab], into: Slab | None = None) -> Slab:
     """Return one slab with the rows of several, in their order.
 
-    The slots of a slab are numbered after those of the slabs before it.
+    The slots of a slab are numbered after the slots of the slabs before it.
 
     Args:
         slabs: One or more slabs of equal time steps and equal fields.
@@ -181,7 +181,7 @@ def joined(slabs: Sequence[Slab], into: Slab | None = None) -> Slab:
 
 
 def rows_of(slab: Slab, rows: slice, into: Mapping[str, Array] | None = None) -> Slab:
-    """Return copies of some rows of a slab as a slab of their own. Its first slot has number 0.
+    """Return copies of some rows of a slab as a new slab. Its first slot has number 0.
 
     Args:
         slab: Slab with ``R`` rows.
@@ -206,7 +206,7 @@ def _axis(field: str) -> int:
 
 
 def _check_like(fields: Mapping[str, Array], others: Mapping[str, Array]) -> None:
-    """Raise ``ValueError`` for other names or types than those of ``others``."""
+    """Raise ``ValueError`` if names or types differ from ``others``."""
     if fields.keys() != others.keys():
         raise ValueError(f"slabs of unequal fields: {sorted(fields.keys() ^ others.keys())}")
     if odd := [n for n, a in fields.items() if a.dtype != others[n].dtype]:

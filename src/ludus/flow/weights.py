@@ -17,7 +17,7 @@ class Ancestor(msgspec.Struct, frozen=True):
     """Weights that surgery made others of.
 
     ``run``: name of the run's directory, or of a file; ``run_id``: the run's identity, empty without a run.
-    ``version`` and ``spec_hash``: those of the weights. ``operators``: what changed, a sentence each.
+    ``version`` and ``spec_hash`` belong to the weights. ``operators``: what changed, a sentence each.
     """
 
     run: Annotated[str, msgspec.Meta(max_length=256)]

@@ -41,7 +41,7 @@ class CallMonitor:
     """Observer of a game's calls. ``place`` is memory that another process reads: see :func:`read_place`."""
 
     def __init__(self, name: str, place: mmap.mmap | None = None) -> None:
-        """Start to monitor a game called ``name``: threads and children from now on are the game's."""
+        """Start to monitor a game called ``name``: later threads and children are the game's."""
         self.family = name.partition("/")[0]
         self.changed: dict[str, str] = {}  # state of the process -> the first call that changed it
         self.printed = ""

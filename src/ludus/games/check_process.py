@@ -1,4 +1,4 @@
-"""Checks of a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
+"""Checks of a Python game in separate processes: one that exits, crashes or hangs is a finding, too.
 
 The first process plays all checks. A few others play the first match with other hashes of strings, where
 results that depend on the order of a set differ.

@@ -75,9 +75,9 @@ def check_game(
     Args:
         reference: A game by name or reference.
         params: Parameters of its rules.
-        matches: Matches that are checked; those of equal bots by seat are ten times as many.
+        matches: Number of checked matches; ten times as many compare equal bots by seat.
         seed: Seed of the first match.
-        apart: Check a Python game in processes of its own, so that its crash, exit or hanging is a finding,
+        apart: Check a Python game in separate processes, so that its crash, exit or hanging is a finding,
             and so is a dependence on the order of hashes.
         report: Receives what is checked now, in words.
 

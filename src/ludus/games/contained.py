@@ -297,7 +297,7 @@ _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
 
 @contextlib.contextmanager
 def _guest_streams(printed: IO[bytes] | None) -> Iterator[None]:
-    """Give the game's code streams of its own: it may close or replace them, and their descriptors.
+    """Give the game's code separate streams: it may close or replace them, and their descriptors.
 
     stdout is for results: output of a game, its libraries and its child processes goes to stderr. stdin
     may belong to another program, so a game's is empty.

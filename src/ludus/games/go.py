@@ -34,7 +34,7 @@ def point_of(text: str, size: int) -> int | None:
 
 
 def star_points(size: int, stones: int) -> list[int]:
-    """Return the points of handicap stones in the order of GTP 2, section 4.1.1; none if none are fixed."""
+    """Return the points of handicap stones in the order of GTP 2, section 4.1.1, if they are fixed."""
     if not 2 <= stones <= most_handicap(size):
         return []
     cells = Match("go", {"size": size, "handicap": stones}).view()["cells"]

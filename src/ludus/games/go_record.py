@@ -63,7 +63,7 @@ class GoRecord:
         setups: Changes of the board after so many moves (at least one).
         result: Result as the file has it.
         info: Other properties of the root.
-        assumed: Stones of ``black`` that are not in the file: it names a handicap alone.
+        assumed: Stones of ``black`` that are not in the file, which only names a handicap.
         notes: Parts that were not read, or not as they are written. One line each.
     """
 
@@ -181,7 +181,7 @@ class _RecordReader:
         return made
 
     def _early(self) -> Iterator[Node]:
-        """Yield the nodes before the first move, that of the move included."""
+        """Yield the nodes up to the first move, including the move's node."""
         for node in self.root.main_line():
             yield node
             if "B" in node.properties or "W" in node.properties:

@@ -1,6 +1,6 @@
 """Games of other libraries by the names that these libraries use: ``LunarLander-v3``, ``connect_four_v3``.
 
-A reference puts the library in front: ``gymnasium/LunarLander-v3``. The tables are those of the installed
+A reference puts the library in front: ``gymnasium/LunarLander-v3``. The tables come from the installed
 libraries, which are imported to read them; nothing is made.
 """
 
@@ -54,7 +54,7 @@ def _is_there(module: str) -> bool:
 
 
 def names(family: str) -> list[str]:
-    """Return the references of a library's games, in its order; none if it is not installed or broken.
+    """Return the references of a library's games in its order, empty if it is missing or broken.
 
     Raises ``KeyError`` for a family without a table.
     """
@@ -93,7 +93,7 @@ def hint(name: str) -> str:
 
 
 def versioned(name: str) -> bool:
-    """Return whether a name ends in a version, as only those of other libraries do."""
+    """Return whether a name ends in a version, as only names of other libraries do."""
     return _VERSION.search(name) is not None
 
 

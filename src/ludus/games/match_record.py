@@ -119,11 +119,11 @@ class MatchRecorder:
 class Resimulation:
     """Re-simulation of a recorded match, tick by tick. Raises ``ValueError`` for records of another game.
 
-    ``decisions``: of each tick, ``{seat: heads}``. Close it when done.
+    ``decisions``: a mapping ``{seat: heads}`` for each tick. Close it when done.
     """
 
     def __init__(self, maker: GameMaker, seed: int, match: int, hash_every: int) -> None:
-        """Create the game and start the match. ``hash_every`` is that of the record, in ticks."""
+        """Create the game and start the match. ``hash_every``: ticks between two hashes of the record."""
         self.spec = maker.spec
         self.game: PythonGame = maker.make()
         self.recorder = MatchRecorder(self.spec, seed, match, hash_every=hash_every)

@@ -73,7 +73,7 @@ class PythonGame(Protocol):
         ...
 
     def reset(self, seed: int) -> None:
-        """Start a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
+        """Start a match that depends only on ``seed`` (0 <= seed < 2**31) and the decisions."""
         ...
 
     def to_act(self) -> Sequence[int]:

@@ -5,7 +5,7 @@ A game is named in presets and on command lines by a reference:
 - ``minirts``: a built-in game, or one of an installed package that declares the entry point
   ``my_game = "my_package.my_module"`` in the group ``ludus.games``: letters, digits, ``_`` and ``-``;
 - ``gymnasium/CartPole-v1``, ``./my_game.py`` and the other references of :mod:`ludus.games.hosted`: games
-  written in Python, played by processes of their own;
+  written in Python, played by separate processes;
 - ``./path/to/my_game`` or ``path/to/my_game.cpython-311-x86_64-linux-gnu.so``: a compiled module
   (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
 

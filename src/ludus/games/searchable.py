@@ -82,7 +82,7 @@ class Source:
             if not callable(getattr(game, "clone", None)):
                 raise SearchError(
                     f"{self.spec.name} cannot be searched: {type(game).__name__} has no clone(), "
-                    "expected one that gives a match of its own at the same position"
+                    "expected one that returns an independent match at the same position"
                 )
         finally:
             close_quietly(game)

@@ -2,7 +2,7 @@
 
 Files are untrusted: size, depth, nodes and values are bounded, nothing recurses, and every error names its
 place. :func:`parse` keeps every property as written, but for control characters, which :func:`plain` makes
-visible; :mod:`ludus.games.go_record` reads those of Go.
+visible; :mod:`ludus.games.go_record` reads the properties of Go.
 
 A game is found behind any other text, as other programs find it, and also if its first ``(`` or ``;`` is
 missing. What is found is always the whole game: text that may be a part of it is refused or noted.

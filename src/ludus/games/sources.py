@@ -155,7 +155,7 @@ def _is_beside(name: str, file: Path, folder: Path) -> bool:
 
 
 def _imported(path: Path) -> set[str]:
-    """Return the modules that a Python file imports by absolute names; none of a file of another kind."""
+    """Return the modules that a file imports by absolute names, if it is a Python file."""
     if path.suffix != ".py":
         return set()
     try:
@@ -186,7 +186,7 @@ def _module(name: str) -> dict[str, Path]:
 
 
 def _package(top: str) -> dict[str, Path]:
-    """Return the modules of a package; none for a single module and for a package that is too large."""
+    """Return the modules of a package, empty for a single module or a package that is too large."""
     files: dict[str, Path] = {}
     seen = 0
     for root in map(Path, getattr(sys.modules.get(top), "__path__", ())):

@@ -50,7 +50,7 @@ COORDINATES: Mapping[str, str] = {
 }
 #: The parts of a view document that a page cuts for the viewer at one seat.
 CUTS: Mapping[str, str] = {
-    "": "nothing: of a game without perfect information a person gets observations in place of documents",
+    "": "nothing: without perfect information a person gets observations in place of documents",
     "map": "a map's cells that the seat does not see",
     "arena": "an arena's cells beyond the seat's sight",
     "cards": "the cards of other seats",

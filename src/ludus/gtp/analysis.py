@@ -108,7 +108,7 @@ def _point(text: str, size: int) -> int:
 def _restrictions(rules: Sequence[tuple[str, int, list[int], int]], size: int) -> tuple[Restriction, ...]:
     """Return one restriction for each seat.
 
-    Several ``avoid`` of a seat are merged, with the largest depth; ``allow`` stands alone.
+    Several ``avoid`` of a seat are merged, with the largest depth; ``allow`` is not merged.
     """
     found = []
     for seat in (go.BLACK, go.WHITE):
@@ -164,7 +164,7 @@ def kata_line(
     """Return a report of ``kata-analyze``.
 
     A candidate has a score only if a network predicts one for the position after it: random continuations of
-    each move would differ by their noise. Their score is that of the root alone.
+    each move would differ by their noise. Only the root has a score.
 
     Args:
         report: State of the search.

@@ -89,7 +89,7 @@ class Program:
         return text
 
     def ask_all(self, commands: Sequence[str]) -> list[str]:
-        """Send several commands at once and return their answers. Errors are those of :meth:`ask`."""
+        """Send several commands at once and return their answers. Raises as :meth:`ask`."""
         first = self._number + 1
         self._number += len(commands)
         text = "".join(f"{first + i} {c}\n" for i, c in enumerate(commands))

@@ -67,7 +67,7 @@ class Expectation:
         lead: Black's points less White's and komi.
         deviation: One standard deviation of ``lead``, in points.
         ownership: One number per point, row by row: +1 Black's .. -1 White's.
-        sampled: Whether it comes from random continuations. Their score is that of random play.
+        sampled: Whether it comes from random continuations. Their score is the score of random play.
     """
 
     lead: float

@@ -130,7 +130,7 @@ def of_record(text: str) -> dict[str, str] | None:
 
 
 def same(record: Mapping[str, str], params: Mapping[str, str]) -> bool:
-    """Whether the rules of a record are those of ``params``. Chinese rules have several ko rules."""
+    """Whether a record has the rules of ``params``. Chinese rules have several ko rules."""
     if record.get("scoring") == "chinese" == params["scoring"]:
         return params["suicide"] == record["suicide"]
     return all(record.get(key) == params[key] for key in _DEFAULT)

@@ -16,7 +16,7 @@ from ludus.gtp.protocol import GtpError
 
 #: Controllers end matches themselves: this only bounds memory.
 MAX_MOVES = 1024
-PLAYOUTS = 128  # random continuations for stones whose life the rules alone do not determine
+PLAYOUTS = 128  # random continuations for stones whose life the rules do not determine
 DEFAULTS = {
     "size": "19",
     "komi": "7.5",
@@ -47,7 +47,7 @@ class Session:
         self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
         self.loaded = GoRecord()  # its headers stay with the match
         self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
-        self.unchanged = False  # the match is that of the record, with nothing played or taken back
+        self.unchanged = False  # the match is the record's, with nothing played or taken back
         self._before: list[Match] = []  # the match before each move
         self._dead: tuple[int, list[int]] | None = None  # of the match with this hash
         self.match = Match("go", self._params(), seed=seed)
@@ -305,8 +305,8 @@ class Session:
         named = made.info.get("RU", "")
         if made.assumed:
             others = "none placed: the moves do not fit the fixed points"
-            stand = "the fixed points get them" if stones.assumed else others
-            notes.append(f"HA[{made.handicap}]: no handicap stones in the file; {stand}")
+            place = "the fixed points get them" if stones.assumed else others
+            notes.append(f"HA[{made.handicap}]: no handicap stones in the file; {place}")
         if named and own is None:
             notes.append(f"RU[{visible(named[:40])}]: not known; the rules stay {rules.in_words(self.base)}")
         elif own is not None and not rules.same(own, self.base):

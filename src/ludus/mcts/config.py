@@ -22,7 +22,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of a tree search (PUCT). The defaults are ELF OpenGo's (table S1), except for noise.
 
     Args:
-        visits: Visits of the root at which a search ends, those of a reused tree included.
+        visits: Visits of the root at which a search ends, including visits of a reused tree.
         c_puct: Exploration constant of PUCT.
         c_base: AlphaZero's growth of ``c_puct`` with visits; 0 = constant.
         fpu: First-play urgency, the value of an unvisited move: the parent's mean less ``fpu_reduction``,

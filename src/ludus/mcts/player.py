@@ -116,7 +116,7 @@ class SearchPlayer:
         return found
 
     def restart(self, decisions: int) -> None:
-        """Restart with empty trees; later draws depend on the seed and ``decisions`` alone."""
+        """Restart with empty trees; later draws depend only on the seed and ``decisions``."""
         self._decisions = decisions
         self.trees = self._make((self._seed + decisions) % 2**63)
 

@@ -201,7 +201,7 @@ class SelfPlay:
         return Matches.of(self._core.take_matches())
 
     def set_version(self, version: int) -> None:
-        """Set the version that is recorded with evaluations from now on."""
+        """Set the version recorded with later evaluations."""
         self._core.set_version(version)
 
     def set_resign(self, below: float) -> None:

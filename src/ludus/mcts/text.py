@@ -25,7 +25,7 @@ class SearchText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Args:
         search: Settings of the tree search.
-        seconds: Time limit of a decision; 0 = visits alone.
+        seconds: Time limit of a decision; 0 = only visits count.
         temperature: In the first ``plies`` moves are drawn in proportion to visits ** (1 / ``temperature``).
         plies: Later plies play the most visited move. Two deterministic searches would repeat one match.
         rollouts: Random rollouts per leaf (``mcts`` alone).

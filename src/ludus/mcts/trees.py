@@ -168,7 +168,7 @@ class Trees:
         return int(self._core.choose(slot, temperature))
 
     def root(self, slot: int) -> RootStatistics:
-        """Return statistics of the slot's root; after ``play`` or ``set_state`` those of the kept tree."""
+        """Return statistics of the slot's root; after ``play`` or ``set_state``, of the kept tree."""
         return RootStatistics(*self._core.report(slot))
 
     def line(self, slot: int, move: int = -1, most: int = 16) -> list[int]:

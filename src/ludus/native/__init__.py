@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ludus.flow.slab import Array
 
 #: Loaded before an engine's own libraries it lets others run where the engine finds nothing to receive
-#: (cpp/preload/yield.cpp). Linux alone has it.
+#: (cpp/preload/yield.cpp). Only Linux has it.
 YIELD_LIBRARY = Path(__file__).with_name("libludus_yield.so")
 
 ParamError = core.ParamError
@@ -37,7 +37,7 @@ SearchError = core.SearchError
 class SearchableGames(Protocol):
     """Interface through which a search plays its game: a compiled module, or a game written in Python.
 
-    :mod:`ludus.games.searchable` implements it for Python games. Seeds are those of a pool; ``params`` are
+    :mod:`ludus.games.searchable` implements it for Python games. Seeds are as in a pool; ``params`` are
     parameters of the rules as strings.
     """
 

@@ -1,6 +1,6 @@
 """Waiting for the workers of a pool, and the matches of those that die or hang.
 
-A worker that dies or hangs is killed and replaced. Its matches end with an error, those of other workers
+A worker that dies or hangs is killed and replaced. Its matches end with an error, matches of other workers
 continue undisturbed.
 """
 

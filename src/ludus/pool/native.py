@@ -27,7 +27,7 @@ class NativePool(PoolBase):
     """Match slots of a compiled game, played by threads of the core.
 
     Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m
-    takes all randomness from ``(seed, m)``, so it depends on the actions alone, never on threads or
+    takes all randomness from ``(seed, m)``, so it depends only on the actions, never on threads or
     groups.
 
     A pool without rows (bots only) needs no slab: ``recv`` and ``send`` continue until :attr:`finished`.
@@ -160,7 +160,7 @@ class NativePool(PoolBase):
     def random_actions(self, group: int, seed: int = 0) -> None:
         """Fill ``slab.actions[t]`` of a received group with uniformly random legal choices of every head.
 
-        The draw depends on (seed, match, tick, seat) alone: for benchmarks and tests without a network.
+        The draw depends only on (seed, match, tick, seat): for benchmarks and tests without a network.
         """
         self._core.random_actions(group, seed)
 
@@ -200,7 +200,7 @@ class NativePool(PoolBase):
         (:mod:`ludus.storage.signing`).
 
         Raises:
-            ValueError: Damaged bytes, or those of another pool. Nothing has changed.
+            ValueError: Damaged bytes, or bytes of another pool. Nothing has changed.
         """
         self._core.restore(data)
 

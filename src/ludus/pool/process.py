@@ -57,7 +57,7 @@ class ProcessPool(PoolBase):
     games; a worker whose process is stopped meanwhile is replaced after ``timeout_s``.
 
     With ``record`` or ``states`` slots are stepped one by one, never by one call of a library, so that a
-    match depends on its own seed and decisions alone.
+    match depends only on its own seed and decisions.
     """
 
     def __init__(self, game: str, params: Mapping[str, object], lineup: Lineup, options: PoolOptions) -> None:
@@ -270,7 +270,7 @@ class ProcessPool(PoolBase):
     # ---- settings and state ----------------------------------------------------------------------
 
     def set_mixture(self, plan: int, weights: list[float]) -> None:
-        """Set the weights of a plan's controllers for matches that start from now on."""
+        """Set the weights of a plan's controllers for matches that start later."""
         count = len(self._lineup.plans[plan].controllers)
         if len(weights) != count or not sum(weights) > 0 or min(weights) < 0:
             raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")

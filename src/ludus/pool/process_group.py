@@ -29,7 +29,7 @@ class Group:
         self.orders_changed = False  # since its last send
 
     def move_to(self, slab: Slab) -> None:
-        """Copy the current time step to t = 0 of ``slab`` and write there from now on."""
+        """Copy the current time step to t = 0 of ``slab``, which gets all later time steps."""
         before = self.slab
         assert before is not None
         if before is not slab or self.t != 0:

@@ -17,7 +17,7 @@ _MAGIC = b"ludus.process.1\n"
 class Snapshot(msgspec.Struct, omit_defaults=True):
     """Content of a snapshot. ``orders`` and ``tags`` are empty if no slot has an order.
 
-    ``spirit`` and ``zero_sum``: of the rewards that teams share.
+    ``spirit`` and ``zero_sum``: how teams share rewards.
     """
 
     game: str
@@ -43,7 +43,7 @@ def decode(data: bytes, plan: PoolPlan) -> tuple[Longs, Controllers, Tags, float
     """Return matches, orders, tags and spirit of a snapshot of the pool with ``plan``.
 
     Raises:
-        ValueError: Damaged bytes, or those of another pool.
+        ValueError: Damaged bytes, or bytes of another pool.
     """
     if not data.startswith(_MAGIC):
         raise ValueError("snapshot: not one of a pool of Python games")

@@ -17,7 +17,7 @@ from ludus.pool.worker_pool import WorkerPool
 
 
 def check_options(options: PoolOptions) -> None:
-    """Raise ``ValueError`` for sizes that do not fit together, and for options of compiled games alone."""
+    """Raise ``ValueError`` for sizes that do not fit together, and for options of only compiled games."""
     if options.slots < 1 or options.groups < 1 or options.slots % options.groups:
         raise ValueError(f"slots={options.slots}, groups={options.groups}: expected a multiple of groups")
     if options.threads < 0:
@@ -99,7 +99,7 @@ def close(
 ) -> None:
     """Stop the workers. They exit once ``closing`` is set in the control block; the others are killed.
 
-    ``owner`` is the process that made the pool: the workers are not those of its forks.
+    ``owner`` is the process that made the pool: its forks have no workers.
     """
     if os.getpid() != owner:
         return

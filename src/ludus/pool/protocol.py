@@ -103,7 +103,7 @@ class Pool(Protocol):
         ...
 
     def set_mixture(self, plan: int, weights: list[float]) -> None:
-        """Set the weights of a plan's controllers for matches that start from now on."""
+        """Set the weights of a plan's controllers for matches that start later."""
         ...
 
     def set_terms(self, terms: Terms) -> None:
@@ -159,7 +159,7 @@ class Pool(Protocol):
         """Return to a snapshot of a pool made with the same arguments.
 
         Raises:
-            ValueError: Damaged bytes, or those of another pool.
+            ValueError: Damaged bytes, or bytes of another pool.
         """
         ...
 

@@ -154,7 +154,7 @@ class Shard:
         return there
 
     def _choose(self, slot: int, plan: int) -> int:
-        """Return the policy of a plan in the match of a slot: that of the standing order, or a drawn one."""
+        """Return the policy of a plan in the match of a slot: by the standing order, or drawn."""
         order = int(self.control.orders[slot, plan])
         if order >= 0:
             return self.plan.lineup.plans[plan].controllers[order].policy

@@ -92,7 +92,7 @@ class Doorbell:
     """Wakes another process (an eventfd)."""
 
     def __init__(self, descriptors: Sequence[int] | None = None) -> None:
-        """Make a doorbell, or use that of another process by its ``descriptors``."""
+        """Make a doorbell, or use another process's doorbell by its ``descriptors``."""
         if descriptors is not None:
             self.descriptors = tuple(descriptors)
         elif hasattr(os, "eventfd"):
@@ -135,5 +135,5 @@ class Doorbell:
 
 
 def wait_for(poll: select.poll, seconds: float) -> list[tuple[int, int]]:
-    """Wait for readable descriptors and return them; none after ``seconds``."""
+    """Wait at most ``seconds`` for readable descriptors and return them."""
     return poll.poll(max(0, int(seconds * 1000)))

@@ -22,7 +22,7 @@ class Patience:
     """Seconds that the caller has waited, counted by regular looks."""
 
     def __init__(self, every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Count from now on; ``every_s`` is the planned time between two looks, in seconds."""
+        """Start to count; ``every_s`` is the planned time between two looks, in seconds."""
         self._every_s, self._clock = every_s, clock
         self._looked_at = clock()
         self.waited_s = 0.0
@@ -69,7 +69,7 @@ class Watch:
         self._since[number] = self._mark(number), self._patience.waited_s
 
     def overdue(self) -> list[int]:
-        """Return the workers that have owed an answer for too long; none while no look is due."""
+        """Return the workers that have owed an answer for too long, if a look is due."""
         if self._timeout_s <= 0 or not self._patience.due():
             return []
         self._patience.look()

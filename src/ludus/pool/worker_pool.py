@@ -79,7 +79,7 @@ class WorkerPool:
         self._workers: list[_Worker] = []
         self._watch = watch
         self.agents: list[str] = []  # seats of an environment that names them, in the order of the workers
-        self.slabs: list[tuple[Slab, Segment]] = []  # by number, those of all workers
+        self.slabs: list[tuple[Slab, Segment]] = []  # by number, shared by all workers
 
     def __len__(self) -> int:
         """Return the number of workers that were started."""
@@ -241,7 +241,7 @@ class WorkerPool:
 
 
 def _spawn() -> _Worker:
-    """Start a worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
+    """Start a worker in a separate session, so that Ctrl-C at the terminal reaches only the parent."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
     environment = {**_QUIET, **os.environ, **SAME_HASHES, **dict.fromkeys(_ONE_THREAD, "1")}

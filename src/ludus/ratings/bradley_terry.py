@@ -34,7 +34,7 @@ class RatingTable:
         return errors
 
     def difference(self, i: int, j: int) -> tuple[float, float]:
-        """Return the rating of i less that of j, and its standard error: errors of two players correlate."""
+        """Return the rating of i minus the rating of j, with its standard error: errors correlate."""
         c = self.covariance
         variance = float(c[i, i] + c[j, j] - 2.0 * c[i, j])
         return float(self.rating[i] - self.rating[j]), math.sqrt(max(variance, 0.0))

@@ -1,4 +1,4 @@
-"""Comparison of learning methods over few runs, each with a seed of its own.
+"""Comparison of learning methods over few runs, each with its own seed.
 
 After Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice": the
 interquartile mean, percentile intervals by a stratified bootstrap, the probability of improvement.
@@ -113,7 +113,7 @@ def summarise_runs(
     Args:
         values: Scores of the runs.
         confidence: Confidence level of the interval, in 0..1.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         noise: Least distances of the interval's ends from the centre: the counting noise of the matches
             behind the scores, which a few runs that agree by chance do not show.
 

@@ -19,7 +19,7 @@ MOST = 100  # Newton steps
 class EloTable:
     """``rating: [N]`` with mean 0, and its standard ``error: [N]``, in Elo.
 
-    ``groups``: players that met, directly or through others; ratings compare within a group alone.
+    ``groups``: players that met, directly or through others; ratings compare only within a group.
     """
 
     rating: Floats

@@ -19,7 +19,7 @@ def sprt(
         error: Probability of either error, in (0, 0.5).
 
     Returns:
-        The verdict ("" = play on), and the logarithm of the likelihood of ``high`` over that of ``low``.
+        The verdict ("" = play on), and the log-likelihood ratio of ``high`` over ``low``.
 
     Raises:
         ValueError: A number is out of range.

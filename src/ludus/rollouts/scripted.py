@@ -37,7 +37,7 @@ Answer = str | int | Mapping[str, str | int]
 
 
 class BotError(ValueError):
-    """A bot that cannot be loaded, or an answer that is no choice. Says what there is instead."""
+    """A bot that cannot be loaded, or an answer that is no choice. Lists the alternatives."""
 
 
 class Entity(NamedTuple):

@@ -88,8 +88,8 @@ class StateFile(msgspec.Struct, frozen=True):
 class Pointer(msgspec.Struct, frozen=True):
     """Content of ``best.json`` and ``last.json``.
 
-    ``version``: of the checkpoint. ``score``: of its evaluation, finite; 0 in ``last.json``. ``player``: the
-    member of a league whose weights in it are meant, and ``own`` their version.
+    ``version``: number of the checkpoint. ``score``: finite score of its evaluation, 0 in ``last.json``.
+    ``player``: the member of a league that it points at. ``own``: version of the member's weights.
     """
 
     version: int
@@ -229,7 +229,7 @@ class CheckpointStore:
         )
 
     def load_state(self, version: int) -> bytes:
-        """Return the state alone, without its tensors. Raises ``RunNotFound`` or ``CorruptFile``."""
+        """Return only the state, without its tensors. Raises ``RunNotFound`` or ``CorruptFile``."""
         return bytes(self._read_state(self.path(version)).state)
 
     def load_last(self) -> tuple[Checkpoint, list[str]]:

@@ -45,7 +45,7 @@ def open_regular(path: Path) -> BinaryIO:
 def open_own(path: Path, flags: int) -> int:
     """Open a file to write into it, or make it; return its descriptor.
 
-    ``flags``: of ``os.open``, without ``O_TRUNC``: a file is checked before it changes.
+    ``flags``: flags of ``os.open``, without ``O_TRUNC``: a file is checked before it changes.
 
     Raises:
         OSError: The file cannot be opened.
@@ -96,7 +96,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def fsync_directory(path: Path) -> None:
-    """Make a rename inside ``path`` durable. Some systems lack it; there the rename alone must suffice."""
+    """Make a rename inside ``path`` durable. Some systems lack it; there the rename must suffice."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:

@@ -81,7 +81,7 @@ class Journal:
             OSError: None can be made.
         """
         if path.is_symlink() or path.exists():
-            raise RunExists(f"{path}: exists already; a league starts with a journal of its own")
+            raise RunExists(f"{path}: exists already; a league starts with a new journal")
         made = path.with_name(path.name + TEMPORARY)  # killed here, nothing has the journal's name
         made.unlink(missing_ok=True)
         try:
@@ -345,7 +345,7 @@ def _connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
 
 
 def _refusal(path: Path, error: sqlite3.Error) -> str:
-    """Return why a write was refused. For a limit on the size of files SQLite has no word of its own."""
+    """Return why a write was refused. SQLite has no word for a limit on the size of files."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if limit != resource.RLIM_INFINITY:
         for suffix in ("", "-wal", "-journal"):

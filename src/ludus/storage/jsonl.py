@@ -53,7 +53,7 @@ class JsonlWriter:
 
         Raises:
             OSError: The file cannot be opened.
-            CorruptFile: It is a link or anything else than a file of its own.
+            CorruptFile: It is a link, or not a regular file.
         """
         self.path = path
         self.torn = 0  #: bytes of the unfinished line that was removed
@@ -136,7 +136,7 @@ def _repair_tail(fd: int) -> int:
 
 
 def lines_of(path: Path) -> Cut:
-    """Return all lines of ``path``; none of a file that cannot be read."""
+    """Return all lines of ``path``, empty if it cannot be read."""
     try:
         with open_regular(path) as file:
             return Cut(1, *_count(file, 0))

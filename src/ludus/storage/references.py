@@ -1,6 +1,6 @@
 """Names of weights: ``RUN@best``, ``RUN@last``, ``RUN@1200``; a file; in a league also its members.
 
-``RUN@main``: the newest weights of a member, those of the newest checkpoint. ``RUN@main:1200``: a frozen
+``RUN@main``: the weights of a member in the newest checkpoint. ``RUN@main:1200``: a frozen
 player, or what a checkpoint has of the member at that version. ``RUN@main:last``: its newest frozen player.
 """
 
@@ -100,7 +100,7 @@ def resolve_weights(text: str) -> Path:
 
 
 def members_of(run: RunDirectory) -> list[str]:
-    """Return the names of a league's members that have weights, sorted; none of any other run."""
+    """Return the sorted names of a league's members that have weights, empty for any other run."""
     store, frozen = run.checkpoints, run.frozen
     versions = store.versions()
     saved = store.members(store.resolve("last")) if versions else {}

@@ -25,7 +25,7 @@ def replay_name(*parts: object, taken: Container[str] = ()) -> str:
     """Return the name of a replay's file: its parts joined by ``-``, safe on every system.
 
     Args:
-        parts: Words, numbers and names of players; those of other systems' characters are replaced.
+        parts: Words, numbers and names of players; characters that other systems refuse are replaced.
         taken: Names in lower case that other replays of the folder have; a number is put behind one of them.
     """
     stem = "-".join(file_part(str(part)) for part in parts)

@@ -29,7 +29,7 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into those of this package."""
+    """Turn SQLite's errors into errors of this package."""
     try:
         yield
     except sqlite3.OperationalError as error:

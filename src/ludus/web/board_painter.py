@@ -143,7 +143,7 @@ class BoardPainter(Pictures):
             pen.ellipse(box, fill=_STONES[what], outline=_STONE_RIMS[what], width=FINER)
         elif what >= 0:
             self.disc(pen, x, y, 0.4, seat_colour(what))
-            if what % 2 == 1:  # colour alone does not part them
+            if what % 2 == 1:  # colour does not suffice to distinguish them
                 self.ring(pen, x, y, 0.33, 0.05, PAPER)
 
     def name_colour(self, seat: int) -> Colour:

@@ -43,7 +43,7 @@ FINER = 2  # drawn this much larger, then made smaller: smooth edges
 
 
 def seat_colour(seat: int) -> Colour:
-    """Return the colour of a seat; that of no seat for a negative one."""
+    """Return the colour of a seat; a negative number means no seat."""
     return SEATS[seat % len(SEATS)] if seat >= 0 else NO_SEAT
 
 

@@ -35,8 +35,8 @@ class Recording(msgspec.Struct, frozen=True):
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
     ``teams`` is the team of each seat, empty where every seat plays for itself.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
-    ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` are those of the
-    game's :class:`ludus.games.views.View`; ``labels`` name the choices where the view has none.
+    ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` come from
+    the game's :class:`ludus.games.views.View`; ``labels``  name the choices where the view has none.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 

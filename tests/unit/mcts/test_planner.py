@@ -73,7 +73,7 @@ def test_a_guide_plays_better_than_chance() -> None:
 
 
 def test_a_draw_counts_the_configured_value() -> None:
-    """Nobody wins against perfect play, and chance draws sometimes."""
+    """No player wins against perfect play, and chance draws sometimes."""
     state = state_of("tic_tac_toe")
 
     def best(draw: float) -> float:

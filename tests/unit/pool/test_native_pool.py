@@ -205,7 +205,7 @@ def test_each_seat_has_its_own_frame_skip() -> None:
         assert slab.active[t, 1] == (tick % 20 == 0)
         pool.random_actions(0)
         pool.send(0)
-    # Nobody may act at tick 0 of MiniRTS.
+    # No seat may act at tick 0 of MiniRTS.
     assert ticks == [20, 40, 50, 60, 80, 100, 120, 140, 150, 160, 180, 200]
 
 

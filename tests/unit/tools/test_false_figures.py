@@ -300,7 +300,7 @@ CASES: list[Case] = [
     ),
     ("13b uniform", lambda c: borrowed(c, "uniform"), "its cell does not say so"),
     ("13c a bot", lambda c: borrowed(c, "bot perfect"), "its cell does not say so"),
-    ("14 exchanged", lambda c: exchanged(c, ties=False), "stands in the other cell"),
+    ("14 exchanged", lambda c: exchanged(c, ties=False), "is in the other cell"),
     ("14b with ties", lambda c: exchanged(c, ties=True), "README.md"),
     ("14c no tie", lambda c: in_readme(c, "<!-- speed: MOBA -->", ""), "no tie"),
     ("14d borrowed", lambda c: in_readme(c, "speed: MOBA", "speed: Flag"), "speed has Flag"),

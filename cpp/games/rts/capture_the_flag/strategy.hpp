@@ -23,7 +23,7 @@ using FlagActionSet = std::uint8_t;
   return static_cast<FlagActionSet>(1U << a);
 }
 
-// Where the flag is. Everybody knows whether it lies free or who has it.
+// Where the flag is. Every team knows whether it lies free or who has it.
 struct FlagPlace {
   int free = kNone;     // slot of the flag that lies about
   int carrier = kNone;  // slot of who carries it

@@ -33,8 +33,8 @@ inline constexpr int kCellCols = 5;
   return static_cast<float>(std::max(0, left)) / static_cast<float>(length);
 }
 
-// Writes uint16[kCellRows, kCellCols] for `seat`, who sees the slots `seen`. `enemy` is added to
-// the type of those of other owners.
+// Writes uint16[kCellRows, kCellCols] for `seat`, which sees the slots `seen`. `enemy` is added to
+// the type of units of other owners.
 void write_cells(const EngineRules& engine, const State& state, int seat, std::uint64_t seen,
                  int enemy, std::uint16_t* out);
 

@@ -295,7 +295,7 @@ void run_commands(const EngineRules& rules, State& state, const HeuristicStore& 
       state.target[unit] = target;
       state.start[unit] = static_cast<std::uint16_t>(now - 1);
     }
-    if ((struck & bit) != 0) {  // it goes to the back of those of its tick
+    if ((struck & bit) != 0) {  // it goes to the back of its tick's queue
       int n = 0;
       for (int j = 0; j < struck_count; ++j) {
         if (struck_order[j] != unit) struck_order[n++] = struck_order[j];

@@ -43,8 +43,8 @@ inline void expand_bits(std::uint64_t bits, int n, std::uint8_t* out) {
   for (int i = 0; i < n; ++i) out[i] = static_cast<std::uint8_t>(bits >> i & 1);
 }
 
-// Whom the rows of the tensor `units` mean to a seat that knows of the slots in `seen`: its own
-// units, then the others, each kind in rising slot.
+// Maps the rows of the tensor `units` to units, for a seat that sees the slots in `seen`: its own
+// units, then the rest, both in rising slot.
 struct SeenRows {
   std::uint64_t seen = 0;  // by slot
   int own = 0, rows = 0;   // own units come first

@@ -200,8 +200,8 @@ class LearnedHeuristic {
     const std::uint32_t now = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
     if (entry != now) note_change(x, y);
     entry = now;
-    // A unit on the map's edge may be in a cell outside of it, whose number is that of another
-    // cell: not even a Euclidean distance is kept there.
+    // A unit on the map's edge may be in a cell outside the map, which shares its number with
+    // another cell: not even a Euclidean distance is kept there.
     table_->value[cell] = value_of(now);
   }
 

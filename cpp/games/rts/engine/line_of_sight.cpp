@@ -66,8 +66,8 @@ bool well_inside(const EngineRules& rules, float x, float y) {
   return x > low && x < high && y > low && y < high;
 }
 
-// Where a line goes from cell to cell along one axis. Its samples are those of line_free, so that
-// the first sample in a cell is found to the last bit.
+// Where a line crosses from cell to cell along one axis. It samples the same points as line_free,
+// so that the first sample in a cell is found to the last bit.
 struct Axis {
   float from, step, inverse;
   int samples;

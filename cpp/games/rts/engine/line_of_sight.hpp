@@ -10,7 +10,7 @@ namespace ludus::rts {
 
 // Whether the disc of `slot` can walk the straight line from s to t, sampled ten times a cell. The
 // start cell and the target cell are not tested.
-// `first`: a unit that is tested before the others (kNone: no guess); set to the unit that blocks.
+// `first`: a unit to test first (kNone: no guess); set to the unit that blocks.
 [[nodiscard]] bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
                              float sy, float tx, float ty, int& first);
 

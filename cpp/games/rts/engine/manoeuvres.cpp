@@ -44,7 +44,7 @@ void send(const EngineRules& engine, const State& state, OrderSet& plan, std::ui
   }
 }
 
-// Those of `units` that are not within sqrt(kThere2) of (x, y).
+// The subset of `units` farther than sqrt(kThere2) from (x, y).
 std::uint64_t away_from(const State& state, std::uint64_t units, float x, float y, float near2) {
   std::uint64_t set = 0;
   for_bits(units, [&](int i) {

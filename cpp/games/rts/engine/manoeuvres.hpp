@@ -1,7 +1,7 @@
 // Tactical orders to a set of units. Each is translated at once into orders to single units, by
 // what is true at the decision, as strategic orders are; a seat repeats a manoeuvre to
 // adapt it to new events. A manoeuvre skips units that cannot move or attack as it requires.
-// `enemies`: the units that may be attacked, usually those that the seat sees.
+// `enemies`: the units that may be attacked, usually the ones that the seat sees.
 //
 // Hit and run is in tactics.hpp. A place that several units are sent to becomes as many free cells
 // around it: units that push each other for one point would block and be counted as congestion.

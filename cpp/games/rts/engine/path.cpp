@@ -20,8 +20,8 @@ int plan_path_uncached(const EngineRules& rules, State& state, const HeuristicSt
     cache_waypoint(state, slot, key, now, -1);
     return -1;
   }
-  // An enclosed unit plans again at every tick. Whether a path exists depends on walls and blocked
-  // cells alone, and a failed search updates no heuristic: its result can be cached.
+  // An enclosed unit plans again at every tick. Whether a path exists depends only on walls and
+  // blocked cells, and a failed search updates no heuristic: its result can be cached.
   const BlockedCells blocked(state, slot, start, target);
   PathCache* path_cache = may_cache_paths(rules, start) ? store.path_cache : nullptr;
   FailedSearchCache failed_searches(state, path_cache, start, target);

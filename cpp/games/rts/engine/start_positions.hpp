@@ -9,7 +9,7 @@ namespace ludus::rts {
 
 inline constexpr int kStartSeats = 2;
 
-// Extra units of the seats: drawn for each seat; drawn once and mirrored; none.
+// Extra units of the seats: drawn for each seat, drawn once and mirrored, or absent.
 enum class StartUnits : std::uint8_t { random, symmetric, none };
 
 // `tries` times a unit of `type`, each with a chance of `tenths` in ten.
@@ -28,7 +28,7 @@ struct StartPositions {
   std::array<Extra, kMaxExtras> extra{};  // in the order in which they are drawn
 };
 
-// Clears the state and places all units. The rng alone decides where.
+// Clears the state and places all units. Only the rng decides where.
 void place_start_positions(const EngineRules& engine, const StartPositions& start_positions,
                            State& state, Rng& rng);
 

@@ -13,7 +13,7 @@ namespace ludus::rts {
 [[nodiscard]] std::uint64_t of_type(const EngineRules& engine, const State& state, int owner,
                                     int type);
 
-// Those of `targets` that the unit can attack at all.
+// The subset of `targets` that the unit can attack at all.
 [[nodiscard]] inline std::uint64_t attackable(const EngineRules& engine, const State& state,
                                               int slot, std::uint64_t targets) {
   std::uint64_t out = 0;

@@ -26,7 +26,7 @@ inline void draw_tie_breaks(const EngineRules& rules, State& state, Rng& rng) {
   if (!rules.quirks.seat_order && state.tick % kTieBreakTicks == 0) state.tie_breaks = rng.next();
 }
 
-// The slots whose commands run after those of all others in this tick.
+// The slots whose commands run last in this tick.
 [[nodiscard]] inline std::uint64_t late_slots(const EngineRules& rules, const State& state) {
   if (rules.quirks.seat_order) return 0;
   const bool first = (state.tie_breaks >> state.tick % kTieBreakTicks & 1) != 0;

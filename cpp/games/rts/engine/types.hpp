@@ -44,7 +44,7 @@ enum class Cmd : std::uint8_t {
   build_tower,  // pay and place something at once, anywhere on the map
 };
 inline constexpr int kCmds = 8;
-inline constexpr int kEconomyCmds = 5;  // those of a game without flags and towers come first
+inline constexpr int kEconomyCmds = 5;  // commands of a game without flags and towers come first
 inline constexpr std::array<const char*, kCmds> kCmdNames = {
     "idle", "move", "attack", "gather", "build", "get_flag", "escort_flag", "build_tower"};
 
@@ -99,7 +99,7 @@ struct Quirks {
           .seat_order = false};
 }
 
-// A flag that is carried home for a point. It belongs to an owner of its own.
+// A flag, carried home for a point. A separate owner holds it.
 struct FlagRules {
   int type = -1;        // unit type of the flag; -1: the game has none
   int to_win = 5;       // points
@@ -192,7 +192,7 @@ struct CachedWaypoint {
 inline constexpr int kCachedWaypoints = 64;
 inline constexpr int kFailedSearchBits = 4;
 
-// Somebody will come back at its owner's base.
+// A unit that will respawn at its owner's base.
 struct Revival {
   std::uint16_t tick;  // when the base starts with it
   std::uint8_t owner;

@@ -53,7 +53,7 @@ inline constexpr int kGlobals = 54;
 
 [[nodiscard]] std::vector<TensorSpec> mini_tensors(const MiniRules& rules);
 
-// Writes the tensors, in the order of mini_tensors; those whose pointer is null are left out.
+// Writes the tensors in the order of mini_tensors; skips null pointers.
 void observe_mini(const MiniRules& rules, const State& state, int seat,
                   std::span<std::byte* const> tensors);
 

@@ -234,7 +234,7 @@ void compile(MobaRules& rules) {
           static_cast<std::uint16_t>(percent);
     }
   }
-  // The game alone gives orders, and no unit strikes back by itself.
+  // Only the game gives orders, and no unit strikes back by itself.
   for (UnitType& t : e.type) t.accepts = 0;
 }
 

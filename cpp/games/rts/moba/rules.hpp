@@ -138,8 +138,8 @@ struct MobaRules {
   [[nodiscard]] int respawn_ticks(int level) const {
     return respawn.base + respawn.level * (level - 1);
   }
-  // The factor that lessens rewards with time, all but those of the end: a power of `decay`, and
-  // straight lines between whole numbers of `decay_ticks`.
+  // The factor by which rewards other than the final ones shrink with time: a power of `decay`,
+  // linear between multiples of `decay_ticks`.
   [[nodiscard]] float decayed(std::uint32_t tick) const;
 
   // Whether the team stands at the right and sees the map turned by half a turn.

@@ -174,7 +174,7 @@ struct Counts {
   }
 };
 
-// Names of the numbers of `globals` that are the same for every rulebook, behind those of types.
+// Names of the numbers of `globals` that every rulebook has; they follow the numbers of types.
 constexpr std::array<const char*, 28> kFixed = {"money_500",
                                                 "tick_of_limit",
                                                 "tick_of_5000",

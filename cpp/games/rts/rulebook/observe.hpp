@@ -3,7 +3,7 @@
 //
 //   cells    as in MiniRTS (minirts/observe.hpp), with the rulebook's types: the codec "rts_cells"
 //            makes T + 16 planes of it, T types. Column 1 is the type, and for
-//            an enemy 8 more, or 16 where there are more than 8 types
+//            an enemy 8 more, or 16 if there are more than 8 types
 //   units    a row for every visible unit, own first: whose, which type, where, how well, what it
 //            does, and the numbers of its type, which differ between matches under random rules
 //   terrain  1 where a wall is; only of rulebooks whose map has walls

@@ -86,7 +86,7 @@ int best_target(const EngineRules& engine, const State& state, int slot, std::ui
   return best;
 }
 
-// Whom the orders of one decision are made for.
+// The seat and units that one decision gives orders to.
 struct Commander {
   const Book& book;
   const EngineRules& engine;

@@ -41,7 +41,7 @@ def literal(source: Path, indent: str) -> str:
 
 
 def write(output: str, text: str) -> None:
-    """Leaves a file that is right already alone: what includes it need not be compiled again."""
+    """Write the file if its text changes: an untouched file causes no new compilation."""
     target = Path(output)
     if not target.exists() or target.read_text(encoding="utf-8") != text:
         target.write_text(text, encoding="utf-8")

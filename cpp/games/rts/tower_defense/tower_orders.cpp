@@ -20,7 +20,7 @@ enum UnitHead : std::uint8_t { kUnit, kOrder, kTarget, kCell };
 enum OrderKind : std::uint8_t { kAttackAt, kBuildAt, kOrderKinds };
 constexpr int kNobody = kDefenderSlots;
 
-// Whom a seat may order to do what now, by rows of the tensor `units`.
+// Orders that a seat may give now, by rows of the tensor `units`.
 struct Choices {
   const TdRules& rules;
   const State& state;
@@ -51,7 +51,7 @@ struct Choices {
     }
     return set;
   }
-  // Those of them that some tower has.
+  // The targets of all towers.
   [[nodiscard]] std::uint64_t targets() const {
     std::uint64_t set = 0;
     for (int unit = 0; unit < rows.own; ++unit) {

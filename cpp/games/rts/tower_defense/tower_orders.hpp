@@ -1,5 +1,5 @@
 // Commands of Tower Defense below the strategic level. Its one seat builds towers, which never
-// move: of manoeuvres only focus fire has a meaning, and where to build is the finest choice on
+// move. Focus fire is thus the only manoeuvre, and the cell to build on is the finest choice on
 // every level.
 //
 // Tactical: two heads that do not depend on each other.

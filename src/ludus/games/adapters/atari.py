@@ -225,7 +225,7 @@ class AtariMaker:
         return ale
 
     def make(self) -> PythonGame:
-        """Create a game with an emulator of its own."""
+        """Create a game with its own emulator."""
         return AtariGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:

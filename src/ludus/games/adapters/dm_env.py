@@ -143,7 +143,7 @@ class DmEnvMaker:
         return _member(self._action_spec, self.actions.decode(decision))
 
     def make(self) -> PythonGame:
-        """Create a game with an environment of its own."""
+        """Create a game with its own environment."""
         return DmEnvGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:

@@ -234,7 +234,7 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
 
     def make(self) -> PythonGame:
-        """Create a game with an environment of its own."""
+        """Create a game with its own environment."""
         return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self.masks)
 
     def make_vector(self, matches: int) -> VectorGame | None:
@@ -260,7 +260,7 @@ class GymnasiumMaker:
 
 
 def _declared(registered: Any, limit: int) -> list[ParamSpec]:
-    """Return the parameters of the environment's constructor, then those of the adapter."""
+    """Return the parameters of the environment's constructor, then the adapter's."""
     from gymnasium.envs.registration import load_env_creator
 
     creator = registered.entry_point

@@ -1,12 +1,12 @@
 """Legality as other libraries give it: one rule for Gymnasium, PettingZoo and dm_env.
 
 A mask is ``info["action_mask"]``, or ``observation["action_mask"]`` where observations are dicts. It holds
-for the step that gave it; a step without one allows every action. Its form is that of Gymnasium's
+for the step that gave it; a step without one allows every action. It has the form of Gymnasium's
 ``action_space.sample(mask)``:
 
 Discrete(n)       [n] of 0 and 1
 MultiDiscrete     a tuple with [n] for each number
-MultiBinary       the space's shape: 0 and 1 allow that value alone, 2 allows both
+MultiBinary       the space's shape: 0 and 1 allow only that value, 2 allows both
 Dict, Tuple       a mask for each part, or None
 Box               None: every number is legal
 

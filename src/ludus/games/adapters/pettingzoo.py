@@ -374,7 +374,7 @@ class PettingZooMaker:
         return self._actions[seat].decode(decision)
 
     def make(self) -> PythonGame:
-        """Create a game with an environment of its own."""
+        """Create a game with its own environment."""
         return TurnGame(self) if self._turns else ParallelGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:

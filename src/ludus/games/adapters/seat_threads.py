@@ -11,9 +11,9 @@ _Call = tuple[Future[object], Callable[..., object], tuple[object, ...]]
 
 
 class SeatThreads:
-    """Threads for the seats of a match. Calls of one seat run in their order, those of several at once.
+    """Threads for the seats of a match. Calls of one seat run in order, calls of several run in parallel.
 
-    The threads are daemons: unlike those of ``ThreadPoolExecutor``, one that never returns does not keep the
+    The threads are daemons: unlike in ``ThreadPoolExecutor``, one that never returns does not keep the
     process from its end.
     """
 

@@ -80,7 +80,7 @@ class Observation:
     Args:
         space: The environment's space.
         layouts: How its pictures are read.
-        mask: Key of a Dict that is legality and no input. A Dict of this key and ``observation`` alone gives
+        mask: Key of a Dict that is legality and no input. A Dict of only this key and ``observation`` gives
             the tensors of its ``observation``.
     """
 

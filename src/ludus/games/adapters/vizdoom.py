@@ -87,7 +87,7 @@ class VizdoomSeat:
 
 
 class VizdoomGame:
-    """A game of one player with an engine process of its own."""
+    """A game of one player with its own engine process."""
 
     def __init__(self, maker: VizdoomMaker) -> None:
         """Start the engine. Raises ``ProcessUnusable`` if this process cannot start one."""

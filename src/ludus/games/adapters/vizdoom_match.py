@@ -124,7 +124,7 @@ class VizdoomMatch:
             game.add_game_args(f"{role} -port {port} {COMMON} +name seat{seat} +colorset {seat}")
             game.set_episode_timeout(
                 0
-            )  # the end is ours: an engine that ends alone leaves the others waiting
+            )  # the end is ours: an engine that ends by itself leaves the rest waiting
             game.set_seed(seed)
         try:
             with yielding():

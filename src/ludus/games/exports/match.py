@@ -40,7 +40,7 @@ class EnvMatch:
         raise NotImplementedError
 
     def to_act(self) -> list[int]:
-        """Return the seats of the caller that decide now; none when the match is over."""
+        """Return the seats of the caller that decide now, an empty list when the match is over."""
         raise NotImplementedError
 
     def observe(self, seat: int) -> dict[str, Array]:

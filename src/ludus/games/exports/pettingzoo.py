@@ -38,7 +38,7 @@ class _AgentMatch:
         # One space per agent: each is seeded separately.
         self.observations = {name: self._format.space() for name in self.names}
         self.actions = {name: action_space(self.spec) for name in self.names}
-        # A seat's last observation; none before its first turn.
+        # A seat's last observation, absent before its first turn.
         self.seen: dict[str, Observation] = {}
 
     def look(self, first: bool = False) -> None:

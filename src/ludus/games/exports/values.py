@@ -115,7 +115,7 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
 
 
 def _decoded(values: Array) -> str:
-    """Return a hint if numbers may be those of ``decoded=True``, else ""."""
+    """Return a hint if numbers may come from ``decoded=True``, otherwise ""."""
     return "; a policy of Ludus reads packed tensors, not decoded ones" if values.dtype == np.float32 else ""
 
 

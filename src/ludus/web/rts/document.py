@@ -84,7 +84,7 @@ class RtsView(msgspec.Struct):
 
     ``money`` or ``score``: one number a seat. ``roles``: of each type, one of :data:`ROLES`. ``seen``: for
     each seat one string a row, ``1`` where the seat sees the cell and ``0`` elsewhere; empty when the game
-    has no fog. ``heroes``: those of the seats, the same ones in every document. ``winner``: a seat or -1.
+    has no fog. ``heroes``: heroes of the seats, the same ones in every document. ``winner``: a seat or -1.
     """
 
     tick: int

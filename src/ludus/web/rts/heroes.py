@@ -22,7 +22,7 @@ class HeroColumns:
         self._columns: list[list[Column]] = []
 
     def see(self, view: RtsView) -> None:
-        """Take the heroes of a document. Raises ``ViewError`` when they are not those of the first one."""
+        """Take the heroes of a document. Raises ``ViewError`` when they differ from the first document's."""
         heroes = [(hero.seat, hero.kind) for hero in view.heroes]
         if self._heroes is None:
             seats = [seat for seat, _ in heroes]

@@ -1,4 +1,4 @@
-"""Names of the choices that a player thinks of: those of the moves on the page."""
+"""Names of the choices that a player thinks of, as the page names moves."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class NetworkMind:
             executor: Executor of the network's device; None: the process's.
 
         Raises:
-            ThinkError: ``value_weights`` are not those of the network's value heads.
+            ThinkError: ``value_weights`` do not match the network's value heads.
         """
         self.network, self.name, self.frame_skip = network, name, frame_skip
         self.spec = network.spec

@@ -72,7 +72,7 @@ def opinions_of(
     texts: Texts | None = None,
     progress: ThoughtProgress | None = None,
 ) -> tuple[Opinion, ...]:
-    """Return the thoughts of each player, as :func:`thoughts_of`; ``progress`` counts those of all."""
+    """Return the thoughts of each player, as :func:`thoughts_of`; ``progress`` counts all decisions."""
     found = []
     for number, player in enumerate(players):
 
@@ -138,8 +138,8 @@ def _moments(
 ) -> Iterator[Moment]:
     """Play the match again and yield the moments: the player's own decisions, and all that were recorded.
 
-    A value that sees other seats gets their latest observations, as its learner did: those of their own
-    decisions. A seat that a bot plays shows none.
+    A value that sees other seats gets the observations of their latest decisions, as its learner did.
+    A seat that a bot plays shows none.
     """
     at: defaultdict[int, list[ReplayDecision]] = defaultdict(list)
     for decision in decisions:

@@ -42,7 +42,7 @@ def mind_of(
         spec: The game.
         params: Parameters of its rules.
         seed: Seed of a search.
-        tree: Of a search: ``fresh`` or ``kept``.
+        tree: Tree of a search: ``fresh`` or ``kept``.
         device: Device of a network.
 
     Raises:

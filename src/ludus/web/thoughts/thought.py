@@ -25,7 +25,7 @@ class HeadThought(msgspec.Struct, frozen=True):
             none: Q-networks, and searches without a network.
         q: Value of each choice; empty where the player has none. Of a search: 0 without a visit.
         visits: Visits of each choice; empty without a search.
-        number: Of a continuous head: mean, and one deviation below and above, in the game's units.
+        number: Value of a continuous head: mean, and one deviation below and above, in the game's units.
     """
 
     choices: tuple[int, ...] = ()
@@ -80,8 +80,8 @@ class Opinion(msgspec.Struct, frozen=True):
         kind: ``network``, ``q`` (values instead of probabilities) or ``search``.
         sees: Seats whose observations the value depends on. A value that sees more than its ``own`` seat is
             for spectators.
-        tree: Of a search: ``fresh``, each position with an empty tree; ``kept``, as in play, each with what
-            is left of the tree of the position before.
+        tree: Tree of a search: ``fresh``, an empty tree for each position; ``kept``, as in play, the rest of
+            the previous position's tree.
         thoughts: The thoughts.
         cut: Whether the match has more decisions than were thought over.
     """
