@@ -202,7 +202,7 @@ class Job:
 
     def events(self) -> list[dict[str, Any]]:
         """Return what happened to the run."""
-        return list(read_jsonl(RunDirectory(self.run).events))
+        return list(read_jsonl(RunDirectory(self.run).events_path))
 
     def left(self) -> list[str]:
         """Return the command lines of its processes."""

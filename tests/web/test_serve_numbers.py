@@ -34,7 +34,8 @@ def test_all_surfaces_show_equal_numbers_of_a_run(tmp_path: Path) -> None:
     assert shown == result.final == summary.final
     assert f"| {shown[0].win_rate:.1%} |" in report
     assert summary.floors == result.floors == metrics.floors
-    assert (floors := result.floors.against("random"))
+    floors = result.floors.against("random")
+    assert floors
     for what, floor in floors:
         assert f"{what} {floor.measure:.1%} (" in report
 

@@ -203,7 +203,7 @@ def last_rows(path: Path) -> list[Row]:
 
 
 def tail(path: Path) -> bytes:
-    """Return the lines in the last :data:`TAIL_BYTES` of a file; none of a file that cannot be read."""
+    """Return the lines in the last :data:`TAIL_BYTES` of a file; empty if the file cannot be read."""
     try:
         with open_regular(path) as file:
             start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)

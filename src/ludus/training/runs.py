@@ -46,6 +46,7 @@ from ludus.training.changes import (
 )
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.reporting.floors import Floors
 from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks

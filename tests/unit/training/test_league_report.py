@@ -15,10 +15,10 @@ from ludus.league.strengths import strengths
 from ludus.league.summary import payoff
 from ludus.storage import RunLog
 from ludus.training.reporting import league_plots, svg
-from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.league_report import write_league
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.training.reporting.report import write_report
+from ludus.training.reporting.run_view import RunView
 from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.training.runs import small_preset
 

@@ -13,8 +13,8 @@ from ludus.cli import __main__ as cli
 from ludus.evaluation.tournament import expand
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
-from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.run_view import RunView
 from ludus.training.reporting.sinks import RunStart, Sink
 from ludus.training.runs import start_run
 

@@ -125,11 +125,12 @@ def test_a_log_that_is_no_file_is_an_empty_one_while_it_is_shown(kind: str, view
     assert view.newest_update() is None
     assert view.initial() is None
     assert list(view.evaluations()) == list(view.series(["a/b"])) == []
-    assert view.names() == view.events(10) == ()
+    assert view.names() == ()
+    assert view.events(10) == ()
 
 
 def test_the_last_events_before_a_damaged_line_are_shown(view: RunView) -> None:
-    events = [{"event": str(number)} for number in range(5)]
+    events: list[dict[str, object]] = [{"event": str(number)} for number in range(5)]
     lines = b"".join(map(line, events))
     view.directory.events_path.write_bytes(lines + b"[]\n" + line({"event": "later"}))
     assert view.events(3) == tuple(events[2:])

@@ -69,8 +69,13 @@ class RunMetrics(NamedTuple):
     def totals(self) -> Totals:
         """Counters of the run so far."""
         last = {u.player: u for u in self.updates}.values()
-        counts = (sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version"))
-        return Totals(*counts, max((u.numbers.get("time/minutes", 0.0) for u in last), default=0.0))
+        return Totals(
+            steps=sum(u.steps for u in last),
+            ticks=sum(u.ticks for u in last),
+            matches=sum(u.matches for u in last),
+            updates=sum(u.version for u in last),
+            minutes=max((u.numbers.get("time/minutes", 0.0) for u in last), default=0.0),
+        )
 
 
 class Totals(NamedTuple):
@@ -106,7 +111,8 @@ class Series:
 
     def __iter__(self) -> Iterator[dict[str, float]]:
         """Yield the points of the rows since the last time."""
-        for self.offset, row in rows_from(self._path, self.offset):
+        for offset, row in rows_from(self._path, self.offset):
+            self.offset = offset
             if row.get("initial") is True:
                 continue
             self.found.update(n for n in row.keys() - self.found if "/" in n and number(row[n]) is not None)
@@ -218,8 +224,8 @@ class RunView:
             if self.source.stat().st_size < offset:  # a resume cut the log
                 offset, members = 0, {}
         members = dict(members)
-        start = offset
-        for offset, row in rows_from(self.source, start):
+        for read, row in rows_from(self.source, offset):
+            offset = read
             _note(members, row)
         for row in last_rows(self.source):  # also those after a damaged line
             _note(members, row)

@@ -42,7 +42,7 @@ class ThoughtPrograms:
     """Programs of one network, and its memory of each seat."""
 
     def __init__(self, network: Network, value_weights: Tensor, executor: Executor) -> None:
-        """Make programs when they are first needed. The network computes its static forms from now on."""
+        """Make programs when they are first needed. The network switches to its static forms."""
         use_static(network)
         self._network, self._value_weights = network, value_weights
         self._executor, self._stream = executor, executor.stream()
