@@ -21,8 +21,8 @@ import ludus
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cli.__main__ import main
 from ludus.policies.weights import save_weights
+from ludus.presets.checks.game import params_text
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import params_text
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.alphazero.components import build_alphazero
 from ludus.web.serve.matches import rules_of

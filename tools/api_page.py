@@ -47,8 +47,8 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ludus.training.runs", "RunResult"),
         ("ludus.evaluation.results", "EvalResult"),
         ("ludus.mcts.player", "SearchResult"),
-        ("ludus.training.reporting.metrics", "UpdateMetrics"),
-        ("ludus.training.reporting.metrics", "EvaluationMetrics"),
+        ("ludus.reporting.metrics", "UpdateMetrics"),
+        ("ludus.reporting.metrics", "EvaluationMetrics"),
     ),
     "Environments of Gymnasium": (("ludus.gymnasium", "LudusEnv"), ("ludus.gymnasium", "LudusVectorEnv")),
     "Errors": (

@@ -101,8 +101,8 @@ def _settings(name: str, parsed: object) -> None:
 
         load_preset(str(getattr(parsed, "preset", "")), _on_disk(overrides))
     elif name == "sweep":
-        from ludus.training.sweep.config import read_sweep
-        from ludus.training.sweep.plan import check_sweep
+        from ludus.sweep.config import read_sweep
+        from ludus.sweep.plan import check_sweep
 
         check_sweep(read_sweep(str(getattr(parsed, "sweep", "")), _on_disk(overrides)))
     elif name == "resume":
@@ -281,7 +281,7 @@ def seeds_of(words: Sequence[str]) -> set[int]:
                 break
             found.add(int(word))
     if Path(words[0]).name == "ludus" and words[1:2] == ["sweep"] and len(words) > 2:
-        from ludus.training.sweep.config import read_sweep
+        from ludus.sweep.config import read_sweep
 
         if (ROOT / words[2]).is_file():
             found |= set(read_sweep(str(ROOT / words[2])).seeds)

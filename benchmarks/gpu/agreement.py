@@ -31,10 +31,10 @@ from benchmarks.gpu.recorded import (
     without_gaps,
 )
 from benchmarks.gpu.stage import Cases, Context, Outcome
-from ludus.algorithms.forward import evaluate, part_size, units_of
-from ludus.algorithms.minibatch import Minibatches, PartLoss
-from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.forward import evaluate, part_size, units_of
+from ludus.algorithms.updates.minibatch import Minibatches, PartLoss
+from ludus.algorithms.updates.samples import Index, Samples, pieces
+from ludus.algorithms.updates.tasks import Task
 from ludus.rollouts.network_actor import NetworkActor
 
 FLOAT32, GRADIENT, BFLOAT16 = 1e-4, 1e-3, 2e-2  # most that may differ

@@ -15,7 +15,7 @@ from benchmarks.gpu.stage import Context
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext, SlabLearner
-from ludus.algorithms.parameters import FlatParameters
+from ludus.algorithms.updates.parameters import FlatParameters
 from ludus.bench.training import seat_first
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.flow.slab import Array

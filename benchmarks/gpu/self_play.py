@@ -16,7 +16,7 @@ from ludus.games.searchable import searchable
 from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.presets.config import RunConfig
 from ludus.presets.hardware import fix_order, precision_name, thread_count
 from ludus.training.alphazero.workers import Workers

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from ludus.presets.file import load_preset
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.sinks import Sink
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.sinks import Sink
 from ludus.training.runs import start_run
 
 

@@ -17,9 +17,9 @@ import msgspec
 from ludus.evaluation.results import ALONE
 from ludus.games import spec
 from ludus.policies.weights import load_meta
+from ludus.presets.checks.game import params_text
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
-from ludus.presets.game_checks import params_text
 from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.opponents import opponent_skip
 from tools.figures import floor_label

@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludus.games import go_record, go_record_text, sgf
+from ludus.games.records import go_record, go_record_text, sgf
 from ludus.gtp.driver import MatchRules, Program, ProgramError, ProgramMatch, play_match
 from ludus.ratings.interval import wilson_interval
 

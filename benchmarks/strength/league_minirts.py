@@ -35,8 +35,8 @@ from benchmarks.strength.evaluated import (
 from ludus.league.summary import status
 from ludus.policies.weights import WeightsError
 from ludus.presets.errors import ConfigError
+from ludus.reporting.run_view import RunView
 from ludus.storage.errors import StorageError
-from ludus.training.reporting.run_view import RunView
 from tools.figures import figure_of, figures_of, floors_of
 from tools.new_record import add_record_options, own_command, published
 from tools.play_lines import PLAYS, play

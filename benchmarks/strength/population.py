@@ -24,7 +24,7 @@ from ludus.evaluation.results import ALONE
 from ludus.league.summary import status
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.training.reporting.run_view import RunView
+from ludus.reporting.run_view import RunView
 from ludus.training.runs import start_run
 from tools.figures import figures_of, floor_label, floors_of
 from tools.new_record import add_record_options, own_command, published

@@ -18,8 +18,8 @@ from benchmarks.strength.evaluated import Store, all_floors, evaluations, kept_r
 from ludus.evaluation.results import ALONE
 from ludus.games import spec
 from ludus.policies.weights import WeightsError, load_meta
+from ludus.presets.checks.game import params_text
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
 from ludus.storage import resolve_weights
 from ludus.storage.errors import StorageError
 from tools.figures import figures_of, floors_of

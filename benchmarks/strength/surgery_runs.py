@@ -22,11 +22,11 @@ import msgspec
 from benchmarks.strength.evaluated import Store
 from ludus.cli.__main__ import main
 from ludus.policies.weights import load_meta
+from ludus.presets.checks.game import params_text
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import params_text
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory, read_weights, resolve_weights
-from ludus.training.reporting.run_view import RunView
 from tools.kept_weights import kept_path
 from tools.new_record import add_record_options
 from tools.play_lines import TOGETHER, play, run_of, setting_of

@@ -28,11 +28,11 @@ from benchmarks.strength.evaluated import (
 from ludus.evaluation.results import ALONE
 from ludus.games import spec
 from ludus.policies.weights import WeightsError
+from ludus.presets.checks.game import params_text
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
 from ludus.storage.errors import StorageError
-from ludus.training.sweep.comparison import CellBudget
-from ludus.training.sweep.results import RunSummary
+from ludus.sweep.comparison import CellBudget
+from ludus.sweep.results import RunSummary
 from tools.figures import figures_of, floors_of
 from tools.new_record import add_record_options, own_command, published
 from tools.play_lines import PLAYS

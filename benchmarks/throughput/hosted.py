@@ -24,7 +24,7 @@ import gymnasium
 import numpy as np
 
 from ludus.flow import Controller, Lineup, PoolOptions, SeatPlan
-from ludus.pool.process import ProcessPool
+from ludus.pool.hosted.process import ProcessPool
 
 GAME = "CartPole-v1"
 ALONE = Lineup((SeatPlan((Controller(policy=0),)),))

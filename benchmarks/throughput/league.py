@@ -41,10 +41,10 @@ from ludus.league.league import League
 from ludus.league.league_matchmaker import BATCH
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset, parse_preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor

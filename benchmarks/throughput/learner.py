@@ -26,7 +26,7 @@ from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext, SlabLearner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
-from ludus.policies.action_distribution import Independent
+from ludus.policies.actions.action_distribution import Independent
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 

@@ -27,10 +27,10 @@ from ludus.cluster.machines import RayMachines
 from ludus.flow import Orders
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.sinks import Sink
 from ludus.rollouts.commands import SeatPlayers
 from ludus.training.actor_learner.build import Components, build
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
 from tools.new_record import add_record_options, own_command, published
 from tools.records import Wanted

@@ -28,8 +28,8 @@ from ludus.algorithms.config import AlphaZeroConfig
 from ludus.mcts.network import NetworkEvaluator
 from ludus.mcts.self_play import MatchNumbers, SelfPlay
 from ludus.policies.factory import build_network
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.training.alphazero.workers import Workers
 
 COMPUTES = "while True: pass"

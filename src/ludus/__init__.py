@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ludus.games import list_games
     from ludus.games.match import Match
     from ludus.policies.encoders import register_encoder
+    from ludus.reporting.sinks import Sink
     from ludus.training.api import evaluate, make_pool, resume, search, train
-    from ludus.training.reporting.sinks import Sink
 else:
     _HOME = {
         **dict.fromkeys(("Controller", "Lineup", "SeatPlan", "Slab"), "ludus.flow"),
@@ -33,7 +33,7 @@ else:
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
         **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.api"),
         "register_encoder": "ludus.policies.encoders",
-        "Sink": "ludus.training.reporting.sinks",
+        "Sink": "ludus.reporting.sinks",
     }
 
     def __getattr__(name: str) -> object:

@@ -10,7 +10,7 @@ from ludus.evaluation.play import MatchPlayer, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
-from ludus.policies.heads import heads_of
+from ludus.policies.actions.heads import heads_of
 from ludus.presets.file import load_preset
 from ludus.rollouts.network_actor import RandomActor
 from ludus.training.runs import start_run

@@ -36,13 +36,13 @@ from tests.unit.training.test_team_spirit import MOVING, SQUADS, START, squads
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.actors import RolloutActor
-from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.machines import RayMachines
+from ludus.cluster.processes.actors import RolloutActor
+from ludus.cluster.processes.crew import Crew
+from ludus.cluster.processes.starting import check_store, start_one
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
-from ludus.cluster.starting import check_store, start_one
 
 pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
 
@@ -224,7 +224,7 @@ def test_a_rollout_that_is_killed_is_replaced_and_no_match_counts_twice() -> Non
 
 @pytest.mark.slow
 def test_a_rollout_that_stops_answering_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
+    monkeypatch.setattr("ludus.cluster.processes.actors.PATIENCE_S", 1.0)
     stopped: list[int] = []
 
     def stop_once(sampler: Sampler, version: int) -> None:
@@ -249,7 +249,7 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
 
     def kill(sampler: Sampler, version: int) -> None:
         assert isinstance(sampler, RemoteSampler)
-        monkeypatch.setattr("ludus.cluster.crew.start_one", dead)
+        monkeypatch.setattr("ludus.cluster.processes.crew.start_one", dead)
         os.kill(sampler.fleet.pids()[0], signal.SIGKILL)
 
     with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
@@ -331,7 +331,9 @@ def test_async_takes_slabs_of_single_rollouts_as_they_come() -> None:
 def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it_drops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 300.0)  # a stopped rollout is slow here, not lost
+    monkeypatch.setattr(
+        "ludus.cluster.processes.actors.PATIENCE_S", 300.0
+    )  # a stopped rollout is slow here, not lost
     preset = preset_of("tic_tac_toe", "async", 2, {"run.max_lag": "1"})
     sampler, learner = remote(preset), build_learner(preset)
     (policy,) = sampler.facts.actors
@@ -362,7 +364,7 @@ def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it
 
 
 def test_slabs_larger_than_half_of_the_object_store_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 << 20)
+    monkeypatch.setattr("ludus.cluster.processes.starting.store_bytes", lambda: 2 << 20)
     with pytest.raises(ConfigError, match=r"slabs take .* MB, expected at most half .* 2\.0 MB"):
         remote(preset_of("minirts", rollouts=1, more={"pool.slots": "64", "pool.rollout_length": "64"}))
 
@@ -373,9 +375,9 @@ def test_slabs_of_rounds_ahead_count_among_those_of_the_object_store(monkeypatch
     ahead = msgspec.structs.replace(preset, cluster=ClusterConfig(rollouts=1, ahead=9))
     slab = Slab(game, preset.pool.rollout_length, 16)
     size = sum(array.nbytes for array in slab.learned_fields(inputs).values())
-    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 * 10 * size)
+    monkeypatch.setattr("ludus.cluster.processes.starting.store_bytes", lambda: 2 * 10 * size)
     check_store(game, 16, ahead, inputs)
-    monkeypatch.setattr("ludus.cluster.starting.store_bytes", lambda: 2 * 10 * size - 1)
+    monkeypatch.setattr("ludus.cluster.processes.starting.store_bytes", lambda: 2 * 10 * size - 1)
     check_store(game, 16, preset, inputs)
     with pytest.raises(ConfigError, match=r"^cluster\.rollouts = 1, cluster\.ahead = 9: their slabs take"):
         check_store(game, 16, ahead, inputs)

@@ -22,20 +22,20 @@ from ludus.pool import PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.components import SESSION_SHIFT, build_alphazero, read_matches
-from ludus.training.reporting.run_view import RunView
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.test_alphazero import TOML
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.actors import RolloutActor
 from ludus.cluster.machines import RayMachines
+from ludus.cluster.processes.actors import RolloutActor
+from ludus.cluster.processes.starting import start_one
 from ludus.cluster.remote_workers import RemoteWorkers
 from ludus.cluster.self_play import INCARNATION_SHIFT
-from ludus.cluster.starting import start_one
 
 pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
 
@@ -205,7 +205,7 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
 def test_a_rollout_that_stops_answering_is_replaced(
     machines: RayMachines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ludus.cluster.actors.PATIENCE_S", 1.0)
+    monkeypatch.setattr("ludus.cluster.processes.actors.PATIENCE_S", 1.0)
     with self_play(machines, preset(1)) as workers:
         workers.play_until(100, lambda: False)
         os.kill(workers.pids()[0], signal.SIGSTOP)
@@ -235,7 +235,7 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run(
         return actor
 
     with self_play(machines, preset(1)) as workers:
-        monkeypatch.setattr("ludus.cluster.crew.start_one", dead)
+        monkeypatch.setattr("ludus.cluster.processes.crew.start_one", dead)
         os.kill(workers.pids()[0], signal.SIGKILL)
         with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
             workers.play_until(100, lambda: False)

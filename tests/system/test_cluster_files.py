@@ -28,9 +28,9 @@ from tests.unit.training.runs import small_preset
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
-from ludus.cluster.private_folder import PREFIX
+from ludus.cluster.processes.crew import Crew
+from ludus.cluster.processes.private_folder import PREFIX
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from tests.system.test_cluster import assert_each_once, local, nothing, trained

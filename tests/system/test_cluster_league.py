@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from ludus.presets.config import ClusterConfig, Preset
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.rollouts.exchange import Sampler
 from ludus.training.machines import JoinedMachines
 from ludus.training.opponents import Seats
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import (
     assert_equal_runs,

@@ -12,7 +12,7 @@ import pytest
 
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.training.runs import start_run
 from tests.unit.training.runs import Recorder, small_preset
 from tests.unit.training.test_runs import last_weights, same_weights
@@ -21,8 +21,8 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]
 
 from ray.cluster_utils import Cluster
 
-from ludus.cluster.health import HEALTH
 from ludus.cluster.machines import RayMachines
+from ludus.cluster.processes.health import HEALTH
 
 STORE = 150 << 20  # bytes of the object store
 

@@ -19,19 +19,19 @@ from ludus.algorithms.learner import Learner
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError, Interrupted, RunFailed
 from ludus.presets.file import load_preset
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import RunDirectory
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import MAX_GROUPS, resume_run, start_run
 from tests.unit.training.runs import Recorder, reproducible_rows, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster import actors
-from ludus.cluster.actors import RolloutActor
-from ludus.cluster.crew import Crew
 from ludus.cluster.group_learner import GroupLearner, share_of
 from ludus.cluster.machines import RayMachines
+from ludus.cluster.processes import actors
+from ludus.cluster.processes.actors import RolloutActor
+from ludus.cluster.processes.crew import Crew
 from ludus.cluster.ranks import Ranks
 from ludus.cluster.session import connect, disconnect
 

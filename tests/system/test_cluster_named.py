@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from ludus.cluster.reaper import descendants, reap
+from ludus.cluster.processes.reaper import descendants, reap
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
-from ludus.training.reporting.run_view import RunView
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.actors import RayHost
+from ludus.cluster.processes.actors import RayHost
 
 START_S = 120.0  # of a cluster, or of a run until its first checkpoint, on a busy machine
 LEFT_S = 5.0  # until nothing of a killed run is left
@@ -117,7 +117,9 @@ REFUSED = """
 import sys
 from types import SimpleNamespace
 from ludus.cli.__main__ import main
-from ludus.cluster import checks, crew, starting
+from ludus.cluster import checks
+from ludus.cluster.processes import crew
+from ludus.cluster.processes import starting
 
 pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
 

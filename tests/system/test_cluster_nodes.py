@@ -21,7 +21,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from ludus.cluster.fleet import Fleet
-from ludus.cluster.health import HEALTH
+from ludus.cluster.processes.health import HEALTH
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
 from tests.system.test_cluster import assert_each_once, preset_of, trained

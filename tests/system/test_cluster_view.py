@@ -16,17 +16,17 @@ from ludus.pool import PoolError
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.reporting.run_view import RunView
 from ludus.training.runs import start_run
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
 import ray
 
-from ludus.cluster import starting
 from ludus.cluster.machines import RayMachines
+from ludus.cluster.processes import starting
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.training.opponents import Seats

@@ -21,13 +21,13 @@ from ludus.games import names
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import CorruptFile, RunDirectory
+from ludus.sweep.config import read_sweep
+from ludus.sweep.directory import SweepDirectory
+from ludus.sweep.loop import next_command
+from ludus.sweep.plan import PlannedRun
+from ludus.sweep.processes import ProcessCommand, launch
+from ludus.sweep.report import read_report, write_sweep_report
 from ludus.training.runs import start_run
-from ludus.training.sweep.config import read_sweep
-from ludus.training.sweep.directory import SweepDirectory
-from ludus.training.sweep.loop import next_command
-from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import ProcessCommand, launch
-from ludus.training.sweep.report import read_report, write_sweep_report
 
 PRESET = """\
 [game]

@@ -45,7 +45,7 @@ import resource, sys
 from pathlib import Path
 from ludus.presets.errors import RunUnsaved
 from ludus.training.runs import start_run
-from ludus.training.reporting.sinks import Sink
+from ludus.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, how = Path(sys.argv[1]), sys.argv[2]
@@ -160,7 +160,7 @@ FULL_FOR_A_MOMENT = """
 import os, signal, sys
 from pathlib import Path
 from ludus.training.runs import start_run
-from ludus.training.reporting.sinks import Sink
+from ludus.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, filler = Path(sys.argv[1]), Path(sys.argv[1]).parent / "filler"

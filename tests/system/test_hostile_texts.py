@@ -20,9 +20,9 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.presets.file import load_preset
 from ludus.storage import encode_weights, read_weights
+from ludus.sweep.directory import SweepDirectory
+from ludus.sweep.plan import planned_cells, runs_of
 from ludus.training.runs import start_run
-from ludus.training.sweep.directory import SweepDirectory
-from ludus.training.sweep.plan import planned_cells, runs_of
 
 PRESET = """\
 title = "plain"

@@ -28,18 +28,18 @@ from ludus.cli.sweep_view import SweepView
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import Interrupted, RunFailed, RunUnsaved
 from ludus.presets.file import parse_preset
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import CheckpointStore, Pointer, RunDirectory, files, read_jsonl
 from ludus.storage.jsonl import JsonlWriter, Row
 from ludus.storage.last_state import is_finished
+from ludus.sweep.config import preset_hashes, read_sweep
+from ludus.sweep.directory import SweepDirectory
+from ludus.sweep.loop import SweepLoop, next_command
+from ludus.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
+from ludus.sweep.processes import ProcessCommand
+from ludus.sweep.results import read_run
 from ludus.training.machines import JoinedMachines, Machines
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
-from ludus.training.sweep.config import preset_hashes, read_sweep
-from ludus.training.sweep.directory import SweepDirectory
-from ludus.training.sweep.loop import SweepLoop, next_command
-from ludus.training.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import ProcessCommand
-from ludus.training.sweep.results import read_run
 from tests.system.test_full_disk import small_disk  # noqa: F401  a fixture
 from tests.unit.training.runs import Recorder
 
@@ -583,7 +583,7 @@ def test_results_of_lost_weights_are_measured_again(tmp_path: Path, monkeypatch:
     def launched(command: ProcessCommand, lock: Path, log: Path) -> None:
         words.append(command)
 
-    monkeypatch.setattr("ludus.training.sweep.loop.launch", launched)
+    monkeypatch.setattr("ludus.sweep.loop.launch", launched)
     loop = SweepLoop(sweep.info().config, sweep, 1, SweepView())
     loop._fill()
     assert [w.what for w in words] == ["train"]

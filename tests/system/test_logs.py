@@ -14,8 +14,8 @@ from ludus.cli.line_view import LineView
 from ludus.cli.progress import Display, Progress
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset, parse_preset
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.sinks import Sink
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.sinks import Sink
 from ludus.training.runs import start_run
 
 from .test_command_line import COMMAND, ENVIRONMENT, PRESET

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
 from ludus.storage.jsonl import read_jsonl
-from ludus.training.reporting.run_view import RunView
 from tests.system.test_cluster_named import SMALL, UNEVALUATED, free_port, options
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.actors import RayHost
+from ludus.cluster.processes.actors import RayHost
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 _SBIN = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # Debian leaves them out of a user's PATH

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.forward import forward, units_of
-from ludus.algorithms.samples import Samples
-from ludus.policies.batch_norm import BatchNorm, NormSums, observing
+from ludus.algorithms.updates.forward import forward, units_of
+from ludus.algorithms.updates.samples import Samples
+from ludus.policies.layers.batch_norm import BatchNorm, NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory

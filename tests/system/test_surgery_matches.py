@@ -13,9 +13,9 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.games import rulebook
 from ludus.policies.weights import save_weights
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
-from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.commands import BindLanes, RestoreMatches
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner

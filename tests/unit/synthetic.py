@@ -11,10 +11,10 @@ from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
+from ludus.policies.actions.distribution import uniforms
 from ludus.policies.config import EncoderConfig, ResnetConfig
-from ludus.policies.distribution import uniforms
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork
 
 AppoLearner = ActorCriticLearner[AppoConfig]
 

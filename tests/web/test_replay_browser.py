@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ludus.flow import shown
+from ludus.flow.inputs import shown
 from ludus.web.recording import Recording, SeatDecision
 from ludus.web.replay_page import render
 from tests.web import synthetic

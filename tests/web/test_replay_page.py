@@ -11,7 +11,7 @@ import zlib
 import msgspec
 import pytest
 
-from ludus.flow.shown import visible
+from ludus.flow.inputs.shown import visible
 from ludus.web.columns import MAX_UINT, Column, Writer
 from ludus.web.recording import Recording, ViewError
 from ludus.web.replay_page import MODULES, asset, pack, render

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.training.reporting.page import page
-from ludus.training.reporting.svg import Panel, drawing, legend
+from ludus.reporting.page import page
+from ludus.reporting.svg import Panel, drawing, legend
 from tests.web.browser import Browser
 
 REPORT = """# Comparison of runs

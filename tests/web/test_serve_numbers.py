@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
-from ludus.training.reporting.run_view import RunView
+from ludus.sweep.results import read_run
 from ludus.training.runs import start_run
-from ludus.training.sweep.results import read_run
 from ludus.web.serve.library import Run
 from ludus.web.serve.runs import curves_of, page_of
 from tests.unit.training.runs import small_preset

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow.interrupts import every_stop_signal
+from ludus.flow.process.interrupts import every_stop_signal
 from ludus.games import replays
 from ludus.web.serve.library import Library
 from ludus.web.serve.matches import Matches

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.process.extensions import ExtensionError
 from ludus.games import replays, views
 from ludus.games.views import BOARD, MAP, View, register_view, view_of
 from ludus.native import core

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.returns import Floats
-from ludus.flow.decode import from_json, to_json
+from ludus.flow.inputs.decode import from_json, to_json
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import kind_of
 

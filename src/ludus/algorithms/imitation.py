@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import ImitationConfig
-from ludus.algorithms.forward import Bools, forward
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import MinibatchResult, mean_of, shuffle_key, shuffled_minibatches
 from ludus.algorithms.returns import Floats, explained_variance, gae, transitions
-from ludus.algorithms.row_memory import RowMemory
-from ludus.algorithms.samples import Index, Samples
-from ludus.algorithms.tasks import Task, UpdatePlan
+from ludus.algorithms.updates.forward import Bools, forward
+from ludus.algorithms.updates.minibatch import MinibatchResult, mean_of, shuffle_key, shuffled_minibatches
+from ludus.algorithms.updates.row_memory import RowMemory
+from ludus.algorithms.updates.samples import Index, Samples
+from ludus.algorithms.updates.tasks import Task, UpdatePlan
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork

@@ -17,22 +17,22 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
-from ludus.algorithms.forward import Floats, evaluate, part_size, steps_in, units_of
 from ludus.algorithms.group import Group, compare_ranks
 from ludus.algorithms.learner_interface import Learner as Learner
 from ludus.algorithms.learner_interface import LearnerContext as LearnerContext
 from ludus.algorithms.learner_interface import UpdateStats as UpdateStats
-from ludus.algorithms.minibatch import Minibatches
-from ludus.algorithms.optimiser import (
+from ludus.algorithms.updates.forward import Floats, evaluate, part_size, steps_in, units_of
+from ludus.algorithms.updates.minibatch import Minibatches
+from ludus.algorithms.updates.optimiser import (
     Optimiser,
     load_optimiser_state,
     make_optimiser,
     optimiser_state,
 )
-from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
-from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.slab_programs import SlabPrograms
-from ludus.algorithms.tasks import DividedTasks, Processes, Task, UpdatePlan
+from ludus.algorithms.updates.parameters import FlatParameters, load_tensors, tensors_of
+from ludus.algorithms.updates.samples import Index, Samples, pieces
+from ludus.algorithms.updates.slab_programs import SlabPrograms
+from ludus.algorithms.updates.tasks import DividedTasks, Processes, Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage

@@ -9,7 +9,7 @@ import msgspec
 
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.group import ALONE, Group
-from ludus.algorithms.tasks import UpdatePlan
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow import Slab, Weights
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage

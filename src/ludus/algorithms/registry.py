@@ -28,7 +28,7 @@ from ludus.algorithms.config import (
     PolicyGradientConfig,
     TrpoConfig,
 )
-from ludus.flow.extensions import ExtensionError, Extensions, Package
+from ludus.flow.process.extensions import ExtensionError, Extensions, Package
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
 

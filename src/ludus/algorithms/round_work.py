@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ludus.algorithms.config import ActorCriticConfig, AlphaZeroConfig
-from ludus.algorithms.minibatch import passes
+from ludus.algorithms.updates.minibatch import passes
 
 
 class RoundSize(NamedTuple):

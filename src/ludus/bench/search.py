@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import GameSpec
-from ludus.flow.as_found import one_thread
+from ludus.flow.process.as_found import one_thread
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
 from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig

@@ -105,7 +105,7 @@ def dispatch(words: list[str]) -> int:
     rest = words[len(name.split()) :]
     command = load(name)
     from ludus.cli import arguments
-    from ludus.flow.interrupts import like_ctrl_c
+    from ludus.flow.process.interrupts import like_ctrl_c
 
     before_separator = rest[: rest.index("--")] if "--" in rest else rest
     if "-h" in before_separator or "--help" in before_separator:
@@ -195,7 +195,7 @@ def _explain(error: Exception, words: Sequence[str]) -> int:
         package = (error.name or "").partition(".")[0]
         extra = _EXTRAS.get(package)
         if extra:
-            from ludus.flow.extras import install_command
+            from ludus.flow.process.extras import install_command
 
             _report(f"this command needs {package}, which is not installed: {install_command(extra)}")
             return errors.USAGE
@@ -226,7 +226,7 @@ def _os_error(error: OSError) -> str:
 
 
 def _report(text: str) -> None:
-    from ludus.flow.shown import terminal
+    from ludus.flow.inputs.shown import terminal
 
     streams.write_err(f"{terminal(text)}\n")
 

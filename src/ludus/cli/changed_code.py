@@ -25,8 +25,8 @@ def note_changed_game(
     """
     from ludus.evaluation.evaluate import decide_game
     from ludus.presets.errors import ConfigError
+    from ludus.reporting.changes import changed_in_words
     from ludus.storage.errors import StorageError
-    from ludus.training.changes import changed_in_words
     from ludus.training.run_code import changed_game
 
     single = [p.removesuffix("@all") + "@last" if p.endswith("@all") else p for p in players if p]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.cli.streams import write_err, write_out
-from ludus.flow.decode import to_json
-from ludus.flow.shown import terminal, visible
+from ludus.flow.inputs.decode import to_json
+from ludus.flow.inputs.shown import terminal, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

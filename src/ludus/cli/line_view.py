@@ -20,11 +20,11 @@ from ludus.cli.update_texts import (
     version_text,
 )
 from ludus.cli.words import COMMAND_LINE
-from ludus.flow.shown import visible
-from ludus.training.reporting.sinks import RunStart, Sink
+from ludus.flow.inputs.shown import visible
+from ludus.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
-    from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+    from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
 
 LINE_EVERY_S = 10.0
 LOOKS = 10  # times that a thread looks whether a line is due, from one line to the next

@@ -1,8 +1,8 @@
 """Progress of a run: a live board on a terminal, else a line every ten seconds.
 
-Both are sinks (:class:`ludus.training.reporting.sinks.Sink`): they are called from the training thread and
+Both are sinks (:class:`ludus.reporting.sinks.Sink`): they are called from the training thread and
 only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and where
-none comes for long, they show what the run does (:attr:`ludus.training.reporting.sinks.RunStart.doing`).
+none comes for long, they show what the run does (:attr:`ludus.reporting.sinks.RunStart.doing`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ludus.cli.line_view import LineView, RunView
 from ludus.cli.member_rows import MemberRows
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
 from ludus.cli.update_texts import Rates, doing_text, interval_text, lag_text, remaining
-from ludus.flow.shown import visible
-from ludus.training.reporting.sinks import PROBLEM, RunStart
+from ludus.flow.inputs.shown import visible
+from ludus.reporting.sinks import PROBLEM, RunStart
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
     from ludus.evaluation.results import EvalResult
-    from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+    from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
 
 QUIET_S = 5.0  # without an update, after which the board names the run's present work
 MESSAGES = 5

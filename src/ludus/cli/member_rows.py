@@ -9,7 +9,7 @@ from ludus.cli.console import percent, si
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ludus.training.reporting.metrics import UpdateMetrics
+    from ludus.reporting.metrics import UpdateMetrics
 
 SMOOTHING = 0.9  # weight of a member's former score, per update
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ludus.cli.errors import UserError
 from ludus.cli.words import said
+from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean
-from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.presets import schema
+from ludus.presets.checks.game import find_game
+from ludus.presets.checks.params import param_problems
 from ludus.presets.config import ParamValue
-from ludus.presets.game_checks import find_game
-from ludus.presets.param_checks import param_problems
 
 
 def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:

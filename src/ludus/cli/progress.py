@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration
-from ludus.flow.interrupts import on_stop
-from ludus.flow.shown import visible
+from ludus.flow.inputs.shown import visible
+from ludus.flow.process.interrupts import on_stop
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult

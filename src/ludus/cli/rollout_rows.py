@@ -9,7 +9,7 @@ from ludus.cli.console import percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ludus.training.reporting.metrics import UpdateMetrics
+    from ludus.reporting.metrics import UpdateMetrics
 
 RATE = "matches_per_s/"
 

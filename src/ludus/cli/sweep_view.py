@@ -13,14 +13,14 @@ from ludus.cli.console import duration, percent, si
 from ludus.cli.line_view import LINE_EVERY_S
 from ludus.cli.live import quiet_control_keys
 from ludus.cli.update_texts import remaining, results_text
-from ludus.flow.shown import visible
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.run_view import RunView
+from ludus.flow.inputs.shown import visible
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.run_view import RunView
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ludus.training.sweep.loop import Active, Outcome, SweepLoop
+    from ludus.sweep.loop import Active, Outcome, SweepLoop
 
 MESSAGES = 5
 REFRESH_S = 1.0

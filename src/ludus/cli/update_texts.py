@@ -9,7 +9,7 @@ from ludus.cli.console import duration, percent
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
-    from ludus.training.reporting.metrics import UpdateMetrics
+    from ludus.reporting.metrics import UpdateMetrics
 
 SMOOTHING = 0.9  # weight of the former rates in an average, per update
 

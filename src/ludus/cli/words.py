@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ludus.flow.inputs.shown import shell, shown
 from ludus.flow.problem import Argument, HasProblems, Problem, Setting, Words, message, quoted, written
-from ludus.flow.shown import shell, shown
 
 _LONGEST = 1000  # characters of a value that is shown whole, to be pasted
 

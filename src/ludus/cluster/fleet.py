@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ludus.cluster.actors import Call, RolloutLost, fetch, first_ready, put
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import Crew, NamedRollouts
+from ludus.cluster.processes.actors import Call, RolloutLost, fetch, first_ready, put
+from ludus.cluster.processes.crew import Crew, NamedRollouts
+from ludus.cluster.processes.starting import check_store
 from ludus.cluster.rollout import Answer, Request, RolloutLayout, SamplerOrder, Tensors
-from ludus.cluster.starting import check_store
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
-from ludus.flow.command import R, SamplerCommand
+from ludus.flow.process.command import R, SamplerCommand
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import (
     AddPlayer,

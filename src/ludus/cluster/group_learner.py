@@ -10,9 +10,9 @@ import numpy as np
 
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.learner import SlabLearner, UpdateStats
-from ludus.algorithms.tasks import UpdatePlan
-from ludus.cluster.actors import put
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.cluster.checks import learner_part_of
+from ludus.cluster.processes.actors import put
 from ludus.cluster.rank import Arrays, Counters, UpdateOrder
 from ludus.cluster.ranks import Ranks
 from ludus.cluster.sent_preset import sent_preset

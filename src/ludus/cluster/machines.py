@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ludus.algorithms.group import GroupError
 from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.cluster.checks import host_and_port
-from ludus.cluster.crew import Crew
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.group_learner import GroupLearner
+from ludus.cluster.processes.crew import Crew
 from ludus.cluster.ranks import Ranks
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.remote_workers import RemoteWorkers

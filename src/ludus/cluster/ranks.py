@@ -13,13 +13,13 @@ import ray
 import torch
 
 from ludus.algorithms.group import GroupError, RankLost, TorchGroup
-from ludus.cluster.actors import Call, RolloutActor, RolloutLost, end_all, put, ready_of
 from ludus.cluster.checks import LOCAL_ADDRESS, check_alike, learner_part_of, more_machines
-from ludus.cluster.private_folder import PrivateFolder
+from ludus.cluster.processes.actors import Call, RolloutActor, RolloutLost, end_all, put, ready_of
+from ludus.cluster.processes.private_folder import PrivateFolder
+from ludus.cluster.processes.starting import REPORT_S, START_S
 from ludus.cluster.rank import EXCHANGE_S, LOOPBACK, Meeting, Rank, use_interface_of
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, free_cpus, free_gpus
-from ludus.cluster.starting import REPORT_S, START_S
 from ludus.flow.problem import Part, Setting
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError

@@ -11,12 +11,12 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ludus.cluster.private_folder import PrivateFolder
+from ludus.cluster.processes.private_folder import PrivateFolder
 from ludus.cluster.sent_preset import CODE, MAX_CODE, MAX_WEIGHTS, WEIGHTS, SentFile, SentPreset
-from ludus.flow.decode import from_json
-from ludus.flow.extensions import Package
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import changed
-from ludus.flow.shown import shown
+from ludus.flow.process.extensions import Package
 from ludus.games.names import typed
 from ludus.pool import MatchError
 from ludus.presets.code import GAME, with_code

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ludus.algorithms.config import AlphaZeroConfig
-from ludus.cluster import actors
-from ludus.cluster.actors import Call, RolloutLost, fetch, put, ready_of
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.crew import Crew, NamedRollouts
+from ludus.cluster.processes import actors
+from ludus.cluster.processes.actors import Call, RolloutLost, fetch, put, ready_of
+from ludus.cluster.processes.crew import Crew, NamedRollouts
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
 from ludus.flow import GameSpec

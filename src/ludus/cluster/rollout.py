@@ -22,11 +22,11 @@ from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrd
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow import RolloutStats, Terms, Weights, WeightsMeta
-from ludus.flow.command import SamplerCommand
+from ludus.flow.process.command import SamplerCommand
 from ludus.flow.slab import Array
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.code import GAME
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.commands import LoadWeights, TakeSnapshot
 from ludus.rollouts.exchange import INCARNATION, StoredWeights, WeightSource
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler

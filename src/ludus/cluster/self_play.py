@@ -16,8 +16,8 @@ from ludus.mcts import NEVER_RESIGN, MatchNumbers
 from ludus.mcts.network import NetworkEvaluator, current_evaluator
 from ludus.mcts.text import Seen
 from ludus.policies.factory import build_network
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.training.alphazero.components import SESSION_SHIFT, numbered_plays
 from ludus.training.alphazero.workers import SelfPlayTimes, Workers

@@ -15,16 +15,16 @@ import msgspec
 
 from ludus.algorithms.registry import method_package
 from ludus.codecs.registry import codec_package
-from ludus.flow.decode import to_json
-from ludus.flow.extensions import Package
+from ludus.flow.inputs.decode import to_json
+from ludus.flow.process.extensions import Package
 from ludus.games.hosted import portable_reference
 from ludus.games.names import admit, admit_bot, is_bot_file, is_typed
 from ludus.games.registry import game_package
 from ludus.policies.encoders import encoder_package
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.code import GAME, TEACHER
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import MAX_BYTES, NAME, method_file
 from ludus.storage.errors import StorageError
 from ludus.storage.files import file_part, read_bounded

@@ -13,12 +13,12 @@ from typing import Any
 import ray
 from ray.exceptions import AuthenticationError
 
-from ludus.cluster import probe, reaper
-from ludus.cluster.actors import first_line
 from ludus.cluster.checks import host_and_port
-from ludus.cluster.health import HEALTH
-from ludus.cluster.private_folder import PrivateFolder
-from ludus.flow.interrupts import kept_handlers
+from ludus.cluster.processes import probe, reaper
+from ludus.cluster.processes.actors import first_line
+from ludus.cluster.processes.health import HEALTH
+from ludus.cluster.processes.private_folder import PrivateFolder
+from ludus.flow.process.interrupts import kept_handlers
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 

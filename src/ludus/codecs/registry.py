@@ -18,8 +18,8 @@ from typing import cast
 from ludus.codecs.layout import TensorLayout
 from ludus.codecs.protocol import Codec
 from ludus.flow import TensorSpec
-from ludus.flow.extensions import Extensions, Package
 from ludus.flow.problem import Argument, HasProblems
+from ludus.flow.process.extensions import Extensions, Package
 
 _BUILT_IN: Mapping[str, Codec | str] = {
     "identity": "ludus.codecs.identity:IDENTITY",

@@ -9,17 +9,17 @@ from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.evaluation.settings import DEFAULT, NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
-from ludus.flow.as_found import as_found, one_thread
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument
+from ludus.flow.process.as_found import as_found, one_thread
 from ludus.flow.seeds import derive_seed
-from ludus.flow.shown import shown
 from ludus.games import list_games
 from ludus.games import spec as game_spec
 from ludus.games.hosted import is_hosted
 from ludus.games.names import may_load
+from ludus.presets.checks.game import params_text
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
 
 
 @as_found()

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ludus.evaluation.players import game_of_player
 from ludus.evaluation.weights import check_spec
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
-from ludus.flow.as_found import as_found
-from ludus.flow.shown import visible
+from ludus.flow.inputs.shown import visible
+from ludus.flow.process.as_found import as_found
 from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games import spec as game_spec
@@ -23,9 +23,9 @@ from ludus.mcts.text import is_search
 from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.presets import hardware
+from ludus.presets.checks.game import params_text
 from ludus.presets.config import Device, ParamValue
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import resolve_weights

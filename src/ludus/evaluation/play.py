@@ -12,9 +12,9 @@ import msgspec
 from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import Controller, GameSpec, MatchResult, PoolOptions, SeatPlan
+from ludus.flow.inputs.shown import utf8
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
-from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
@@ -74,7 +74,7 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     if name in bots:
         return MatchPlayer(name, bot=name, frame_skip=frame_skip)
     if name in (RANDOM, UNIFORM):
-        from ludus.policies.heads import heads_of  # torch: only where the game has no such bot
+        from ludus.policies.actions.heads import heads_of  # torch: only where the game has no such bot
         from ludus.rollouts.network_actor import RandomActor
 
         return MatchPlayer(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)

@@ -21,9 +21,9 @@ from ludus.flow import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.mcts.planner import is_plan
 from ludus.mcts.text import SUFFIX, Seen, is_search, parse_search
+from ludus.presets.checks.game import params_text
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
 from ludus.presets.stored_game import parse_game
 from ludus.rollouts.scripted import ScriptedActor, load_bot
 from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import MatchResult
-from ludus.flow.bounds import Count, Number
+from ludus.flow.inputs.bounds import Count, Number
 from ludus.ratings import mean_interval, wilson_interval
 
 ALONE = "alone"  # ``against`` of a game with one seat

@@ -13,7 +13,7 @@ from ludus.evaluation.play import check_random_start
 from ludus.evaluation.players import resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
-from ludus.flow.as_found import as_found
+from ludus.flow.process.as_found import as_found
 from ludus.flow.seeds import derive_seed
 from ludus.games import spec as game_spec
 from ludus.mcts.text import SUFFIX

@@ -28,7 +28,7 @@ class HostedReplay(msgspec.Struct, frozen=True, kw_only=True):
         over: False where the match was truncated.
         outcome: +1, 0 or -1 for each seat.
         returns: Sum of rewards of each seat.
-        reproduced: Index into :data:`ludus.games.match_record.REPRODUCED`.
+        reproduced: Index into :data:`ludus.games.records.match_record.REPRODUCED`.
     """
 
     game: str

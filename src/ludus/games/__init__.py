@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.games.conformance import Finding, GameReport, SeatShare, check_game
+from ludus.games.checks.conformance import Finding, GameReport, SeatShare, check_game
 from ludus.games.names import typed
 from ludus.games.registry import GameRef, find, list_games, spec, text_params
 

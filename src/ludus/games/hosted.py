@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ludus.flow.extras import install_command
-from ludus.flow.regular import why_unusable
+from ludus.flow.inputs.regular import why_unusable
+from ludus.flow.process.extras import install_command
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters import ADAPTERS
 from ludus.games.names import is_typed, loaded, typed

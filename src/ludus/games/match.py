@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.registry import find, text_params
 from ludus.native import GameError, ParamError, core

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument, HasProblems
-from ludus.flow.shown import shown
 from ludus.native import ParamError
 
 #: Longest name that a file may give a game.

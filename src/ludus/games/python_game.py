@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.inputs.public import takes_options
+from ludus.flow.inputs.whole import whole_text
 from ludus.flow.names import did_you_mean
-from ludus.flow.public import takes_options
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
-from ludus.flow.whole import whole_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

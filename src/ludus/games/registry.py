@@ -23,11 +23,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ludus.flow.extensions import Package, package_of
+from ludus.flow.inputs.regular import TEXT
+from ludus.flow.inputs.shown import shell, shown
 from ludus.flow.names import did_you_mean
 from ludus.flow.problem import Argument
-from ludus.flow.regular import TEXT
-from ludus.flow.shown import shell, shown
+from ludus.flow.process.extensions import Package, package_of
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games import libraries
 from ludus.games.hosted import hosted_maker, is_hosted, portable_reference

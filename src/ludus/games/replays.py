@@ -1,8 +1,8 @@
 """Match replays (``.ludus`` files): content, verification by re-simulation, frames.
 
 The core checks the bytes (checksum, bounds, the rules themselves). All functions raise ``ReplayError`` (a
-``ValueError``) that names the mistake and its place. :mod:`ludus.games.match_record` re-simulates matches of
-Python games.
+``ValueError``) that names the mistake and its place. :mod:`ludus.games.records.match_record` re-simulates
+matches of Python games.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from ludus.flow.decode import from_json
 from ludus.flow.hosted_replay import HostedReplay
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument
-from ludus.flow.shown import shown
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
 
 if TYPE_CHECKING:
-    from ludus.games.match_record import Resimulation
     from ludus.games.python_game import GameMaker
+    from ludus.games.records.match_record import Resimulation
 
 
 #: First bytes of every replay.
@@ -160,7 +160,7 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
 
 
 def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker, reference: str) -> ReplayCheck:
-    from ludus.games.agent_order import take_over
+    from ludus.games.checks.agent_order import take_over
     from ludus.games.contained import contained  # numpy: not for a look at a replay
 
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
@@ -198,7 +198,7 @@ class _ReplayComparison:
 
     def check(self, made: GameMaker, made_decisions: Sequence[ReplayDecision]) -> ReplayCheck:
         """Play the match again and compare. Raises the game's errors."""
-        from ludus.games.match_record import Resimulation
+        from ludus.games.records.match_record import Resimulation
 
         about = self.about
         by_tick: dict[int, dict[int, tuple[int, ...]]] = {}
@@ -241,7 +241,7 @@ def mark_reproduced(data: bytes, game: str = "") -> bytes:
 
     Replays of compiled games are returned unchanged: their rules are deterministic by contract.
     """
-    from ludus.games.match_record import REPRODUCED
+    from ludus.games.records.match_record import REPRODUCED
 
     about = info(data)
     if about.format == 1:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
-from ludus.flow.regular import NotRegular, open_regular
-from ludus.games.rulebook_check import Mistake, RulebookError, mistakes_of, report, wrong_kinds
+from ludus.flow.inputs.decode import TextError, TomlError, from_json, from_toml, text_of
+from ludus.flow.inputs.regular import NotRegular, open_regular
+from ludus.games.checks.rulebook import Mistake, RulebookError, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
 
 GAME = "rts"

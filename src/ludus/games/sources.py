@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ludus.flow.regular import open_regular
+from ludus.flow.inputs.regular import open_regular
 from ludus.games.adapters import ADAPTERS
 from ludus.games.registry import BUILT_IN, game_file, is_python, maker, python_reference
 

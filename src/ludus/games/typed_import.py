@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from ludus.flow.extras import pip_install
+from ludus.flow.process.extras import pip_install
 from ludus.games.names import is_typed
 from ludus.native import ParamError
 

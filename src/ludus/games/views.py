@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ludus.flow.extensions import Extensions
 from ludus.flow.names import did_you_mean
+from ludus.flow.process.extensions import Extensions
 
 #: The renderers of the pages, with the required fields of a view document. All need the integer ``tick``.
 RENDERERS: Mapping[str, str] = {

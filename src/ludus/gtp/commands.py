@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
-from ludus.flow.whole import whole_text
-from ludus.games import go, go_record, go_record_text, sgf
+from ludus.flow.inputs.whole import whole_text
+from ludus.games import go
 from ludus.games.go import BLACK
+from ludus.games.records import go_record, go_record_text, sgf
 from ludus.gtp import record_files, rules
 from ludus.gtp.analysis import raw_lines
 from ludus.gtp.played_match import PlayedMatch

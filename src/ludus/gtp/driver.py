@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ludus.games import go
 from ludus.games.match import GameError, Match
-from ludus.pool.watch import Patience
+from ludus.pool.hosted.watch import Patience
 
 MAX_ANSWER = 1 << 20
 LOOK_S = 0.5  # maximum time between two readings of the clock

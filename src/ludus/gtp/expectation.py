@@ -62,8 +62,8 @@ class NetworkReader:
         """
         from ludus.mcts.programs import BatchPrograms
         from ludus.policies.accelerator import executor_of
+        from ludus.policies.layers.symmetry import Symmetries
         from ludus.policies.replay_support import use_static, why_acting_is_eager
-        from ludus.policies.symmetry import Symmetries
 
         self._network = network
         self._device = network.device

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ludus.flow.shown import terminal
+from ludus.flow.inputs.shown import terminal
 
 MAX_LINE = 1 << 16
 

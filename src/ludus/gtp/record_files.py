@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.flow.shown import shown, visible
-from ludus.games import go_record, sgf
+from ludus.flow.inputs.shown import shown, visible
+from ludus.games.records import go_record, sgf
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.words import integer
 from ludus.storage.errors import StorageError

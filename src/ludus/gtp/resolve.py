@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ludus.evaluation.players import check_device, game_of_player
-from ludus.flow.shown import shown
+from ludus.flow.inputs.shown import shown
 from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader

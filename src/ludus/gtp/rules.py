@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.games.go_rules import rule_set
 from ludus.gtp.protocol import GtpError
 

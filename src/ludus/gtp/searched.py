@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ludus.flow.shown import shown
+from ludus.flow.inputs.shown import shown
 from ludus.games import go, registry
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader, by_playouts

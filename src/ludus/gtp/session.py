@@ -6,11 +6,11 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ludus.flow.shown import visible
-from ludus.flow.whole import whole_text
+from ludus.flow.inputs.shown import visible
+from ludus.flow.inputs.whole import whole_text
 from ludus.games import go
-from ludus.games.go_record import GoRecord, Point, Setup
 from ludus.games.match import GameError, Match, ParamError
+from ludus.games.records.go_record import GoRecord, Point, Setup
 from ludus.gtp import rules
 from ludus.gtp.protocol import GtpError
 

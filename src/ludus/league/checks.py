@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from ludus.flow.inputs.whole import whole
 from ludus.flow.problem import Problem, near_of
-from ludus.flow.whole import whole
 from ludus.league import config as cfg
 from ludus.league.roles import ROLES, Choices, choices_of
 from ludus.league.standings import GROUPS, PERIOD, SIGMA

@@ -20,7 +20,7 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 
 Kind = Literal["learner", "frozen", "bot"]

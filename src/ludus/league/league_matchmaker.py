@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from ludus.flow import GameSpec, MatchResult, Order, Orders
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.league import Tally
 from ludus.flow.lineups import teams_of_plans, teams_of_seats
 from ludus.league.league import League

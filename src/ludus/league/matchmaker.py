@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Controller, MatchResult, Orders
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.seeds import COUNTER_PAST
 from ludus.league.players import member_and_version, player_of
 

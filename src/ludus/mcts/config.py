@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.whole import whole_text
+from ludus.flow.inputs.whole import whole_text
 
 Visits = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -120,7 +120,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def with_integers(given: Mapping[str, object], kind: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the texts of settings, by name; integers of ``kind`` are read by :mod:`ludus.flow.whole`."""
+    """Return the texts of settings, by name; :mod:`ludus.flow.inputs.whole` reads integers of ``kind``."""
     info = mi.type_info(kind)
     assert isinstance(info, mi.StructType)
     integers = {f.name for f in info.fields if isinstance(f.type, mi.IntType)}

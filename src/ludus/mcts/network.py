@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from ludus.flow.errors import DIVERGED, NotFinite
-from ludus.flow.finite import all_finite, first_of, not_finite
+from ludus.flow.inputs.finite import all_finite, first_of, not_finite
 from ludus.flow.slab import Array
 from ludus.mcts.evaluator import Floats, LeafBatch
 from ludus.mcts.programs import BatchPrograms, padded_rows
 from ludus.mcts.text import Seen
 from ludus.policies.accelerator import Executor, executor_of
-from ludus.policies.outputs import gives_q_values
+from ludus.policies.actions.outputs import gives_q_values
+from ludus.policies.layers.symmetry import Symmetries
 from ludus.policies.protocol import BoardInference, Network
-from ludus.policies.symmetry import Symmetries
 
 _TURN = "turn"
 _OBS = "obs."

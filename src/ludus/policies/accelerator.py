@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
-from ludus.policies.packing import ALIGNMENT as ALIGNMENT
-from ludus.policies.packing import Packing
+from ludus.policies.actions.packing import ALIGNMENT as ALIGNMENT
+from ludus.policies.actions.packing import Packing
 from ludus.policies.programs import Compute as Compute
 from ludus.policies.programs import Event as Event
 from ludus.policies.programs import Executor as Executor

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 
 #: Largest size of a layer; most layers of a kind, tensors of a spec and heads; also in weights files.
 MAX_SIZE, MAX_PARTS = 1 << 20, 256

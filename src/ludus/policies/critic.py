@@ -18,8 +18,8 @@ from torch import Tensor
 from ludus.flow import GameSpec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoder import Encoder
+from ludus.policies.layers.torso import Dense
 from ludus.policies.protocol import Observation
-from ludus.policies.torso import Dense
 
 
 class Others(NamedTuple):

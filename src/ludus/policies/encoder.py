@@ -13,11 +13,11 @@ from ludus.codecs.layout import TensorLayout
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.accelerator import uses_bfloat16
+from ludus.policies.actions.pointed import Cells, Entities, EntityTable, PointerTargets
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import make_encoder
-from ludus.policies.pointed import Cells, Entities, EntityTable, PointerTargets
+from ludus.policies.layers.torso import Dense, Planes, Residual, Rows, make_planes
 from ludus.policies.protocol import Observation, inputs_of
-from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 
 
 class Passthrough(nn.Module):

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from ludus.codecs.layout import TensorLayout
-from ludus.flow.extensions import Extensions, Package
 from ludus.flow.names import did_you_mean
+from ludus.flow.process.extensions import Extensions, Package
 
 if TYPE_CHECKING:
     from torch import nn
@@ -92,7 +92,7 @@ def make_encoder(name: str, layouts: Mapping[str, TensorLayout], seed: int | Non
         raise ValueError(f"policy.encoder: {problem}")
     factory = _ENCODERS.find(name)
     assert factory is not None
-    from ludus.policies.own_draws import foreign_draws
+    from ludus.policies.actions.own_draws import foreign_draws
 
     with foreign_draws(0 if seed is None else seed):
         try:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ludus.flow import GameSpec
 from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
-from ludus.policies.residual import ResidualNetwork
 
 _NETWORKS: Mapping[type[PolicyConfig], Callable[[Any, GameSpec, int | None, str], Network]] = {
     EncoderConfig: PolicyNetwork,

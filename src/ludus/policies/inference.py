@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.policies.accelerator import executor_of
-from ludus.policies.own_draws import own_draws
-from ludus.policies.tower import Block, Convolution
+from ludus.policies.actions.own_draws import own_draws
+from ludus.policies.layers.tower import Block, Convolution
 
 _LINEAR = ("policy_head", "value_inner", "value_head")
 
 
 class Tower(Protocol):
-    """The layers of a residual network (:class:`ludus.policies.residual.ResidualNetwork`)."""
+    """The layers of a residual network (:class:`ludus.policies.layers.residual.ResidualNetwork`)."""
 
     height: int
     width: int

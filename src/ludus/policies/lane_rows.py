@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ludus.policies.batch_norm import BatchNorm
-from ludus.policies.torso import Dense
+from ludus.policies.layers.batch_norm import BatchNorm
+from ludus.policies.layers.torso import Dense
 
 
 class LaneRows:

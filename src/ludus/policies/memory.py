@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ludus.policies.scan import gru_cell, lstm_cell, scan
+from ludus.policies.layers.scan import gru_cell, lstm_cell, scan
 
 
 class Recurrent(nn.Module):

@@ -14,22 +14,22 @@ from torch import Tensor, nn
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.accelerator import executor_of
-from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveDistribution, AutoregressiveHeads
-from ludus.policies.batch_norm import batch_norms, counting
+from ludus.policies.actions.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.autoregressive import AutoregressiveDistribution, AutoregressiveHeads
+from ludus.policies.actions.continuous import FreeDeviation
+from ludus.policies.actions.heads import heads_of
+from ludus.policies.actions.outputs import check_output
+from ludus.policies.actions.own_draws import own_draws
+from ludus.policies.actions.pointed import PointerTargets, check_pointer
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.config import EncoderConfig, encode_config
-from ludus.policies.continuous import FreeDeviation
 from ludus.policies.critic import Critic, Others
 from ludus.policies.encoder import Encoder
-from ludus.policies.heads import heads_of
+from ludus.policies.layers.batch_norm import batch_norms, counting
+from ludus.policies.layers.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
+from ludus.policies.layers.torso import Planes, Residual, Rows
 from ludus.policies.memory import Recall, Recurrent
-from ludus.policies.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
-from ludus.policies.outputs import check_output
-from ludus.policies.own_draws import own_draws
-from ludus.policies.pointed import PointerTargets, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
-from ludus.policies.q_values import QValues
-from ludus.policies.torso import Planes, Residual, Rows
 
 
 class Sequence(NamedTuple):

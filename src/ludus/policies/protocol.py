@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.accelerator import kind_of
-from ludus.policies.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.distribution import Heads
 from ludus.policies.config import PolicyConfig
-from ludus.policies.distribution import Heads
 
 Observation = Mapping[str, Tensor]
 

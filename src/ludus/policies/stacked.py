@@ -21,21 +21,21 @@ from torch.nn import functional
 
 from ludus.codecs.forms import entity_rows, every_row
 from ludus.flow import TensorSpec
-from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import (
+from ludus.policies.actions.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.autoregressive import (
     AutoregressiveDistribution,
     AutoregressiveHeads,
     Head,
     SequentialHeads,
 )
-from ludus.policies.continuous import FreeDeviation
+from ludus.policies.actions.continuous import FreeDeviation
+from ludus.policies.actions.pointed import Cells, Entities, EntityTable, PointerTargets
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.encoder import Encoder
 from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear, StackedNorm
+from ludus.policies.layers.torso import Dense, Rows
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.pointed import Cells, Entities, EntityTable, PointerTargets
 from ludus.policies.protocol import Network, Observation, Step
-from ludus.policies.q_values import QValues
-from ludus.policies.torso import Dense, Rows
 
 T = TypeVar("T")
 
@@ -307,19 +307,19 @@ class _StackedHead:
 
 
 class _StackedKey:
-    """A :class:`ludus.policies.pointed.Key` of each lane."""
+    """A :class:`ludus.policies.actions.pointed.Key` of each lane."""
 
     def __init__(self, key: StackedLinear, rows: LaneRows) -> None:
         self.key, self.rows = key, rows
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """Return keys of entities, as :class:`ludus.policies.pointed.Key`."""
+        """Return keys of entities, as :class:`ludus.policies.actions.pointed.Key`."""
         if not len(owner):
             return features.new_zeros((0, self.key.weight.shape[1]))
         return self.key(features, self.rows.select(owner))
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """Return factors for the raw features of cells, as :class:`ludus.policies.pointed.Key`."""
+        """Return factors for the raw features of cells, as :class:`ludus.policies.actions.pointed.Key`."""
         return self.rows.flat(torch.bmm(self.rows.padded(query), self.key.weight))
 
 

@@ -12,13 +12,13 @@ from torch import nn
 
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
-from ludus.policies.autoregressive import AutoregressiveHeads, Head
+from ludus.policies.actions.autoregressive import AutoregressiveHeads, Head
 from ludus.policies.config import PolicyConfig
 from ludus.policies.encoder import Encoder
 from ludus.policies.factory import build_network
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.torso import Planes, Residual, after_convolution
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.torso import Planes, Residual, after_convolution
 
 MAX_PARAMETERS = 1 << 30
 

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.policies.config import MAX_PARTS, MAX_SIZE, PolicyConfig, decode_config
 from ludus.policies.factory import build_network

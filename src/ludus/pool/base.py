@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, PoolOptions, Slab
 from ludus.flow.slab import Allocator, Array, zeros
-from ludus.pool.control_block import share
+from ludus.pool.hosted.control_block import share
 from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def make_pool(game: str, params: Mapping[str, object], lineup: Lineup, options: 
         PoolError: Workers that do not start.
     """
     if registry.is_python(game):
-        from ludus.pool.process import ProcessPool
+        from ludus.pool.hosted.process import ProcessPool
 
         threads = max(1, options.threads)
         return ProcessPool(game, params, lineup, msgspec.structs.replace(options, threads=threads))

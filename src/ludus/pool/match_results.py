@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ludus.flow import MatchResult
-from ludus.pool.control_block import ControlBlock, Longs
 from ludus.pool.errors import PoolError
+from ludus.pool.hosted.control_block import ControlBlock, Longs
+from ludus.pool.hosted.shard import PoolPlan
 from ludus.pool.replay_recorder import ReplayRecorder
-from ludus.pool.shard import PoolPlan
 
 MAX_EMPTY = 1000  # matches in a row without a decision: a run of them would never end
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ludus.flow import Slab
-from ludus.flow.finite import all_finite, not_finite
+from ludus.flow.inputs.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
 from ludus.games.numbers import flag, over_of, too_large, write_rewards
 from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
-from ludus.pool.control_block import (
+from ludus.pool.hosted.control_block import (
     DECISIONS,
     SLOT,
     TICKS,
@@ -23,7 +23,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Floats,
 )
-from ludus.pool.shard import Bools, PoolPlan, Shard, failure
+from ludus.pool.hosted.shard import Bools, PoolPlan, Shard, failure
 from ludus.pool.team_rewards import TeamRewards
 
 

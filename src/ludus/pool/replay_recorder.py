@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from ludus.flow import Slab
-from ludus.games.match_record import MatchRecorder
+from ludus.games.records.match_record import MatchRecorder
 from ludus.native import core
-from ludus.pool.control_block import ControlBlock, Floats
-from ludus.pool.shard import PoolPlan
+from ludus.pool.hosted.control_block import ControlBlock, Floats
+from ludus.pool.hosted.shard import PoolPlan
 
 
 class ReplayRecorder:

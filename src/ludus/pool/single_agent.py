@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Slab
-from ludus.flow.finite import all_finite, not_finite
+from ludus.flow.inputs.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
 from ludus.games.numbers import flag, over_of, too_large, write_rewards
 from ludus.games.python_game import PythonGame
-from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
-from ludus.pool.shard import Bools, PoolPlan, Shard, failure
+from ludus.pool.hosted.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
+from ludus.pool.hosted.shard import Bools, PoolPlan, Shard, failure
 
 SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec
-from ludus.pool.control_block import Floats
+from ludus.pool.hosted.control_block import Floats
 
 Doubles = npt.NDArray[np.float64]
 

@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from ludus.flow import Slab
-from ludus.flow.finite import all_finite, not_finite
+from ludus.flow.inputs.finite import all_finite, not_finite
 from ludus.flow.seeds import match_seed
 from ludus.games.contained import close_quietly
 from ludus.games.python_game import VectorGame
-from ludus.pool.control_block import (
+from ludus.pool.hosted.control_block import (
     DECISIONS,
     SLOT,
     TICKS,
     ControlBlock,
     Longs,
 )
-from ludus.pool.shard import Bools, PoolPlan, Shard, failure
+from ludus.pool.hosted.shard import Bools, PoolPlan, Shard, failure
 
 _ONE = np.int16(1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.flow.errors import RunFailed as RunFailed
+from ludus.flow.inputs.shown import shell
 from ludus.flow.problem import Argument, HasProblems, Setting
-from ludus.flow.shown import shell
 
 
 class ConfigError(HasProblems, ValueError):

@@ -13,20 +13,20 @@ from typing import Literal, cast
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.decode import TextError, TomlError, from_toml, text_of
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.inputs.decode import TextError, TomlError, from_toml, text_of
+from ludus.flow.inputs.regular import TEXT
+from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.problem import HasProblems, Part, Problem, Setting, message
-from ludus.flow.regular import TEXT
-from ludus.flow.shown import shell
+from ludus.flow.process.extensions import ExtensionError
 from ludus.flow.spec import GameSpec
 from ludus.games import libraries, list_games, rulebook, spec
 from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
 from ludus.presets import schema
+from ludus.presets.checks.consistency import setting_problems
 from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
-from ludus.presets.consistency import setting_problems
 from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import GamePreset, preset_for, run_title
 from ludus.presets.options import path_of

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_toml, text_of
-from ludus.flow.shown import shell
+from ludus.flow.inputs.decode import from_toml, text_of
+from ludus.flow.inputs.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.games.libraries import plain
 from ludus.storage.files import read_bounded

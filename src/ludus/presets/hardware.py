@@ -12,16 +12,16 @@ from typing import get_args
 
 import torch
 
+from ludus.flow.inputs.shown import shown
 from ludus.flow.names import did_you_mean
 from ludus.flow.problem import Problem, Setting
-from ludus.flow.shown import shown
 from ludus.games.registry import is_python
 from ludus.games.simulate import game_signature
 from ludus.presets import card
 from ludus.presets.card import Choice
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Device, Preset, RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 
 _VERSIONS = {"driver": "driver", "CUDA": "cuda"}  # text -> key of gpu()
 

@@ -19,9 +19,9 @@ import msgspec.inspect as mi
 from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import Method
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.problem import Argument, Part
-from ludus.flow.regular import why_unusable
+from ludus.flow.process.extensions import ExtensionError
 from ludus.games.names import is_typed, typed
 from ludus.presets import schema
 from ludus.presets.errors import ConfigError

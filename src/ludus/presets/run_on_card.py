@@ -17,8 +17,8 @@ from ludus.algorithms.round_work import RoundSize
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array
+from ludus.policies.actions.heads import heads_of
 from ludus.policies.config import EncoderConfig
-from ludus.policies.heads import heads_of
 from ludus.policies.protocol import inputs_of
 from ludus.policies.summary import forward_cost, summary_of
 from ludus.presets.card import Choice

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec.inspect as mi
 
+from ludus.flow.inputs.whole import whole, whole_text
 from ludus.flow.problem import NONE_NEAR, Near, Problem, near_of
-from ludus.flow.whole import whole, whole_text
 
 #: Name of a setting in other programs -> its name here.
 SYNONYMS = {
@@ -135,7 +135,7 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
 
 
 def with_integers(value: object, kind: mi.Type) -> object:
-    """Return plain data with whole floats as integers where ``kind`` has integers (:mod:`ludus.flow.whole`).
+    """Return plain data with whole floats as integers if ``kind`` has them (:mod:`ludus.flow.inputs.whole`).
 
     Values that :func:`check` refuses stay as they are.
     """

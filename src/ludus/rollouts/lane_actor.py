@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Compute, Executor, Program, executor_of
-from ludus.policies.distribution import uniforms
+from ludus.policies.actions.distribution import uniforms
 from ludus.policies.lane_rows import LaneRows
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from ludus.flow.errors import DIVERGED, NotFinite
-from ludus.flow.finite import all_finite, first_of, not_finite
+from ludus.flow.inputs.finite import all_finite, first_of, not_finite
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Executor, executor_of
-from ludus.policies.continuous import MixedHeads
-from ludus.policies.distribution import Heads, uniforms
+from ludus.policies.actions.continuous import MixedHeads
+from ludus.policies.actions.distribution import Heads, uniforms
 from ludus.policies.protocol import Network
 from ludus.policies.transfer import downloaded, uploaded
 from ludus.rollouts.act_programs import ActPrograms, act_programs

@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.masks import legal_choices
 from ludus.flow.names import did_you_mean
-from ludus.flow.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.games.names import UntypedBot, admit_bot
 from ludus.rollouts.actor import ActInput, Decision

@@ -23,7 +23,7 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from ludus.flow import regular
+from ludus.flow.inputs import regular
 from ludus.storage.errors import CorruptFile
 
 TEMPORARY = ".tmp"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights

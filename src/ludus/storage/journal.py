@@ -30,7 +30,7 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import TEMPORARY, fsync_directory, open_new, open_regular

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from ludus.flow.decode import from_json, to_json
+from ludus.flow.inputs.decode import from_json, to_json
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_own, open_regular
 

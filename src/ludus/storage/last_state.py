@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular
 from ludus.storage.jsonl import MAX_LINE_BYTES

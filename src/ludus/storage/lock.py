@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json, to_json
-from ludus.flow.shown import visible
+from ludus.flow.inputs.decode import from_json, to_json
+from ludus.flow.inputs.shown import visible
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_own, read_bounded
 

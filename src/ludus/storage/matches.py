@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import own_folder, write_atomic

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ludus.flow.inputs.regular import TEXT
+from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean, nearest
-from ludus.flow.regular import TEXT
-from ludus.flow.shown import shell
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import member_of_file
 from ludus.storage.errors import RunNotFound

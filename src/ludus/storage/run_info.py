@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.code_files import CodeFile
+from ludus.flow.process.code_files import CodeFile
 from ludus.flow.weights import Lineage
 from ludus.storage.lock import Holder
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json, to_json
-from ludus.flow.shown import shell, utf8
+from ludus.flow.inputs.decode import from_json, to_json
+from ludus.flow.inputs.shown import shell, utf8
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ludus.flow.decode import from_json
-from ludus.flow.regular import why_unusable
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
 from ludus.storage.errors import CorruptFile, RunNotFound

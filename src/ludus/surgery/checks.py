@@ -6,8 +6,8 @@ import msgspec
 
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.actions.coordinates import choice_labels, column_count, column_labels
 from ludus.policies.config import EncoderConfig
-from ludus.policies.coordinates import choice_labels, column_count, column_labels
 from ludus.policies.protocol import inputs_of
 from ludus.surgery.plan import Side, SurgeryError
 

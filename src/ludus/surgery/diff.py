@@ -1,7 +1,7 @@
 """Difference of two networks as a plan. One rule: old outputs never read new inputs.
 
-Places of both networks have names (``policies/coordinates.py``). A place that both have keeps its number, a
-new output starts as in a fresh network, and an old output reads 0 from a new input. ``docs/surgery.md``
+Places of both networks have names (``policies/actions/coordinates.py``). A place that both have keeps its
+number, a new output starts as in a fresh network, and an old output reads 0 from a new input. ``docs/surgery.md``
 proves that the old outputs then stay as they were, and lists the few layers that need more.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ludus.flow import GameSpec
-from ludus.policies.coordinates import Axis, Coordinates, Place, describe
+from ludus.policies.actions.coordinates import Axis, Coordinates, Place, describe
 from ludus.surgery import checks
 from ludus.surgery.labels import check_like, parent_of, renamed, shown
 from ludus.surgery.operators import REMOVE, operators_of

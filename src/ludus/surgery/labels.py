@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.actions.coordinates import Place
 from ludus.policies.config import EncoderConfig
-from ludus.policies.coordinates import Place
 from ludus.surgery.plan import Side, SurgeryError
 
 _LABELLED = ("column", "choice")

@@ -16,8 +16,8 @@ from torch import Tensor
 from ludus.codecs.forms import decoded
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.actions.coordinates import choice_labels, column_labels
 from ludus.policies.config import PolicyConfig
-from ludus.policies.coordinates import choice_labels, column_labels
 from ludus.policies.critic import Others
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.surgery.labels import renamed

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ludus.codecs.registry import layout_of
 from ludus.flow import HeadSpec, TensorSpec
+from ludus.policies.actions.coordinates import choice_labels, column_labels
 from ludus.policies.config import EncoderConfig
-from ludus.policies.coordinates import choice_labels, column_labels
 from ludus.policies.protocol import inputs_of
 from ludus.surgery.labels import replaced, some
 from ludus.surgery.plan import Hints, Operator, Side

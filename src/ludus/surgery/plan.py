@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.problem import NONE_NEAR, Argument, HasProblems, Problem, Text, near_of
 from ludus.policies.config import PolicyConfig
 

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from ludus.flow import GameSpec
-from ludus.policies.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Observation
-from ludus.policies.q_values import QValues
 from ludus.surgery.apply import Array, apply, apply_memory
 from ludus.surgery.plan import Plan, SurgeryError
 

@@ -14,9 +14,9 @@ import msgspec
 
 from ludus.evaluation.settings import DEFAULT, MatchSettings
 from ludus.flow import PoolOptions
-from ludus.flow.as_found import as_found
+from ludus.flow.inputs.public import takes_options
 from ludus.flow.match import Lineup
-from ludus.flow.public import takes_options
+from ludus.flow.process.as_found import as_found
 from ludus.games import typed
 from ludus.games.names import typed_player
 from ludus.mcts.text import SUFFIX, is_search, parse_search
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ludus.mcts import Evaluator
     from ludus.mcts.player import SearchResult
     from ludus.pool import Pool
-    from ludus.training.reporting.sinks import Callback, Sink
+    from ludus.reporting.sinks import Callback, Sink
     from ludus.training.runs import RunResult
 
 
@@ -92,9 +92,9 @@ def train(
         RunFailed: Training cannot continue, its last state could not be saved, or the callback raised.
         Interrupted: Ctrl-C; the run was saved.
     """
+    from ludus.presets.checks.game import check_game
     from ludus.presets.code import given_code
     from ludus.presets.file import load_preset
-    from ludus.presets.game_checks import check_game
     from ludus.presets.method_file import with_method
     from ludus.training.runs import start_run
 
@@ -129,7 +129,7 @@ def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], Ru
     Raises:
         RunFailed: The callback raised; the run is over and saved then.
     """
-    from ludus.training.reporting.sinks import CallbackSink
+    from ludus.reporting.sinks import CallbackSink
 
     if callback is None:
         return run(())

@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.reporting.sinks import Sinks
 from ludus.storage import Pointer, RunDirectory
-from ludus.training.reporting.sinks import Sinks
 
 CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
 

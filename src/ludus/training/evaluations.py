@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol
 from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
+from ludus.reporting.changes import run_settings
+from ludus.reporting.floors import floors_of
+from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.run_view import RunView
 from ludus.storage import StorageError
 from ludus.training.candidates import BestState, BestWeights, score_of
-from ludus.training.changes import run_settings
-from ludus.training.reporting.floors import floors_of
-from ludus.training.reporting.metrics import EvaluationMetrics
-from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
 from ludus.training.stopping import Budget

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludus.algorithms.registry import method_of
-from ludus.flow.code_files import CodeChange, CodeFile, applied, changed, code_file, sha256_of
+from ludus.flow.process.code_files import CodeChange, CodeFile, applied, changed, code_file, sha256_of
 from ludus.games import rulebook
 from ludus.games.sources import game_files
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.method_file import NAME, method_file
-from ludus.training.changes import read_changes
+from ludus.reporting.changes import read_changes
 
 if TYPE_CHECKING:
     from ludus.storage import RunDirectory

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ludus.flow.interrupts import on_stop
+from ludus.flow.process.interrupts import on_stop
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
+from ludus.reporting.sinks import Reporter, Sink
 from ludus.storage import RunDirectory, RunLog
-from ludus.training.reporting.sinks import Reporter, Sink
 from ludus.training.saving import NeededFiles
 from ludus.training.stopping import Budget
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
-from ludus.flow.shown import shell
+from ludus.flow.inputs.shown import shell
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed, RunUnsaved
+from ludus.reporting.changes import options
+from ludus.reporting.report import write_report
 from ludus.storage import StorageError
-from ludus.training.changes import options
 from ludus.training.evaluations import Evaluable, Evaluations
-from ludus.training.reporting.report import write_report
 from ludus.training.run_context import RunContext
 from ludus.training.saving import Checkpointable, Saver
 from ludus.training.stopping import more_budget, reason_to_stop

@@ -13,18 +13,31 @@ import msgspec
 from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.flow.as_found import as_found
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument
-from ludus.flow.shown import shown
+from ludus.flow.process.as_found import as_found
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
+from ludus.presets.checks.game import resolve_spec
+from ludus.presets.checks.training import training_problems
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import method_file
 from ludus.presets.parts import with_parts
-from ludus.presets.training_checks import training_problems
+from ludus.reporting.changes import (
+    Change,
+    changed_settings,
+    code_in_words,
+    in_words,
+    record_change,
+    run_settings,
+    schedules_in_words,
+)
+from ludus.reporting.floors import Floors
+from ludus.reporting.run_view import RunView
+from ludus.reporting.sinks import RunStart, Sink, Sinks
+from ludus.reporting.tensorboard import default_sinks
 from ludus.storage import (
     Checkpoint,
     RunDirectory,
@@ -35,21 +48,8 @@ from ludus.storage import (
 from ludus.storage.files import read_bounded
 from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
-from ludus.training.changes import (
-    Change,
-    changed_settings,
-    code_in_words,
-    in_words,
-    record_change,
-    run_settings,
-    schedules_in_words,
-)
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
-from ludus.training.reporting.floors import Floors
-from ludus.training.reporting.run_view import RunView
-from ludus.training.reporting.sinks import RunStart, Sink, Sinks
-from ludus.training.reporting.tensorboard import default_sinks
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_code import changed_code, code_files
 from ludus.training.run_context import RunContext
@@ -162,7 +162,7 @@ def resume_run(
     Args:
         run_dir: The directory of the run.
         sinks: Receive the reports of the run, besides its files.
-        more: Changes settings of :data:`ludus.training.changes.RESUMABLE`, such as the budget; later resumes
+        more: Changes settings of :data:`ludus.reporting.changes.RESUMABLE`, such as the budget; later resumes
             keep the change.
         game: Code of a game that is neither built in nor installed, for a run that this user did not start
             here (:mod:`ludus.training.trusted_code`).

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from ludus.reporting.sinks import Sinks
 from ludus.storage import CheckpointStore
-from ludus.training.reporting.sinks import Sinks
 
 
 class Checkpointable(Protocol):

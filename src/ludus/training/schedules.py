@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.hyper import with_hyper
 from ludus.training.actor_learner.old_rules import DONE, OldRules, moved

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ludus.algorithms.parameters import load_tensors
+from ludus.algorithms.updates.parameters import load_tensors
 from ludus.evaluation.weights import check_spec
 from ludus.flow import Weights
 from ludus.policies.config import PolicyConfig, decode_config
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.algorithms import registry
-from ludus.flow.decode import from_json, from_toml, text_of, to_json
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.inputs.decode import from_json, from_toml, text_of, to_json
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument, Part, Problem
-from ludus.flow.shown import shown
+from ludus.flow.process.extensions import ExtensionError
 from ludus.games import rulebook
 from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code

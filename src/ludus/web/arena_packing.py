@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.web.recording import ViewError
 
 _WOOD = 2

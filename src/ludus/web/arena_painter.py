@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.web.pictures import DARK, FINER, GROUND, INK, NO_SEAT, PAPER, WALL, Colour, Pictures, seat_colour
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayInfo

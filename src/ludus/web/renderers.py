@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
 from ludus.web.arena_packing import MOST_SIDE, ArenaPacking

@@ -17,7 +17,7 @@ from importlib import resources
 
 import msgspec
 
-from ludus.flow.shown import markup, visible
+from ludus.flow.inputs.shown import markup, visible
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import MOST_OPINIONS, Recording

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ludus.flow.extras import install_command
+from ludus.flow.process.extras import install_command
 from ludus.games import replays
 from ludus.storage.files import open_new
 from ludus.web.from_replay import recording_of

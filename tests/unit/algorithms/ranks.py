@@ -16,8 +16,8 @@ import torch.distributed as dist
 
 from ludus.algorithms.group import ALONE, Group, GroupError, ThreadGroup, TorchGroup
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
-from ludus.algorithms.parameters import tensors_of
 from ludus.algorithms.registry import find, resolve
+from ludus.algorithms.updates.parameters import tensors_of
 from ludus.flow import Slab
 from ludus.flow.slab import Array, joined
 from ludus.policies.config import EncoderConfig

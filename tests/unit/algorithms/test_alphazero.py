@@ -23,8 +23,8 @@ from ludus.games import spec as game_spec
 from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.protocol import BoardOutputs
-from ludus.policies.residual import ResidualNetwork
 from ludus.ratings.sprt import sprt
 from tests.unit.synthetic import tower
 

@@ -14,15 +14,15 @@ from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.flow import GameSpec
-from ludus.flow.as_found import one_thread
+from ludus.flow.process.as_found import one_thread
 from ludus.games import spec as game_spec
 from ludus.mcts import LeafBatch
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.accelerator import Executor, Plain
 from ludus.policies.config import ResnetConfig
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import resolve_spec
 from tests.taped import Taped
 from tests.unit.synthetic import tower
 

@@ -14,8 +14,8 @@ from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.appo import appo_loss
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import UpdateStats
-from ludus.algorithms.samples import Samples
-from ludus.algorithms.tasks import Task, UpdatePlan
+from ludus.algorithms.updates.samples import Samples
+from ludus.algorithms.updates.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import EncoderConfig
 from tests.unit.synthetic import (

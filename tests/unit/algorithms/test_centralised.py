@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from ludus.algorithms.config import AppoConfig
-from ludus.algorithms.forward import forward_steps
 from ludus.algorithms.returns import transitions
-from ludus.algorithms.samples import Samples, latest_observations, other_seats, rows_of_seats
+from ludus.algorithms.updates.forward import forward_steps
+from ludus.algorithms.updates.samples import Samples, latest_observations, other_seats, rows_of_seats
 from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
@@ -20,8 +20,8 @@ from ludus.policies.critic import Others, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import logits_of
 from ludus.pool.factory import make_pool
+from ludus.presets.checks.game import check_game
 from ludus.presets.file import PresetError, parse_preset
-from ludus.presets.game_checks import check_game
 from tests.unit.synthetic import act, appo_learner, make_spec, random_slab, tensor
 
 Sees = Literal["own", "team", "all"]

@@ -19,9 +19,9 @@ from ludus.algorithms.dqn.replay_buffer import ENDED, NStepReturns, n_step_retur
 from ludus.algorithms.dqn.sampling import FLOOR, draw_by_priority, draw_evenly, priority_of
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.flow import Slab
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.q_values import QValues
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("units", "u8", (4, 5), scale=0.01), tensor("numbers", "f32", (6,))), (4, 1, 3))

@@ -37,8 +37,8 @@ from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.policies.inference import Inference, _Folded
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import Symmetries
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
 from tests.unit.synthetic import tower
 

@@ -9,9 +9,16 @@ import torch
 
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
-from ludus.algorithms.forward import Outputs, evaluate, forward_rows, forward_steps, part_size, units_of
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.samples import Samples
+from ludus.algorithms.updates.forward import (
+    Outputs,
+    evaluate,
+    forward_rows,
+    forward_steps,
+    part_size,
+    units_of,
+)
+from ludus.algorithms.updates.samples import Samples
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork

@@ -11,7 +11,7 @@ from ludus.algorithms.config import ImitationConfig
 from ludus.algorithms.imitation import Demonstrations, ImitationLearner, imitation_loss
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.returns import gae, transitions
-from ludus.algorithms.samples import Samples
+from ludus.algorithms.updates.samples import Samples
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork

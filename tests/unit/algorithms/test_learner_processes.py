@@ -21,12 +21,12 @@ import numpy as np
 import pytest
 
 from ludus.algorithms.learner import SlabLearner
-from ludus.algorithms.samples import pieces
-from ludus.algorithms.tasks import DividedTasks, LearnerProcessError
+from ludus.algorithms.updates.samples import pieces
+from ludus.algorithms.updates.tasks import DividedTasks, LearnerProcessError
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.policies.weights import save_weights
-from ludus.pool.shared import wait_for
+from ludus.pool.hosted.shared import wait_for
 from ludus.training.learner_processes.exchange import Exchange
 from ludus.training.learner_processes.leader import LearnerProcesses
 from ludus.training.learner_processes.memory import Memory

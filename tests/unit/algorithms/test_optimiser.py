@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from ludus.algorithms.config import SlabLearnerConfig
-from ludus.algorithms.optimiser import (
+from ludus.algorithms.schedules import Schedule, rate_factor
+from ludus.algorithms.updates.optimiser import (
     SGD,
     Adam,
     AdamW,
@@ -23,8 +24,7 @@ from ludus.algorithms.optimiser import (
     make_optimiser,
     optimiser_state,
 )
-from ludus.algorithms.parameters import FlatParameters
-from ludus.algorithms.schedules import Schedule, rate_factor
+from ludus.algorithms.updates.parameters import FlatParameters
 
 DECAY = 0.1
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ludus.algorithms.group import ThreadGroup
-from ludus.algorithms.optimiser import SGD, Adam, AdamW, Optimiser, Partial, clip_by_norm
-from ludus.algorithms.parameters import FlatParameters, replica_of
+from ludus.algorithms.updates.optimiser import SGD, Adam, AdamW, Optimiser, Partial, clip_by_norm
+from ludus.algorithms.updates.parameters import FlatParameters, replica_of
 from ludus.policies.accelerator import ALIGNMENT
 
 #: Widths of layers: biases and weights that fill no whole number of 64 bytes, and some that do.

@@ -15,9 +15,9 @@ from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import SettingError
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.returns import upgo
-from ludus.algorithms.samples import Samples
+from ludus.algorithms.updates.samples import Samples
 from ludus.flow import Slab, Weights
-from ludus.policies.action_distribution import Independent
+from ludus.policies.actions.action_distribution import Independent
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import save_weights

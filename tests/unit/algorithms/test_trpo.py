@@ -12,12 +12,12 @@ import torch
 
 from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import TrpoConfig
-from ludus.algorithms.forward import forward
 from ludus.algorithms.learner import LearnerContext
-from ludus.algorithms.samples import Samples
-from ludus.algorithms.tasks import Task
 from ludus.algorithms.trpo.conjugate import solve
 from ludus.algorithms.trpo.learner import TrpoLearner
+from ludus.algorithms.updates.forward import forward
+from ludus.algorithms.updates.samples import Samples
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork

@@ -12,7 +12,7 @@ import torch
 from ludus.algorithms.actor_critic.advantages import AdvantageBatch
 from ludus.algorithms.config import A2cConfig, AppoConfig
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.samples import Index
+from ludus.algorithms.updates.samples import Index
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork

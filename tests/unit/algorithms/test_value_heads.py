@@ -19,8 +19,8 @@ from ludus.algorithms.loss import value_loss
 from ludus.algorithms.returns import explained_variance
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
+from ludus.policies.layers.normaliser import HeadsNormaliser, ValueNormaliser
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.normaliser import HeadsNormaliser, ValueNormaliser
 from ludus.presets.file import PresetError, parse_preset
 from tests.unit.synthetic import act, appo_learner, make_spec, random_slab, tensor
 

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import ludus
-from ludus.flow.as_found import as_found, one_thread
+from ludus.flow.process.as_found import as_found, one_thread
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network

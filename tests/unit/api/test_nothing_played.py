@@ -15,8 +15,8 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.evaluation.tournament import tournament
 from ludus.flow import MatchResult
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.training.reporting.metrics import EvaluationMetrics
-from ludus.training.reporting.report import _result_table
+from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.report import _result_table
 
 TOLD = "no match was played to its end: match 0, tick 7: step: RuntimeError: boom 0"
 

@@ -15,8 +15,8 @@ from ludus.cli import line_view, live, update_texts
 from ludus.evaluation.results import EvalResult
 from ludus.games import spec
 from ludus.presets.file import load_preset
-from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
-from ludus.training.reporting.sinks import RunStart
+from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.reporting.sinks import RunStart
 
 
 def update(minutes_left: float | None = 2.5) -> UpdateMetrics:

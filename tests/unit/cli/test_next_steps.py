@@ -10,7 +10,7 @@ from ludus.cli.commands.train import next_steps
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
-from ludus.training.reporting.floors import Floors
+from ludus.reporting.floors import Floors
 from ludus.training.runs import RunResult
 
 DAMAGED = {"empty": b"", "zeros": bytes(500), "words": b"a text", "short": b"LUDUSREC", "python": b"LUDUSREP"}

@@ -15,7 +15,7 @@ import pytest
 
 import ludus
 from ludus.cli.__main__ import main
-from ludus.flow.regular import TEXT, NotRegular, open_regular, why_unusable
+from ludus.flow.inputs.regular import TEXT, NotRegular, open_regular, why_unusable
 from ludus.games import rulebook
 from ludus.presets.file import PresetError, load_preset
 
@@ -120,16 +120,16 @@ def test_a_file_and_a_path_without_one(tmp_path: Path) -> None:
 #: Module -> reads that may not go through ``open_regular``, each of a path that no user and no file names.
 PLAIN = {
     "cli/commands/doctor.py": 1,  # /proc
-    "cluster/reaper.py": 1,  # /proc
+    "cluster/processes/reaper.py": 1,  # /proc
     "games/adapters/vizdoom.py": 0,
     "games/adapters/vizdoom_match.py": 1,  # /proc
-    "games/check_monitor.py": 1,  # /proc
+    "games/checks/monitor.py": 1,  # /proc
     "games/contained.py": 1,  # /dev/null
     "games/sources.py": 1,  # a scenario that the library has read already
     "presets/hardware.py": 3,  # /proc
     "cli/streams.py": 2,  # descriptors
     "storage/checkpoints.py": 1,  # a regular file that this run wrote
-    "training/sweep/processes.py": 1,  # the log that this process wrote
+    "sweep/processes.py": 1,  # the log that this process wrote
     "web/replay_page.py": 1,  # of the package
     "web/serve/app.py": 2,  # of the package
     "web/video.py": 1,  # a library's, which writes

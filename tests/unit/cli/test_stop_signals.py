@@ -14,7 +14,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.cli.commands.doctor import Doctor
-from ludus.flow.interrupts import every_stop_signal
+from ludus.flow.process.interrupts import every_stop_signal
 
 PATIENCE_S = 120
 HANGS = """

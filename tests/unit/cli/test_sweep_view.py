@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from ludus.cli.sweep_view import SweepBoard, SweepLines
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.run_view import RunView
 from ludus.storage.rundir import RunDirectory
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
-from ludus.training.reporting.run_view import RunView
-from ludus.training.sweep.loop import Active, Outcome, SweepLoop
-from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import ProcessCommand, What
+from ludus.sweep.loop import Active, Outcome, SweepLoop
+from ludus.sweep.plan import PlannedRun
+from ludus.sweep.processes import ProcessCommand, What
 
 
 def written(folder: Path, name: str, progress: float) -> None:

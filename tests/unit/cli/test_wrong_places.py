@@ -11,7 +11,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.games import libraries
 from ludus.mcts.text import parse_search
-from ludus.training.sweep.config import preset_hashes, read_sweep
+from ludus.sweep.config import preset_hashes, read_sweep
 
 REACH = """
 import gymnasium, numpy as np

@@ -23,7 +23,7 @@ from ludus.cluster.checks import (
     part_of,
 )
 from ludus.flow.problem import written
-from ludus.presets.cluster_checks import cluster_problems
+from ludus.presets.checks.cluster import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset

@@ -13,9 +13,9 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 import ray
 from ray.exceptions import ActorDiedError, GetTimeoutError
 
-from ludus.cluster import actors
-from ludus.cluster.actors import PATIENCE_S, Call, RolloutActor, RolloutLost, first_ready
-from ludus.cluster.crew import Crew
+from ludus.cluster.processes import actors
+from ludus.cluster.processes.actors import PATIENCE_S, Call, RolloutActor, RolloutLost, first_ready
+from ludus.cluster.processes.crew import Crew
 from ludus.pool import PoolError
 from ludus.presets.file import load_preset
 
@@ -182,10 +182,10 @@ def test_a_rollout_without_a_machine_for_its_successor_is_reported_with_what_hel
     crew._preset, crew._rollouts = load_preset("tic_tac_toe", settings).preset, [lost]
     crew._in_a_row, crew.incarnations, crew.deaths = [0], [0], 0
     nowhere = actor_of(Process(machine, NEVER), monkeypatch)
-    monkeypatch.setattr("ludus.cluster.crew.start_one", lambda preset: nowhere)
+    monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: nowhere)
     with pytest.raises(PoolError, match=f"rollout 0 died .gone., and no machine has {why}"):
         crew.replace(0, lost, RolloutLost("gone"))
     late = actor_of(Process(machine, machine.now + 59.0), monkeypatch)
-    monkeypatch.setattr("ludus.cluster.crew.start_one", lambda preset: late)
+    monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: late)
     crew.replace(0, nowhere, RolloutLost("gone"))
     assert crew.rollout(0, "sampler0").same_process(late)

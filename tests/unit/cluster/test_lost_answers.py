@@ -9,7 +9,7 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]
 import ray
 from ray import exceptions
 
-from ludus.cluster.actors import RolloutLost, fetch
+from ludus.cluster.processes.actors import RolloutLost, fetch
 from ludus.pool import PoolError
 from ludus.presets.errors import ConfigError
 

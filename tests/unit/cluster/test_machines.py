@@ -11,11 +11,11 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 
 from ludus.cli import __main__ as cli
 from ludus.cluster.machines import RayMachines
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.storage import RunBusy, RunDirectory, RunExists, RunInfo
 from ludus.training.runs import resume_run, start_run
 

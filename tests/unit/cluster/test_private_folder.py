@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.cluster import reaper
-from ludus.cluster.private_folder import PrivateFolder, remove_abandoned
+from ludus.cluster.processes import reaper
+from ludus.cluster.processes.private_folder import PrivateFolder, remove_abandoned
 
 
 def test_a_folder_is_its_users_alone_and_ends_with_its_content(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_folders_of_other_users_are_left_alone(tmp_path: Path) -> None:
 def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "from ludus.cluster.private_folder import PrivateFolder\n"
+        "from ludus.cluster.processes.private_folder import PrivateFolder\n"
         "print(PrivateFolder(sys.argv[1], 'mine-').path, flush=True)\n"
         "input()\n"
     )

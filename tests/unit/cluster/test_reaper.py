@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.cluster.reaper import descendants, reap, start
+from ludus.cluster.processes.reaper import descendants, reap, start
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 

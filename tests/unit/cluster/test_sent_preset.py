@@ -14,11 +14,11 @@ import pytest
 
 from ludus.algorithms.registry import method_of
 from ludus.cluster.checks import part_of
-from ludus.cluster.private_folder import PREFIX, PrivateFolder, remove_abandoned
+from ludus.cluster.processes.private_folder import PREFIX, PrivateFolder, remove_abandoned
 from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.rollout import Host, SamplerOrder
 from ludus.cluster.sent_preset import MAX_CODE, SentPreset, sent_preset
-from ludus.flow.extensions import Package
+from ludus.flow.process.extensions import Package
 from ludus.games import names
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError

@@ -15,8 +15,9 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]
 
 import ray
 
-from ludus.cluster import probe, session
-from ludus.cluster.private_folder import PrivateFolder
+from ludus.cluster import session
+from ludus.cluster.processes import probe
+from ludus.cluster.processes.private_folder import PrivateFolder
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.flow.decode import MAX_DEPTH, TextError, TomlError, from_json, from_toml, text_of, to_json
+from ludus.flow.inputs.decode import MAX_DEPTH, TextError, TomlError, from_json, from_toml, text_of, to_json
 
 SOURCE = Path(__file__).parents[3] / "src" / "ludus"
 DEEP = {
@@ -114,4 +114,4 @@ def test_every_reader_decodes_within_the_bounds() -> None:
         for path in sorted(SOURCE.rglob("*.py"))
         if unsafe.search(path.read_text("utf-8"))
     ]
-    assert found == ["flow/decode.py", "pool/native.py"]
+    assert found == ["flow/inputs/decode.py", "pool/native.py"]

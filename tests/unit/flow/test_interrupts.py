@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from ludus.flow import interrupts
+from ludus.flow.process import interrupts
 
 SOURCES = Path(interrupts.__file__).parents[1]
 LIST = SOURCES / "flow" / "interrupts.py"

@@ -18,8 +18,8 @@ WRITERS = (
     "cli/",
     "cluster/render/job.py",
     "cluster/render/slurm.py",
-    "training/sweep/loop.py",
-    "training/reporting/page.py",
+    "sweep/loop.py",
+    "reporting/page.py",
     "presets/options.py",
     "native/__main__.py",
 )

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ludus.cli import console
-from ludus.flow.shown import code, fenced, markdown, markup, shell, shown, terminal, visible
+from ludus.flow.inputs.shown import code, fenced, markdown, markup, shell, shown, terminal, visible
 
 SOURCE = Path(__file__).parents[3] / "src" / "ludus"
 HOSTILE = {
@@ -138,7 +138,7 @@ def test_nothing_is_printed_or_escaped_past_the_functions() -> None:
             found.add(name)
         if name.startswith("cli/") and re.search(r"(?<![\w.])print\(|\bstd(?:out|err)\.write\b", text):
             found.add(name)
-    assert found == {"flow/shown.py", "cli/console.py", "cli/streams.py"}
+    assert found == {"flow/inputs/shown.py", "cli/console.py", "cli/streams.py"}
 
 
 PATHS = [

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.algorithms.samples import rows_of_seats
+from ludus.algorithms.updates.samples import rows_of_seats
 from ludus.flow import Slab, joined
 from ludus.flow.slab import rows_of
 from ludus.policies.config import EncoderConfig

@@ -10,8 +10,8 @@ import pytest
 
 import ludus
 from ludus.cli.__main__ import main
+from ludus.flow.inputs.whole import LARGEST, number_of, whole, whole_text
 from ludus.flow.spec import ParamSpec
-from ludus.flow.whole import LARGEST, number_of, whole, whole_text
 from ludus.games import rulebook, spec
 from ludus.games.python_game import typed_params
 from ludus.mcts.planner import parse_plan
@@ -19,7 +19,7 @@ from ludus.mcts.text import parse_search
 from ludus.presets import schema
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.file import PresetError, parse_preset
-from ludus.training.sweep.config import read_sweep
+from ludus.sweep.config import read_sweep
 
 FORMS = ("1000", "1e3", "1000.0", "1.0e3")
 WRONG = ("1.5", "1e400", "nan", "true")

@@ -22,9 +22,9 @@ from ludus.games.names import typed  # noqa: E402
 from ludus.games.python_game import Ints  # noqa: E402
 from ludus.games.registry import maker  # noqa: E402
 from ludus.native import ParamError  # noqa: E402
-from ludus.policies.distribution import uniforms  # noqa: E402
-from ludus.policies.heads import heads_of  # noqa: E402
-from ludus.pool.process import ProcessPool  # noqa: E402
+from ludus.policies.actions.distribution import uniforms  # noqa: E402
+from ludus.policies.actions.heads import heads_of  # noqa: E402
+from ludus.pool.hosted.process import ProcessPool  # noqa: E402
 from ludus.rollouts.actor import ActInput  # noqa: E402
 from ludus.rollouts.network_actor import RandomActor  # noqa: E402
 from tests.unit.games.own_spaces import OneOf, registered  # noqa: E402

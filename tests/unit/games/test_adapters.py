@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ludus.games import check_game, spec
+from ludus.games.checks.python_conformance import CHECKS
 from ludus.games.names import typed
-from ludus.games.python_conformance import CHECKS
 from ludus.games.registry import maker
 from ludus.native import ParamError, core
 

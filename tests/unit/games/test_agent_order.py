@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ludus.games.adapters.pettingzoo import _teams_by_name
-from ludus.games.agent_order import listed
+from ludus.games.checks.agent_order import listed
 
 GAME = "pettingzoo/tests.unit.games.set_envs"
 PROGRAM = """

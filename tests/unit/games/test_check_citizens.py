@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.games import check_game, check_process
-from ludus.games.check_monitor import CallMonitor
+from ludus.games import check_game
+from ludus.games.checks import process as check_process
+from ludus.games.checks.monitor import CallMonitor
 from ludus.games.names import typed
 
 if importlib.util.find_spec("gymnasium") is None:
@@ -74,7 +75,7 @@ def test_a_use_of_the_global_random_state_is_a_note_in_the_words_of_the_library(
 
 
 def test_threads_that_outlive_close_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.games.check_monitor.GONE_S", 0.0)
+    monkeypatch.setattr("ludus.games.checks.monitor.GONE_S", 0.0)
     monitor, end = CallMonitor("gymnasium/X-v0"), threading.Event()
     own = threading.Thread(target=end.wait, name="the-games-own")
     own.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.games.go_record import GoRecord, Setup, leading_number, load
+from ludus.games.records.go_record import GoRecord, Setup, leading_number, load
 
 
 def read(text: str | bytes, until: int | None = None) -> GoRecord:

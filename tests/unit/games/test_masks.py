@@ -24,7 +24,7 @@ from ludus.games.names import typed  # noqa: E402
 from ludus.games.registry import maker  # noqa: E402
 from ludus.games.searchable import Source  # noqa: E402
 from ludus.native import SearchError  # noqa: E402
-from ludus.pool.process import ProcessPool  # noqa: E402
+from ludus.pool.hosted.process import ProcessPool  # noqa: E402
 from tests.unit.games.masked_envs import CASES, Own  # noqa: E402
 from tests.unit.games.own_spaces import OneOf, registered  # noqa: E402
 

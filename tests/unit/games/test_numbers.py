@@ -9,10 +9,10 @@ import warnings
 import numpy as np
 import pytest
 
+from ludus.games.checks.python_conformance import check_python
 from ludus.games.exports.match import make_match
 from ludus.games.names import typed
 from ludus.games.numbers import flag, flags, number, numbers
-from ludus.games.python_conformance import check_python
 from ludus.games.registry import maker
 
 if importlib.util.find_spec("gymnasium") is None:

@@ -22,7 +22,7 @@ from ludus.games.adapters.values import difference  # noqa: E402
 from ludus.games.names import typed  # noqa: E402
 from ludus.games.registry import maker  # noqa: E402
 from ludus.native import ParamError  # noqa: E402
-from ludus.pool.process import ProcessPool  # noqa: E402
+from ludus.pool.hosted.process import ProcessPool  # noqa: E402
 from tests.unit.games.own_spaces import OneOf, registered  # noqa: E402
 
 INF, A, F = np.inf, np.array, np.float32

@@ -15,8 +15,8 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.games import check_game, hosted
 from ludus.games.names import typed
 from ludus.games.registry import maker
+from ludus.presets.checks.game import check_game as check_preset
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import check_game as check_preset
 from ludus.training.runs import start_run
 from tests.unit.api.from_folder import python
 

@@ -14,9 +14,9 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
+from ludus.presets.checks.game import check_game
 from ludus.presets.document import to_toml
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 
 if sys.version_info >= (3, 11):
     import tomllib

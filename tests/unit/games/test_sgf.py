@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.games import sgf
-from ludus.games.go_record import GoRecord, Setup, load, record
-from ludus.games.go_record_text import tree
 from ludus.games.go_rules import rule_set
-from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, plain, write
+from ludus.games.records import sgf
+from ludus.games.records.go_record import GoRecord, Setup, load, record
+from ludus.games.records.go_record_text import tree
+from ludus.games.records.sgf import MAX_DEPTH, Node, SgfError, parse, plain, write
 
 FILE = r"""(;GM[1]FF[4]SZ[9]KM[6.5]PB[A \] B]C[back\\slash
 second \

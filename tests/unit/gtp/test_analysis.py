@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ludus.games import go, sgf
+from ludus.games import go
 from ludus.games.match import Match
+from ludus.games.records import sgf
 from ludus.gtp.analysis import MOST_SCORED, lower_bound, read_options
 from ludus.gtp.engine import Engine
 from ludus.gtp.players import BotPlayer, Expectation, MoveCandidate, Restriction, SearchReport

@@ -18,9 +18,9 @@ from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.policies.accelerator import Plain
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.symmetry import Symmetries
 from ludus.policies.protocol import Network
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import Symmetries
 from tests.taped import Counting, Taped
 
 SIZE = 5

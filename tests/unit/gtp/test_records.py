@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.games import go_record, sgf
 from ludus.games.match import Match
+from ludus.games.records import go_record, sgf
 from ludus.gtp import console
 from ludus.gtp.engine import Engine
 from ludus.gtp.players import BotPlayer, Choice

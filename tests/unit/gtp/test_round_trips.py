@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.games import go_record
+from ludus.games.records import go_record
 from ludus.gtp.engine import Engine
 from ludus.gtp.players import BotPlayer
 from ludus.gtp.protocol import GtpError

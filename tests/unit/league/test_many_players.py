@@ -15,8 +15,8 @@ from ludus.league.events import AnyEvent, Frozen, Joined, Results, to_row
 from ludus.league.payoff import GROWTH, Payoff
 from ludus.league.record import MAKE_PLAYERS, Record
 from ludus.league.strengths import strengths
+from ludus.reporting.run_view import RunView
 from ludus.storage.journal import Journal
-from ludus.training.reporting.run_view import RunView
 
 from .recorded import recorded_run
 

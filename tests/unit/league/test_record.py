@@ -14,9 +14,9 @@ from ludus.league.record import Entrant, Met, Record
 from ludus.league.strengths import LEAST_SIGMA, _skills, strengths
 from ludus.league.summary import against, lineage, payoff, players, status, the_newest, tree
 from ludus.ratings.trueskill import POINTS, win_probability
+from ludus.reporting.run_view import RunView
 from ludus.storage import CorruptFile
 from ludus.storage.journal import Journal
-from ludus.training.reporting.run_view import RunView
 from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.league.run_league import Run
 
@@ -227,6 +227,6 @@ def test_names_that_no_terminal_should_show_are_refused(event: Joined) -> None:
 
 
 def test_reading_a_record_loads_no_torch() -> None:
-    imports = "import sys, ludus.training.reporting.run_view, ludus.league.strengths"
+    imports = "import sys, ludus.reporting.run_view, ludus.league.strengths"
     code = f"{imports}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

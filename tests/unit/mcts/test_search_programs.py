@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec
-from ludus.flow.as_found import one_thread
 from ludus.flow.errors import NotFinite
+from ludus.flow.process.as_found import one_thread
 from ludus.games import spec as game_spec
 from ludus.mcts import LeafBatch
 from ludus.mcts.evaluator import Floats
@@ -22,12 +22,12 @@ from ludus.mcts.text import Seen
 from ludus.policies.accelerator import Executor, Plain
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.symmetry import Symmetries
 from ludus.policies.protocol import Network
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import Symmetries
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import resolve_spec
 from tests.taped import Counting, Taped
 
 PRESETS = ("go5", "connect-four", "tic_tac_toe-alphazero")

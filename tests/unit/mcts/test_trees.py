@@ -30,8 +30,8 @@ from ludus.mcts.network import NetworkEvaluator
 from ludus.mcts.text import Seen, is_search
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import Symmetries
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.symmetry import Symmetries
 from ludus.presets.errors import ConfigError
 
 GAME = "connect_four"

@@ -14,14 +14,14 @@ from torch import Tensor
 from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Compute
-from ludus.policies.batch_norm import NormSums, batch_norms, observing
+from ludus.policies.actions.outputs import gives_q_values
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others
+from ludus.policies.layers.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.outputs import gives_q_values
 from ludus.pool.native import NativePool
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.file import load_preset, shipped_presets
-from ludus.presets.game_checks import resolve_spec
 from tests.unit.synthetic import random_slab
 
 STEPS, SLOTS = 5, 3

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec
-from ludus.policies.action_distribution import Independent
-from ludus.policies.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.action_distribution import Independent
+from ludus.policies.actions.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.distribution import Heads
 from ludus.policies.config import EncoderConfig
-from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
 from tests.unit.synthetic import pointing_spec, random_slab
 

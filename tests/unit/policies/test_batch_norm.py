@@ -13,13 +13,13 @@ from torch.nn import functional
 
 from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
-from ludus.algorithms.samples import Samples
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.samples import Samples
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow import Slab
-from ludus.policies.batch_norm import BatchNorm, NormSums, batch_norms, observing
 from ludus.policies.config import EncoderConfig
+from ludus.policies.layers.batch_norm import BatchNorm, NormSums, batch_norms, observing
+from ludus.policies.layers.torso import Dense, Planes
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.torso import Dense, Planes
 from tests.unit.synthetic import act, appo_learner, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("planes", "u8", (3, 6, 6), scale=0.01), tensor("numbers", "f32", (6,))), (4, 3))

@@ -10,10 +10,10 @@ from ludus.algorithms.config import AppoConfig
 from ludus.flow import GameSpec, HeadSpec, Slab
 from ludus.games.adapters.spaces import continuous as given_to_the_game
 from ludus.games.python_game import declare, tensor
+from ludus.policies.actions.continuous import MixedHeads, from_bits, squashed_entropy, to_bits
+from ludus.policies.actions.distribution import uniforms
+from ludus.policies.actions.heads import heads_of
 from ludus.policies.config import EncoderConfig
-from ludus.policies.continuous import MixedHeads, from_bits, squashed_entropy, to_bits
-from ludus.policies.distribution import uniforms
-from ludus.policies.heads import heads_of
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor, RandomActor

@@ -15,13 +15,13 @@ from ludus.flow import HeadSpec, WeightsMeta
 from ludus.flow import Weights as WeightsFile
 from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
-from ludus.policies.action_distribution import Independent
+from ludus.policies.actions.action_distribution import Independent
 from ludus.policies.config import EncoderConfig, decode_config
+from ludus.policies.layers.torso import Dense
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.torso import Dense
 from ludus.policies.weights import WeightsError, build_policy
+from ludus.presets.checks.game import check_game
 from ludus.presets.file import PresetError, parse_preset
-from ludus.presets.game_checks import check_game
 from tests.unit.synthetic import act, appo_learner, make_spec, pointing_spec, random_slab, tensor
 
 SMALL = EncoderConfig(channels=(8,), strides=(2,), dense=(12,), hidden=(16,), memory_size=8)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from ludus.flow.masks import legal_choices, possible_choices
-from ludus.policies.action_distribution import Independent
-from ludus.policies.distribution import Heads, uniforms
-from ludus.policies.heads import heads_of
+from ludus.policies.actions.action_distribution import Independent
+from ludus.policies.actions.distribution import Heads, uniforms
+from ludus.policies.actions.heads import heads_of
 from tests.unit.synthetic import pointing_spec
 
 SIZES = (4, 1, 6)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import ludus
 from ludus.codecs import TensorLayout
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.process.extensions import ExtensionError
 from ludus.games import spec
 from ludus.policies import encoders
 from ludus.policies.config import EncoderConfig

@@ -7,17 +7,17 @@ import threading
 import pytest
 import torch
 
-from ludus.algorithms.tasks import UpdatePlan
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.bench.training import limit_of
 from ludus.codecs.constants import constant
 from ludus.flow.spec import HeadSpec
 from ludus.games import spec as game_spec
-from ludus.policies.autoregressive import LinearKey
+from ludus.policies.actions.autoregressive import LinearKey
+from ludus.policies.actions.pointed import Entities
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
-from ludus.policies.normaliser import ValueNormaliser
-from ludus.policies.pointed import Entities
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.layers.normaliser import ValueNormaliser
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.presets import card, hardware
 
 

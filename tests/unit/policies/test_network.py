@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ludus.policies.action_distribution import Independent
-from ludus.policies.batch_norm import batch_norms
+from ludus.policies.actions.action_distribution import Independent
 from ludus.policies.config import EncoderConfig, PolicyConfig
+from ludus.policies.layers.batch_norm import batch_norms
+from ludus.policies.layers.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.layers.torso import Rows
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
-from ludus.policies.torso import Rows
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
 SMALL = EncoderConfig(channels=(8, 8), strides=(2, 1), dense=(16,), hidden=(32,), memory_size=12)

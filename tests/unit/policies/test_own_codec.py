@@ -16,7 +16,7 @@ from ludus.codecs import TensorLayout, register_codec, registry
 from ludus.codecs.forms import decoded, entity_rows, is_bytes, sparse_planes
 from ludus.codecs.registry import codec_of, layout_of
 from ludus.flow import HeadSpec, TensorSpec, Weights, WeightsMeta
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.process.extensions import ExtensionError
 from ludus.games.python_game import declare, tensor
 from ludus.policies.config import EncoderConfig
 from ludus.policies.factory import build_network

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec, HeadSpec
-from ludus.policies.autoregressive import LinearKey
+from ludus.policies.actions.autoregressive import LinearKey
+from ludus.policies.actions.pointed import Cells
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.pointed import Cells
 from tests.unit.policies.test_autoregressive import legal_decisions
 from tests.unit.synthetic import cells_spec, make_spec, random_slab, tensor
 

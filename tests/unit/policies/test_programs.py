@@ -18,15 +18,15 @@ from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Slab
 from ludus.policies.accelerator import Executor, Plain
-from ludus.policies.batch_norm import batch_norms
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
+from ludus.policies.layers.batch_norm import batch_norms
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.replay_support import why_learning_is_eager
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset, shipped_presets
-from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
 from tests.taped import Counting, Taped

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec, HeadSpec, Weights, WeightsMeta
-from ludus.policies.action_distribution import Independent
+from ludus.policies.actions.action_distribution import Independent
+from ludus.policies.actions.distribution import Heads, uniforms
+from ludus.policies.actions.q_values import QValues, absorb_targets
 from ludus.policies.config import EncoderConfig
-from ludus.policies.distribution import Heads, uniforms
+from ludus.policies.layers.normaliser import ValueNormaliser
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.normaliser import ValueNormaliser
-from ludus.policies.q_values import QValues, absorb_targets
 from ludus.policies.stacked import StackedNetworks
 from ludus.policies.weights import build_policy, load_weights, save_weights
 from tests.unit.synthetic import cells_spec, make_spec, pointing_spec, tensor

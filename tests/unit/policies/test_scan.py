@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from ludus.policies.layers.scan import scan
 from ludus.policies.memory import Recurrent
-from ludus.policies.scan import scan
 
 
 def example(kind: str) -> tuple[Recurrent, Tensor, Tensor, Tensor, Tensor]:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from ludus.algorithms.parameters import replica_of
+from ludus.algorithms.updates.parameters import replica_of
 from ludus.codecs import registry
 from ludus.codecs.constants import constant
 from ludus.codecs.forms import decoded, entity_rows, every_row
@@ -23,10 +23,10 @@ from ludus.flow import GameSpec, HeadSpec, Slab
 from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
 from ludus.policies.accelerator import Plain
-from ludus.policies.batch_norm import BatchNorm, NormSums, counting, observing
 from ludus.policies.config import EncoderConfig
+from ludus.policies.layers.batch_norm import BatchNorm, NormSums, counting, observing
+from ludus.policies.layers.normaliser import HeadsNormaliser, ValueNormaliser
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.normaliser import HeadsNormaliser, ValueNormaliser
 from tests.taped import NeedsHost, Taped
 from tests.unit.policies.static_cases import Arrays, cases, computed, inputs, is_library, network_of, observed
 from tests.unit.policies.test_codecs import cells_spec as cells_tensor

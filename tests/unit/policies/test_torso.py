@@ -8,8 +8,8 @@ import torch
 from ludus.flow import HeadSpec
 from ludus.games.python_game import declare, tensor
 from ludus.policies.config import EncoderConfig
+from ludus.policies.layers.torso import Planes, Residual
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.torso import Planes, Residual
 
 SPEC = declare(
     "frames",

@@ -15,7 +15,7 @@ from ludus.flow.slab import Array
 from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.pool import PoolError
-from ludus.pool.process import ProcessPool
+from ludus.pool.hosted.process import ProcessPool
 
 ENDS = typed("pettingzoo/tests.unit.games.ending_envs")
 WAGES = typed("tests.unit.pool.ending_games:Wages")

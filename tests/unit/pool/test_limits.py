@@ -7,9 +7,9 @@ import pytest
 
 import ludus
 from ludus.flow import MatchResult, PoolOptions, Slab
-from ludus.games.conformance import check_game
+from ludus.games.checks.conformance import check_game
 from ludus.games.names import typed
-from ludus.pool.process import ProcessPool
+from ludus.pool.hosted.process import ProcessPool
 from ludus.presets.errors import RunFailed
 from tests.unit.pool.test_process_pool import ONE, TWO, ones, play
 

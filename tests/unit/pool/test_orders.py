@@ -17,9 +17,9 @@ from ludus.flow.lineups import lineup_of
 from ludus.flow.slab import Array
 from ludus.games import replays, spec
 from ludus.games.names import typed
+from ludus.pool.hosted.process import ProcessPool
 from ludus.pool.native import NativePool
 from ludus.pool.orders import Controllers
-from ludus.pool.process import ProcessPool
 from ludus.pool.protocol import Pool
 
 GAMES = Path(__file__).parent / "hosted_games.py"

@@ -22,8 +22,8 @@ from ludus.games.names import typed
 from ludus.native import ParamError
 from ludus.pool import MatchError, PoolError
 from ludus.pool.factory import make_pool
+from ludus.pool.hosted.process import ProcessPool
 from ludus.pool.native import NativePool
-from ludus.pool.process import ProcessPool
 
 GAMES = Path(__file__).parent / "hosted_games.py"
 WALK = typed(str(GAMES))

@@ -12,11 +12,11 @@ from ludus.flow import Controller, Lineup, MatchResult, PoolOptions, SeatPlan, S
 from ludus.flow.hosted_replay import HostedReplay
 from ludus.flow.seeds import match_seed
 from ludus.games import replays
-from ludus.games.match_record import MatchRecorder
 from ludus.games.names import UnknownGame, typed
+from ludus.games.records.match_record import MatchRecorder
 from ludus.games.registry import maker
 from ludus.native import ReplayError, core
-from ludus.pool.process import ProcessPool
+from ludus.pool.hosted.process import ProcessPool
 
 WALK = typed(str(Path(__file__).parent / "hosted_games.py"))
 DUEL = typed("tests.unit.pool.hosted_games:Duel")

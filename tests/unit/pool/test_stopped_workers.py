@@ -16,9 +16,10 @@ import pytest
 
 from ludus.flow import MatchResult, PoolOptions
 from ludus.flow.seeds import match_seed
-from ludus.pool import PoolError, worker_pool
-from ludus.pool.process import ProcessPool
-from ludus.pool.watch import Patience, Watch, is_stopped
+from ludus.pool import PoolError
+from ludus.pool.hosted import worker_pool
+from ludus.pool.hosted.process import ProcessPool
+from ludus.pool.hosted.watch import Patience, Watch, is_stopped
 from tests.unit.pool.test_process_pool import DUEL, ONE, TWO, _gone, play, walk
 
 TIMEOUT_S = 1.0

@@ -16,7 +16,7 @@ from ludus.games import spec
 from ludus.games.names import typed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
-from ludus.pool.process_snapshot import _MAGIC
+from ludus.pool.hosted.process_snapshot import _MAGIC
 from ludus.pool.team_rewards import TeamRewards
 
 SQUADS = typed("tests.unit.pool.squads:Squads")

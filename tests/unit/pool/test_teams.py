@@ -11,9 +11,9 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, GameSpec, Lineup, PoolOptions, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
 from ludus.games import spec
-from ludus.policies.distribution import Heads
+from ludus.policies.actions.distribution import Heads
+from ludus.pool.hosted.shard import PoolPlan
 from ludus.pool.native import NativePool
-from ludus.pool.shard import PoolPlan
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import RandomActor
 from ludus.training.actor_learner.rollout_summary import opponent_name, summarise_rollout

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ludus.games import spec
+from ludus.policies.actions.continuous import MixedHeads
+from ludus.policies.actions.distribution import Heads
 from ludus.policies.config import EncoderConfig
-from ludus.policies.continuous import MixedHeads
-from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor, RandomActor

@@ -11,9 +11,9 @@ from ludus.flow import GameSpec, HeadSpec
 from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
 from ludus.policies import lane_rows
-from ludus.policies.batch_norm import batch_norms
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
+from ludus.policies.layers.batch_norm import batch_norms
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.rollouts.actor import ActInput, Decision

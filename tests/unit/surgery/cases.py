@@ -16,9 +16,9 @@ from torch import Tensor
 from ludus.codecs import forms
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies import encoder
-from ludus.policies.batch_norm import NormSums, observing
 from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others
+from ludus.policies.layers.batch_norm import NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan

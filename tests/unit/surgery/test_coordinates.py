@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ludus.games.registry import spec as spec_of
+from ludus.policies.actions.coordinates import choice_labels, coordinates, describe, double_names
 from ludus.policies.config import EncoderConfig
-from ludus.policies.coordinates import choice_labels, coordinates, describe, double_names
 from ludus.policies.factory import build_network
 from ludus.presets.file import load_preset
 from tests.unit.preset_choice import every_preset

@@ -12,7 +12,7 @@ import torch
 from ludus.flow import GameSpec
 from ludus.games.match import Match
 from ludus.games.rulebook import read
-from ludus.policies.distribution import uniforms
+from ludus.policies.actions.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ludus.flow.decode import from_toml
+from ludus.flow.inputs.decode import from_toml
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = from_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

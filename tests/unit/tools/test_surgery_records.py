@@ -16,7 +16,7 @@ from ludus.flow import WeightsMeta
 from ludus.games import spec
 from ludus.games.rulebook import keys, read
 from ludus.presets.file import load_preset
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
 from tools.raw_lines import Line, Setting, counted
 from tools.records import Run
 

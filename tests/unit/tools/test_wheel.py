@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow.extras import DISTRIBUTION, install_command
+from ludus.flow.process.extras import DISTRIBUTION, install_command
 from tools.requirements import PYPROJECT
 from tools.wheel import (
     NEWEST_GLIBC,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
+from ludus.reporting.metrics import TIMED, EvaluationMetrics, UpdateMetrics
+from ludus.reporting.sinks import RunStart, Sink
 from ludus.storage import read_jsonl
-from ludus.training.reporting.metrics import TIMED, EvaluationMetrics, UpdateMetrics
-from ludus.training.reporting.sinks import RunStart, Sink
 
 TOML = """
 [game]

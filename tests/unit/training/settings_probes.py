@@ -25,26 +25,26 @@ from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
 from ludus.mcts import LeafBatch, Trees
 from ludus.mcts.evaluator import Floats
-from ludus.policies import residual
-from ludus.policies.action_distribution import Independent
+from ludus.policies.actions.action_distribution import Independent
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.encoders import register_encoder
 from ludus.policies.factory import build_network
-from ludus.policies.q_values import QValues
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.layers import residual
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
-from ludus.presets.cluster_checks import cluster_problems
+from ludus.presets.checks.cluster import cluster_problems
+from ludus.presets.checks.game import method_problems, params_text, resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
-from ludus.presets.game_checks import method_problems, params_text, resolve_spec
 from ludus.presets.parts import parts_problems
+from ludus.reporting.sinks import Sink
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.actor_learner import async_loop, build, sampler
 from ludus.training.alphazero import components as alphazero_parts
 from ludus.training.league.components import build_league
 from ludus.training.opponents import build_lineup
-from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
 from ludus.training.stopping import Budget, progress, reason_to_stop
 from tests.unit.synthetic import act, random_slab

@@ -15,9 +15,9 @@ from ludus.algorithms import registry
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
-from ludus.flow.extensions import ExtensionError
+from ludus.flow.process.extensions import ExtensionError
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.training.reporting.run_view import RunView
+from ludus.reporting.run_view import RunView
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "guides" / "add_a_method.md").read_text("utf-8")

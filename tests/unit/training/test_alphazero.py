@@ -16,18 +16,18 @@ from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import replays
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
+from ludus.reporting.run_view import RunView
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.training.alphazero import trainer as trainer_module
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
-from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import RunContext
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.stepped import Stepped

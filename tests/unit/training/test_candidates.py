@@ -11,9 +11,9 @@ import pytest
 from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import EvalResult
 from ludus.presets.config import Preset
+from ludus.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.candidates import Candidate, best_candidates
-from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.training.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 from ludus.training.runs import resume_run, start_run
 

@@ -15,9 +15,9 @@ from ludus.games.registry import spec as game_spec
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.summary import ForwardCost, forward_cost
 from ludus.presets.card import GIB, CardFacts, refusal, shortage
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.run_on_card import (
     GRAPHED_METHODS,
     GRAPHED_PARTS,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow.shown import markdown
+from ludus.flow.inputs.shown import markdown
 from ludus.presets.config import EvaluationConfig, GameConfig, Preset, RunConfig
 from ludus.presets.errors import Interrupted
 from ludus.ratings import wilson_interval
+from ludus.reporting.changes import read_changes, run_settings
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.changes import read_changes, run_settings
 from ludus.training.runs import resume_run, start_run
 from ludus.training.stopping import Budget, more_budget, reason_to_stop
 

@@ -8,10 +8,10 @@ import pytest
 
 from ludus.cli.update_texts import results_text
 from ludus.cli.words import said
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import CurriculumConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
-from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.curriculum import Handover, advanced, handover_ticks
 from ludus.training.runs import resume_run, start_run
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ludus.algorithms.config import AppoConfig, with_horizon
-from ludus.algorithms.minibatch import minibatches_of, passes
+from ludus.algorithms.updates.minibatch import minibatches_of, passes
 from ludus.cli.words import said
+from ludus.presets.checks.game import check_game
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset
-from ludus.presets.game_checks import check_game
-from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset

@@ -10,9 +10,9 @@ import ludus
 from ludus.cli.__main__ import main
 from ludus.policies.protocol import Network
 from ludus.policies.weights import load_weights
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import RunDirectory
 from ludus.training.runs import resume_run, start_run

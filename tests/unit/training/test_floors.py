@@ -17,15 +17,15 @@ from ludus.games import spec as game_spec
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import EndlessMatch, Interrupted
 from ludus.presets.file import parse_preset
+from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory, RunLog, read_jsonl
 from ludus.storage.jsonl import Row
+from ludus.sweep.loop import greedy_words
 from ludus.training.opponents import opponent_skip
-from ludus.training.reporting.metrics import EvaluationMetrics
-from ludus.training.reporting.run_view import RunView
 from ludus.training.run_context import Interrupt
 from ludus.training.run_evaluator import INITIAL, RunEvaluator
 from ludus.training.runs import resume_run, start_run
-from ludus.training.sweep.loop import greedy_words
 
 from .league.test_league_runs import LEAGUE
 from .runs import Recorder, reproducible_rows, small_preset

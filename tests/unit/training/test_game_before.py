@@ -12,10 +12,10 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow import RolloutStats
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.rollouts.alternating_sampler import AlternatingSampler
 from ludus.rollouts.exchange import Sampler
 from ludus.storage import RunDirectory, read_jsonl

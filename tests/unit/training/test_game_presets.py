@@ -10,8 +10,8 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.games import libraries, spec
+from ludus.presets.checks.game import check_game
 from ludus.presets.file import load_preset, shipped_presets
-from ludus.presets.game_checks import check_game
 from ludus.presets.game_presets import run_title
 
 CUE_GAME = Path(__file__).parents[2] / "learning" / "cue_game.py"

@@ -10,9 +10,9 @@ import torch
 
 from ludus.presets import card, hardware, run_on_card
 from ludus.presets.card import CardFacts
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.training.runs import start_run
 from tests.unit.training.runs import Recorder, small_preset
 

@@ -12,10 +12,10 @@ from ludus.evaluation.players import resolve_player
 from ludus.games import spec as game_spec
 from ludus.games.names import typed, typed_player
 from ludus.policies.weights import load_weights
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.build import build, build_learner
 from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.runs import resume_run, start_run

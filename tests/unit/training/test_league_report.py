@@ -13,12 +13,12 @@ from ludus.league.events import AnyEvent, Frozen, Joined, Mutated, Results, to_r
 from ludus.league.record import Record
 from ludus.league.strengths import strengths
 from ludus.league.summary import payoff
+from ludus.reporting import league_plots, svg
+from ludus.reporting.league_report import write_league
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.report import write_report
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunLog
-from ludus.training.reporting import league_plots, svg
-from ludus.training.reporting.league_report import write_league
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
-from ludus.training.reporting.report import write_report
-from ludus.training.reporting.run_view import RunView
 from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.training.runs import small_preset
 

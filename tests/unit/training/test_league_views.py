@@ -12,10 +12,10 @@ import ludus
 from ludus.cli import __main__ as cli
 from ludus.evaluation.tournament import expand
 from ludus.presets.file import parse_preset
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.run_view import RunView
+from ludus.reporting.sinks import RunStart, Sink
 from ludus.storage import RunDirectory
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.run_view import RunView
-from ludus.training.reporting.sinks import RunStart, Sink
 from ludus.training.runs import start_run
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "league.md").read_text("utf-8")

@@ -21,9 +21,9 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.file import PresetError
 from ludus.presets.parts import larger_parts, learner_processes, parts_problems, with_parts
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.sinks import Sink
 from ludus.storage import RunDirectory
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import resume_run, start_run
 
 from .runs import small_preset

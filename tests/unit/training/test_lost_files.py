@@ -18,6 +18,7 @@ from ludus.mcts import Matches
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import parse_preset
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.matches import MatchFiles
 from ludus.storage.tensors import decode_file, encode_tensors
@@ -29,7 +30,6 @@ from ludus.training.alphazero.components import (
     last_session,
     read_matches,
 )
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, small_preset

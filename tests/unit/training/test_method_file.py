@@ -20,9 +20,9 @@ from ludus.presets import method_file
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, StorageError
-from ludus.training.sweep.directory import SweepDirectory
-from ludus.training.sweep.loop import next_command
-from ludus.training.sweep.plan import PlannedRun
+from ludus.sweep.directory import SweepDirectory
+from ludus.sweep.loop import next_command
+from ludus.sweep.plan import PlannedRun
 
 from .runs import TOML, reproducible_rows
 from .test_runs import last_weights, same_weights

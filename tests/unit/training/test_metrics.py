@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.reporting.metrics import UpdateMetrics, metrics_of, metrics_row
+from ludus.reporting.run_view import RunView
+from ludus.reporting.sinks import Sink
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row
-from ludus.training.reporting.run_view import RunView
-from ludus.training.reporting.sinks import Sink
 from ludus.training.runs import start_run
 
 from .runs import Recorder, small_preset

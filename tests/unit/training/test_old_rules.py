@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ludus.evaluation.results import EvalResult, summarise
 from ludus.flow import MatchResult
-from ludus.presets.before_checks import before_text
+from ludus.presets.checks.before import before_text
 from ludus.presets.config import BeforeConfig, RunConfig
 from ludus.training.actor_learner.old_rules import OldRules, evaluated, moved
 from ludus.training.stopping import Budget

@@ -13,13 +13,13 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
-from ludus.flow.decode import from_json, to_json
+from ludus.flow.inputs.decode import from_json, to_json
 from ludus.games.names import typed
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.file import load_preset
 from ludus.ratings import mean_interval
+from ludus.reporting.metrics import EvaluationMetrics
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, running_return, summarise_rollout
-from ludus.training.reporting.metrics import EvaluationMetrics
 from ludus.training.runs import resume_run, start_run
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))

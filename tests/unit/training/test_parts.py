@@ -13,10 +13,10 @@ from ludus.flow.seeds import derive_seed
 from ludus.games import spec
 from ludus.presets.config import CurriculumConfig, OpponentConfig, RunConfig
 from ludus.presets.errors import ConfigError
+from ludus.reporting.report import thinned
 from ludus.training.actor_learner.curriculum import handover_ticks
 from ludus.training.actor_learner.rollout_summary import opponent_name, running_win_rate, summarise_rollout
 from ludus.training.opponents import build_lineup
-from ludus.training.reporting.report import thinned
 from ludus.training.stopping import Budget, minutes_left, progress, reason_to_stop
 
 from .runs import small_preset

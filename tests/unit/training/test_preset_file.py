@@ -14,6 +14,7 @@ from ludus.algorithms.config import AppoConfig
 from ludus.cli.words import said
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
 from ludus.presets.document import to_toml
 from ludus.presets.file import (
@@ -25,7 +26,6 @@ from ludus.presets.file import (
     parse_preset,
     shipped_presets,
 )
-from ludus.presets.game_checks import check_game
 
 GAME = b'[game]\nname = "tic_tac_toe"\n'
 

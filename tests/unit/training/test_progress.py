@@ -10,8 +10,8 @@ import pytest
 
 from ludus.evaluation.play import play_evaluation
 from ludus.presets.config import Preset
-from ludus.training.reporting.metrics import UpdateMetrics
-from ludus.training.reporting.sinks import RunStart
+from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.sinks import RunStart
 from ludus.training.runs import start_run
 
 from .league.test_league_runs import league_preset

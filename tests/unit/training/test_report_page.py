@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.training.reporting.page import page
-from ludus.training.sweep.by_value import by_value
-from ludus.training.sweep.comparison import MAX_NAME, cell_names, differing_settings, short_names
-from ludus.training.sweep.results import RunSummary
-from ludus.training.sweep.tables import cell_settings_table
+from ludus.reporting.page import page
+from ludus.sweep.by_value import by_value
+from ludus.sweep.comparison import MAX_NAME, cell_names, differing_settings, short_names
+from ludus.sweep.results import RunSummary
+from ludus.sweep.tables import cell_settings_table
 
 REPORT = """# A &lt;b&gt; report
 

@@ -11,10 +11,10 @@ import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import AppoConfig
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset
-from ludus.presets.game_checks import check_game
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.round_robin_loop import TurnRounds

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow.code_files import CodeChange, CodeFile, applied, changed, sha256_of
+from ludus.flow.process.code_files import CodeChange, CodeFile, applied, changed, sha256_of
 from ludus.games import hosted, names, registry, rulebook, sources
 from ludus.presets.file import load_preset
+from ludus.reporting.changes import Change, code_in_words, code_marks, read_changes
 from ludus.storage import RunDirectory, RunInfo
+from ludus.sweep.report import read_report, write_sweep_report
 from ludus.training import run_code
-from ludus.training.changes import Change, code_in_words, code_marks, read_changes
 from ludus.training.runs import resume_run
-from ludus.training.sweep.report import read_report, write_sweep_report
 
 from .runs import Recorder
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from ludus.presets.errors import Interrupted, RunFailed
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.training.actor_learner.trainer import Trainer
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 
 from .runs import TOML, Recorder, small_preset

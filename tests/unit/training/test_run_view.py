@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 import ludus
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.run_view import Newest, RunView
 from ludus.storage import RunDirectory
 from ludus.storage.jsonl import TAIL_BYTES
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
-from ludus.training.reporting.run_view import Newest, RunView
 
 SOURCE = Path(ludus.__file__).parent
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
@@ -24,9 +24,9 @@ FILES = "metrics.jsonl", "events.jsonl"
 PATHS = {"metrics_path", "events_path"}
 READERS = {"rows_from", "last_rows", "read_jsonl"}
 #: The view, the layout of a run with its writers, and what the view is made of.
-OF_THE_LOGS = {"storage/rundir.py", "storage/last_state.py", "training/reporting/run_view.py"}
+OF_THE_LOGS = {"storage/rundir.py", "storage/last_state.py", "reporting/run_view.py"}
 #: Readers of other files of lines: changes of a run, points of a sweep.
-OF_LINES = {"storage/jsonl.py", "storage/__init__.py", "training/changes.py", "training/sweep/directory.py"}
+OF_LINES = {"storage/jsonl.py", "storage/__init__.py", "reporting/changes.py", "sweep/directory.py"}
 
 
 def docstrings(tree: ast.AST) -> set[int]:
@@ -58,7 +58,7 @@ def test_only_the_view_and_the_writers_name_the_logs_of_a_run() -> None:
 
 
 def test_the_view_loads_no_torch() -> None:
-    code = "import sys, ludus.training.reporting.run_view; print('torch' in sys.modules)"
+    code = "import sys, ludus.reporting.run_view; print('torch' in sys.modules)"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout == "False\n"
 

@@ -19,8 +19,8 @@ from ludus.games.replays import info as replay_info
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
-from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset

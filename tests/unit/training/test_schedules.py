@@ -20,7 +20,7 @@ from ludus.presets.config import (
     RunConfig,
     TeamConfig,
 )
-from ludus.training.changes import Change, schedules_in_words
+from ludus.reporting.changes import Change, schedules_in_words
 from ludus.training.schedules import moved_schedules, used_budget
 from ludus.training.stopping import Budget
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow.interrupts import leave_to_parent, like_ctrl_c, on_stop, stop_signals
+from ludus.flow.process.interrupts import leave_to_parent, like_ctrl_c, on_stop, stop_signals
 from ludus.storage import RunDirectory
+from ludus.sweep.processes import ProcessCommand, launch
 from ludus.training.actor_learner.sync_loop import Rounds
 from ludus.training.actor_learner.trainer import Trainer
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
 from ludus.training.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 from ludus.training.run_loop import RunLoop
-from ludus.training.sweep.processes import ProcessCommand, launch
 
 from .runs import TOML, reproducible_rows
 from .test_alphazero import TOML as ALPHAZERO_TOML

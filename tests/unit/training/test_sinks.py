@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from ludus.games import spec
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.sinks import RunStart
+from ludus.reporting.tensorboard import TensorBoardSink
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
-from ludus.training.reporting.sinks import RunStart
-from ludus.training.reporting.tensorboard import TensorBoardSink
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.runs import small_preset
 

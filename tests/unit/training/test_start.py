@@ -11,10 +11,10 @@ import pytest
 from ludus.algorithms.registry import method_of
 from ludus.cli.__main__ import main
 from ludus.policies.weights import load_weights, save_weights
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.alphazero.components import build_alphazero

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import ludus
 from ludus.evaluation.results import ALONE, EvalResult
-from ludus.training.reporting import svg
-from ludus.training.reporting.metrics import EvaluationMetrics
-from ludus.training.reporting.report import curve_plot
+from ludus.reporting import svg
+from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.report import curve_plot
 
 SPACE = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</text><script>alert("1")</script>&'

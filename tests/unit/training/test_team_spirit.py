@@ -11,10 +11,10 @@ from ludus.cli.__main__ import main
 from ludus.flow import Terms
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
+from ludus.presets.checks.game import check_game
 from ludus.presets.config import ClusterConfig, Preset, TeamConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.storage import read_jsonl
 from ludus.training.actor_learner import sampler
 from ludus.training.machines import LOCAL
@@ -173,7 +173,7 @@ def test_a_game_without_teams_ends_the_command_with_2(
 
 
 def test_the_shipped_preset_and_sweep_move_the_spirit() -> None:
-    from ludus.training.sweep.config import read_sweep
+    from ludus.sweep.config import read_sweep
 
     preset = load_preset("pommerman-team-spirit").preset
     assert preset.team == TeamConfig(0.3, 1.0, zero_sum=True)

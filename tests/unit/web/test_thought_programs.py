@@ -15,9 +15,9 @@ from ludus.games.match import Match
 from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
 from ludus.policies.accelerator import Executor, Plain
+from ludus.policies.actions.heads import heads_of
 from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig
 from ludus.policies.factory import build_network
-from ludus.policies.heads import heads_of
 from ludus.policies.protocol import Network
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import RandomActor

@@ -24,13 +24,13 @@ from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import parse_search
-from ludus.policies.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig
 from ludus.policies.critic import Others, seen_seats
 from ludus.policies.factory import build_network
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
-from ludus.policies.q_values import QValues
 from ludus.policies.weights import build_policy, save_weights
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput, Decision

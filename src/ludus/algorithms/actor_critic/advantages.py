@@ -22,13 +22,13 @@ from ludus.algorithms.actor_critic.returns import (
     transitions_of_heads,
 )
 from ludus.algorithms.actor_critic.terms import ExtraTerms, Term, TermInput, upgo_term, with_terms
-from ludus.algorithms.forward import Bools, Floats, forward
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import shuffle_key, shuffled_minibatches
 from ludus.algorithms.returns import Transitions, explained_variance, upgo
-from ludus.algorithms.samples import Index, Samples
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.forward import Bools, Floats, forward
+from ludus.algorithms.updates.minibatch import shuffle_key, shuffled_minibatches
+from ludus.algorithms.updates.samples import Index, Samples
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 

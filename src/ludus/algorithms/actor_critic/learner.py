@@ -13,17 +13,17 @@ from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.actor_critic.programs import EpochPrograms
 from ludus.algorithms.config import ActorCriticConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
-from ludus.algorithms.minibatch import MinibatchResult, mean_of, passes
-from ludus.algorithms.minibatch_programs import StepNumbers
-from ludus.algorithms.optimiser import (
+from ludus.algorithms.updates.minibatch import MinibatchResult, mean_of, passes
+from ludus.algorithms.updates.minibatch_programs import StepNumbers
+from ludus.algorithms.updates.optimiser import (
     RATE_STEP,
     Optimiser,
     Partial,
     ProgramOptimiser,
     rate_steps_after,
 )
-from ludus.algorithms.samples import Index
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.samples import Index
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow.slab import Array, Slab
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.replay_support import why_learning_is_eager

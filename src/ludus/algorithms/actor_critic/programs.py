@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch_programs import MinibatchPrograms, Parts
-from ludus.algorithms.optimiser import Optimiser, ProgramOptimiser
-from ludus.algorithms.parameters import FlatParameters
-from ludus.algorithms.slab_programs import SlabPrograms
+from ludus.algorithms.updates.minibatch_programs import MinibatchPrograms, Parts
+from ludus.algorithms.updates.optimiser import Optimiser, ProgramOptimiser
+from ludus.algorithms.updates.parameters import FlatParameters
+from ludus.algorithms.updates.slab_programs import SlabPrograms
 
 #: Settings that no program holds: the host reads them, or they are inputs of each step.
 HOST_SETTINGS = frozenset(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 
 from ludus.algorithms.config import SettingError
-from ludus.algorithms.forward import Bools, forward_rows, forward_steps
-from ludus.algorithms.row_memory import RowMemory
-from ludus.algorithms.samples import Index, Samples
+from ludus.algorithms.updates.forward import Bools, forward_rows, forward_steps
+from ludus.algorithms.updates.row_memory import RowMemory
+from ludus.algorithms.updates.samples import Index, Samples
 from ludus.flow import Slab, decode_spec
-from ludus.policies.action_distribution import ActionDistribution
+from ludus.policies.actions.action_distribution import ActionDistribution
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.storage import StorageError, resolve_weights

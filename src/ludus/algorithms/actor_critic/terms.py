@@ -15,13 +15,13 @@ from torch import Tensor
 from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.actor_critic.teacher import Teacher, load_teacher
 from ludus.algorithms.config import ActorCriticConfig, AdvantageConfig
-from ludus.algorithms.forward import Bools, Floats, forward
 from ludus.algorithms.loss import Loss, kl_estimate, weighted_policy_loss
-from ludus.algorithms.samples import Index, Samples
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.forward import Bools, Floats, forward
+from ludus.algorithms.updates.samples import Index, Samples
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow import Slab
 from ludus.flow.slab import Array
-from ludus.policies.action_distribution import ActionDistribution
+from ludus.policies.actions.action_distribution import ActionDistribution
 from ludus.policies.network import PolicyNetwork
 
 
@@ -29,7 +29,7 @@ class TermInput(NamedTuple):
     """Input of a term: one part of a minibatch."""
 
     samples: Samples
-    part: Index  # units: :func:`ludus.algorithms.forward.units_of`
+    part: Index  # units: :func:`ludus.algorithms.updates.forward.units_of`
     steps: Index  # int64[N], numbers of the decisions' time steps
     distribution: ActionDistribution  # the learner's, over N; carries gradients
     masks: Tensor  # uint8[N, A]

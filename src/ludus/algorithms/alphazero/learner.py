@@ -25,7 +25,7 @@ from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.optimiser import (
+from ludus.algorithms.updates.optimiser import (
     SGD,
     AdamW,
     ProgramOptimiser,
@@ -34,15 +34,15 @@ from ludus.algorithms.optimiser import (
     optimiser_state,
     under,
 )
-from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tensors_of
+from ludus.algorithms.updates.parameters import FlatParameters, replica_of, summed, tensors_of
 from ludus.flow import Weights, WeightsMeta
-from ludus.flow.as_found import one_thread
+from ludus.flow.process.as_found import one_thread
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.factory import build_network
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.layers.symmetry import RowTurns, Symmetries
 from ludus.policies.protocol import BoardOutputs, Network
-from ludus.policies.residual import ResidualNetwork
-from ludus.policies.symmetry import RowTurns, Symmetries
 from ludus.policies.transfer import uploaded
 
 _OBS, _SCALE = "obs.", "ends_scale"  # inputs of a minibatch

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.optimiser import ProgramOptimiser
-from ludus.algorithms.parameters import FlatParameters
+from ludus.algorithms.updates.optimiser import ProgramOptimiser
+from ludus.algorithms.updates.parameters import FlatParameters
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Executor, Program
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ludus.algorithms.config import DqnConfig
 from ludus.algorithms.dqn.size import slab_shapes, too_large
 from ludus.algorithms.registry import CheckInput
-from ludus.policies.outputs import unfit_heads
+from ludus.policies.actions.outputs import unfit_heads
 
 
 def problems(config: DqnConfig, around: CheckInput) -> Iterator[tuple[str, str]]:

@@ -24,16 +24,16 @@ from ludus.algorithms.dqn.replay_buffer import (
 from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priority_of
 from ludus.algorithms.learner import REPLAY_BUFFER, TARGET, LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import MinibatchResult
-from ludus.algorithms.optimiser import under
-from ludus.algorithms.parameters import FlatParameters, replica_of
 from ludus.algorithms.returns import Floats
-from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.updates.minibatch import MinibatchResult
+from ludus.algorithms.updates.optimiser import under
+from ludus.algorithms.updates.parameters import FlatParameters, replica_of
+from ludus.algorithms.updates.samples import Index, Samples, pieces
+from ludus.algorithms.updates.tasks import Task
 from ludus.flow import Weights
 from ludus.flow.slab import Array
+from ludus.policies.actions.q_values import QValues, absorb_targets
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.q_values import QValues, absorb_targets
 from ludus.policies.transfer import uploaded
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ludus.algorithms.dqn.size import Shapes, slab_shapes, too_large
 from ludus.algorithms.returns import Bools, Floats, Ints, Transitions, transitions
-from ludus.algorithms.samples import Index
+from ludus.algorithms.updates.samples import Index
 from ludus.flow import GameSpec, Slab, TensorSpec
 from ludus.flow.slab import Array
 

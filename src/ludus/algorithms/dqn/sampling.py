@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludus.algorithms.returns import Floats
-from ludus.algorithms.samples import Index
+from ludus.algorithms.updates.samples import Index
 
 FLOOR = 1e-3  # added to errors, so that no decision is never drawn again
 

@@ -23,15 +23,15 @@ from ludus.algorithms.actor_critic.advantages import AdvantageBatch, AdvantageLe
 from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.actor_critic.returns import flat, vtrace_returns
 from ludus.algorithms.config import TrpoConfig
-from ludus.algorithms.forward import forward, part_size, units_of
 from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import EPOCHS_A_VERSION, MinibatchResult, mean_of, passes, shuffle_key
-from ludus.algorithms.parameters import replica_of
-from ludus.algorithms.samples import Index, pieces
-from ludus.algorithms.tasks import DividedTasks, Task
 from ludus.algorithms.trpo.conjugate import Solution, solve
 from ludus.algorithms.trpo.loss import critic_loss, surrogate_loss
+from ludus.algorithms.updates.forward import forward, part_size, units_of
+from ludus.algorithms.updates.minibatch import EPOCHS_A_VERSION, MinibatchResult, mean_of, passes, shuffle_key
+from ludus.algorithms.updates.parameters import replica_of
+from ludus.algorithms.updates.samples import Index, pieces
+from ludus.algorithms.updates.tasks import DividedTasks, Task
 from ludus.policies.network import PolicyNetwork
 
 Stages = Generator[Sequence[Task], None, None]

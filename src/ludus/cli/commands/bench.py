@@ -151,8 +151,8 @@ class BenchTrain(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Train for the measuring time, print the rates and return the exit code."""
+        from ludus.presets.checks.game import check_game
         from ludus.presets.file import load_preset
-        from ludus.presets.game_checks import check_game
         from ludus.presets.method_file import with_method
 
         loaded = load_preset(self.preset, with_method(self.method, self.overrides))
@@ -210,8 +210,8 @@ class BenchCluster(msgspec.Struct, frozen=True):
     def run(self) -> int:
         """Train both ways for the measuring time, print the rates and return the exit code."""
         from ludus.cli.commands.train import machines_of
+        from ludus.presets.checks.game import check_game
         from ludus.presets.file import load_preset
-        from ludus.presets.game_checks import check_game
 
         given = {"run.lag": "sync"} | self.overrides | {"cluster.rollouts": str(self.rollouts)}
         loaded = load_preset(self.preset, given)

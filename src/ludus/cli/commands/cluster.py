@@ -12,8 +12,8 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.words import said
 from ludus.cluster.render.job import Options
+from ludus.presets.checks.game import check_game
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
-from ludus.presets.game_checks import check_game
 
 if TYPE_CHECKING:
     from ludus.cluster.plan.sizing import Plan

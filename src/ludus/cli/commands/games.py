@@ -12,8 +12,8 @@ from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 from ludus.cli.words import said
-from ludus.flow.extras import install_command
 from ludus.flow.names import did_you_mean
+from ludus.flow.process.extras import install_command
 from ludus.flow.spec import OPEN, GameSpec, HeadSpec, ParamSpec, TensorSpec
 from ludus.games.adapters import ADAPTERS
 
@@ -84,7 +84,7 @@ class GamesList(msgspec.Struct, frozen=True):
 
 def _hosted_rows() -> Iterator[tuple[str, str, str]]:
     """Yield a row for each library: an example reference, its meaning, and how to list its games."""
-    from ludus.flow.shown import shell
+    from ludus.flow.inputs.shown import shell
     from ludus.games import libraries
 
     there = libraries.installed()

@@ -18,7 +18,7 @@ from ludus.flow.names import did_you_mean
 if TYPE_CHECKING:
     from ludus.league.record import Record
     from ludus.league.summary import PayoffTable
-    from ludus.training.reporting.run_view import RunView
+    from ludus.reporting.run_view import RunView
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
@@ -28,7 +28,7 @@ WIDE = 12  # columns of a payoff that fit a terminal
 
 
 def _read(text: str) -> tuple[RunView, Record]:
-    from ludus.training.reporting.run_view import RunView
+    from ludus.reporting.run_view import RunView
 
     view = RunView.open(Path(text))
     return view, view.league()

@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
-from ludus.flow.decode import text_of
+from ludus.flow.inputs.decode import text_of
 from ludus.presets.file import MAX_BYTES, find_preset, load_preset, shipped_presets
 from ludus.storage.files import read_bounded
 

@@ -11,7 +11,7 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 from ludus.cli.words import said
-from ludus.flow.regular import open_regular, why_unusable
+from ludus.flow.inputs.regular import open_regular, why_unusable
 
 if TYPE_CHECKING:
     from ludus.games.replays import ReplayInfo

@@ -14,7 +14,7 @@ from ludus.cli.errors import INTERRUPTED, UserError
 from ludus.cli.match_options import DeviceOption
 from ludus.cli.params import game_spec, read_game
 from ludus.cli.words import said
-from ludus.flow.shown import shell
+from ludus.flow.inputs.shown import shell
 from ludus.presets.config import ParamValue
 
 if TYPE_CHECKING:

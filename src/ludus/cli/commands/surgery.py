@@ -12,7 +12,7 @@ from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
 from ludus.cli.words import said
-from ludus.flow.shown import shell
+from ludus.flow.inputs.shown import shell
 
 if TYPE_CHECKING:
     from ludus.cli.progress import Display
@@ -81,8 +81,8 @@ class Surgery(msgspec.Struct, frozen=True):
         """Carry the run over, print what was done, and return the exit code."""
         if self.out and self.run_dir:
             raise UserError(f"--run-dir {self.run_dir}: expected none with --out, which writes weights alone")
+        from ludus.presets.checks.game import check_game
         from ludus.presets.file import load_preset
-        from ludus.presets.game_checks import check_game
 
         own = None if self.to else self._own_run()
         loaded = load_preset(self.to if own is None else str(own.config), self.overrides)
@@ -120,7 +120,7 @@ class Surgery(msgspec.Struct, frozen=True):
         return path
 
     def _operate(self, preset: Preset, target: Path) -> int:
-        from ludus.presets.before_checks import before_text
+        from ludus.presets.checks.before import before_text
         from ludus.training.surgery.operate import Operation, Request
         from ludus.training.surgery.source import read_source
 

@@ -11,16 +11,16 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, FAILED, INTERRUPTED, USAGE, UserError
-from ludus.flow.shown import shell
-from ludus.flow.whole import whole_text
+from ludus.flow.inputs.shown import shell
+from ludus.flow.inputs.whole import whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ludus.training.sweep.config import SweepConfig
-    from ludus.training.sweep.loop import Outcome
-    from ludus.training.sweep.plan import PlannedRun
-    from ludus.training.sweep.report import SweepReport
+    from ludus.sweep.config import SweepConfig
+    from ludus.sweep.loop import Outcome
+    from ludus.sweep.plan import PlannedRun
+    from ludus.sweep.report import SweepReport
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -59,9 +59,9 @@ class Sweep(msgspec.Struct, frozen=True):
         """Train the runs, or print them with ``--explain``, and return the exit code."""
         from ludus.games.names import typed
         from ludus.presets.method_file import load_method
-        from ludus.training.sweep.config import preset_hashes, read_sweep
-        from ludus.training.sweep.plan import check_sweep
-        from ludus.training.sweep.search import check_search
+        from ludus.sweep.config import preset_hashes, read_sweep
+        from ludus.sweep.plan import check_sweep
+        from ludus.sweep.search import check_search
 
         file = load_method(typed(self.method)) if self.method else None
         config = read_sweep(self.sweep, self.overrides)
@@ -70,12 +70,12 @@ class Sweep(msgspec.Struct, frozen=True):
         if config.search == "tpe":
             check_search(config.source)
         if self.explain:
-            from ludus.training.sweep.plan import known_points, planned_cells, runs_of
+            from ludus.sweep.plan import known_points, planned_cells, runs_of
 
             cells = cells if config.search == "tpe" else planned_cells(config, known_points(config))
             show_runs(runs_of(cells, config.seeds), self.json)
             return DONE
-        from ludus.training.sweep.directory import SweepDirectory
+        from ludus.sweep.directory import SweepDirectory
 
         path = Path(self.run_dir) if self.run_dir else Path("runs") / Path(self.sweep).stem
         directory = SweepDirectory.open(path, config, hashes)
@@ -84,9 +84,9 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def _train(self, config: SweepConfig, path: Path) -> int:
         from ludus.cli.sweep_view import make_sweep_view
-        from ludus.training.sweep.directory import SweepDirectory
-        from ludus.training.sweep.loop import SweepLoop
-        from ludus.training.sweep.report import read_report, write_sweep_report
+        from ludus.sweep.directory import SweepDirectory
+        from ludus.sweep.loop import SweepLoop
+        from ludus.sweep.report import read_report, write_sweep_report
 
         workers = self.workers or config.workers or usable_processors(config)
         with make_sweep_view(self.quiet) as view:
@@ -149,8 +149,8 @@ class Report(msgspec.Struct, frozen=True):
             raise UserError(
                 "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
             )
-        from ludus.training.sweep.directory import is_sweep, reported_folders
-        from ludus.training.sweep.report import read_report, report_text, write_sweep_report
+        from ludus.sweep.directory import is_sweep, reported_folders
+        from ludus.sweep.report import read_report, report_text, write_sweep_report
 
         given = [Path(text) for text in self.runs]
         paths = list(dict.fromkeys(p for path in given for p in reported_folders(path)))
@@ -194,8 +194,8 @@ def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
 
 def show_report(report: SweepReport) -> None:
     """Print the results of a sweep as aligned columns."""
-    from ludus.training.sweep.report import result_groups
-    from ludus.training.sweep.tables import interval_text
+    from ludus.sweep.report import result_groups
+    from ludus.sweep.tables import interval_text
 
     several = len({r.game for r in report.results}) > 1
     for of in result_groups(report):

@@ -15,18 +15,18 @@ from ludus.cli import console
 from ludus.cli.arguments import QUIET, option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.words import COMMAND_LINE, said
-from ludus.flow.extras import install_command
+from ludus.flow.inputs.shown import shell
 from ludus.flow.problem import written
-from ludus.flow.shown import shell
+from ludus.flow.process.extras import install_command
 from ludus.games.names import is_installed_name
+from ludus.presets.checks.game import check_game, effective_params
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import RunUnsaved
 from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
-from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.method_file import with_method
 from ludus.presets.options import ends_with, option_of
-from ludus.training.changes import RESUMABLE, options, run_settings
+from ludus.reporting.changes import RESUMABLE, options, run_settings
 from ludus.training.trusted_code import resumed_code, resumed_method
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.shown import shown
 from ludus.flow.problem import Argument
-from ludus.flow.shown import shown
 from ludus.presets.errors import ConfigError
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded

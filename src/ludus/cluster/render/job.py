@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.flow.inputs.shown import shell
 from ludus.flow.problem import Argument, Setting
-from ludus.flow.shown import shell
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import LoadedPreset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ludus.cluster.health import HEALTH
+from ludus.cluster.processes.health import HEALTH
 from ludus.cluster.render.job import RAY_VERSION, Job, Machines, machines_of, program
 from ludus.flow.problem import Argument, Problem
 from ludus.games.names import is_installed_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from ludus.cluster.health import HEALTH
+from ludus.cluster.processes.health import HEALTH
 from ludus.cluster.render.job import Job, Machines, machines_of, program
 
 WARNING_S = 120  # before the job's end: time to write a checkpoint

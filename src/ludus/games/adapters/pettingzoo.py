@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ludus.flow.extras import requirement
-from ludus.flow.shown import shown
+from ludus.flow.inputs.shown import shown
+from ludus.flow.process.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.calls import reset_env, step_error
@@ -26,7 +26,7 @@ from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
-from ludus.games.agent_order import listed
+from ludus.games.checks.agent_order import listed
 from ludus.games.contained import close_quietly
 from ludus.games.numbers import flag, number
 from ludus.games.python_game import (
@@ -340,7 +340,7 @@ class PettingZooMaker:
         self._heads = heads
 
     def seat_agents(self, order: Sequence[str]) -> bool:
-        """Seat the agents in ``order``, as :class:`ludus.games.agent_order.HasAgents`."""
+        """Seat the agents in ``order``, as :class:`ludus.games.checks.agent_order.HasAgents`."""
         names = [str(agent) for agent in self.agents]
         if list(order) == names or sorted(order) != sorted(names) or self.spec.teams:
             return False

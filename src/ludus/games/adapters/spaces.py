@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ludus.flow.finite import not_finite
+from ludus.flow.inputs.finite import not_finite
 from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games.adapters.boxes import BoxNumbers

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.finite import first_of, not_finite
+from ludus.flow.inputs.finite import first_of, not_finite
 from ludus.flow.slab import Array
 from ludus.flow.spec import DType
 

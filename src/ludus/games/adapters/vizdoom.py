@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.names import did_you_mean
-from ludus.flow.regular import why_unusable
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
 from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params

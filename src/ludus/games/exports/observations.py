@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ludus.flow import GameSpec, TensorSpec
-from ludus.flow.extras import install_command
+from ludus.flow.process.extras import install_command
 from ludus.flow.slab import Array
 from ludus.games.exports.spaces import observation_space, within
 

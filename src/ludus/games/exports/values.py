@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
-from ludus.flow.finite import not_finite
+from ludus.flow.inputs.finite import not_finite
 from ludus.flow.slab import Array
 from ludus.games.adapters.boxes import continuous
 from ludus.games.adapters.values import array_of, kept, zeros_and_ones

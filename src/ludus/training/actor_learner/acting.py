@@ -5,7 +5,7 @@ from __future__ import annotations
 from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Weights
-from ludus.policies.outputs import gives_q_values
+from ludus.policies.actions.outputs import gives_q_values
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.evaluations import PlayerFactory
 from ludus.training.run_context import RunContext

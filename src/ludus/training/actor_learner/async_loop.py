@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.algorithms.tasks import UpdatePlan
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow import RolloutStats, Slab, Terms
 from ludus.presets.config import RunConfig
 from ludus.rollouts.commands import LoadWeights

@@ -11,19 +11,19 @@ import torch
 
 from ludus.algorithms.config import MethodConfig, SettingError
 from ludus.algorithms.learner import Learner, LearnerContext, SlabLearner
-from ludus.algorithms.parameters import tensors_of
 from ludus.algorithms.registry import method_of, resolve
+from ludus.algorithms.updates.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
-from ludus.flow.as_found import one_thread
+from ludus.flow.process.as_found import one_thread
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.games.names import is_typed
 from ludus.games.registry import text_params
 from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import device_name, thread_count
 from ludus.presets.method_file import method_file
 from ludus.presets.parts import learner_processes

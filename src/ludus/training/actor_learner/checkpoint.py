@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from ludus.flow import MatchResult, Slab, Terms
-from ludus.flow.decode import from_json
-from ludus.flow.shown import visible
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.shown import visible
 from ludus.flow.slab import Array
 from ludus.presets.config import CurriculumConfig, Preset
 from ludus.rollouts.commands import RestoreMatches, StartAt, TakeSnapshot

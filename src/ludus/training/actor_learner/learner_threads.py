@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow.as_found import one_thread
+from ludus.algorithms.updates.tasks import UpdatePlan
+from ludus.flow.process.as_found import one_thread
 
 
 class LearnerThreads:

@@ -17,7 +17,7 @@ class OwnCopy:
     From :meth:`leave` to the first step of the optimiser the learner's network has the parameters of a copy:
     the gradient is taken there. The step moves the shared parameters, and further steps of the same update
     take their gradients at these. Normalisers are shared; a value head is rescaled to their moments, so that
-    its predictions in the game's units stay (:class:`ludus.policies.normaliser.ValueNormaliser`).
+    its predictions in the game's units stay (:class:`ludus.policies.layers.normaliser.ValueNormaliser`).
     """
 
     def __init__(self, learner: ActorCriticLearner[Any]) -> None:
@@ -53,20 +53,20 @@ class OwnCopy:
     # ---- the learner's optimiser -----------------------------------------------------------------
 
     def step(self, gradient: Tensor, learning_rate: float) -> None:
-        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
         self.back()
         self._optimiser.step(gradient, learning_rate)
 
     def vectors(self) -> dict[str, Tensor]:
-        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
         return self._optimiser.vectors()
 
     def counters(self) -> dict[str, int]:
-        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
         return self._optimiser.counters()
 
     def set_counters(self, counters: dict[str, int]) -> None:
-        """See :class:`ludus.algorithms.optimiser.Optimiser`."""
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
         self._optimiser.set_counters(counters)
 
 

@@ -14,9 +14,9 @@ import msgspec
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
-from ludus.algorithms.optimiser import under
-from ludus.algorithms.parameters import load_tensors, tensors_of
-from ludus.algorithms.tasks import UpdatePlan
+from ludus.algorithms.updates.optimiser import under
+from ludus.algorithms.updates.parameters import load_tensors, tensors_of
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow import RolloutStats, Slab, Weights
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.algorithms.tasks import UpdatePlan
+from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow import MatchResult, RolloutStats, Slab, Terms
 from ludus.rollouts.commands import CountInPlay, LoadWeights, PlayAhead
 from ludus.rollouts.exchange import Sampler

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
-from ludus.algorithms.tasks import LearnerProcessError
+from ludus.algorithms.updates.tasks import LearnerProcessError
 from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
 from ludus.pool import MatchError, PoolError
-from ludus.presets.before_checks import before_text
+from ludus.presets.checks.before import before_text
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import GroupLost, RunFailed
 from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, why_unsigned

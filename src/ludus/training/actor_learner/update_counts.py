@@ -9,9 +9,9 @@ import msgspec
 from ludus.algorithms.learner import UpdateStats
 from ludus.flow.errors import DIVERGED
 from ludus.presets.errors import ConfigError, RunFailed
+from ludus.reporting.sinks import Sinks
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
-from ludus.training.reporting.sinks import Sinks
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.presets.config import Preset, RunConfig
+from ludus.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
 from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.sync_loop import RoundTimes
-from ludus.training.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
 from ludus.training.stopping import Budget, minutes_left, progress
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.mcts import NEVER_RESIGN
 from ludus.storage import CorruptFile
 from ludus.training.candidates import Candidate

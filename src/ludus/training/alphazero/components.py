@@ -16,18 +16,18 @@ from ludus.algorithms.alphazero.samples import Ends
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
-from ludus.flow.as_found import one_thread
 from ludus.flow.positions import MatchMoves, PositionQuery
+from ludus.flow.process.as_found import one_thread
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
 from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.layers.residual import ResidualNetwork
+from ludus.presets.checks.game import method_problems, resolve_spec
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
 from ludus.storage.matches import MatchesMeta, MatchFiles

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from ludus.algorithms.learner import UpdateStats
 from ludus.mcts import Matches
 from ludus.presets.config import Preset
+from ludus.reporting.metrics import UpdateMetrics, lag_numbers
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import AlphaZeroComponents
 from ludus.training.alphazero.workers import SelfPlayTimes
-from ludus.training.reporting.metrics import UpdateMetrics, lag_numbers
 from ludus.training.stopping import minutes_left, progress
 
 

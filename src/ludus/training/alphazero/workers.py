@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from ludus.flow.as_found import one_thread
+from ludus.flow.process.as_found import one_thread
 from ludus.mcts import Matches, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Weights
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.rollouts.exchange import TIME_STEP

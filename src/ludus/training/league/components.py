@@ -15,11 +15,11 @@ from ludus.league.events import Joined
 from ludus.league.league import League
 from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.league.roles import choices_of
+from ludus.presets.checks.game import resolve_spec
+from ludus.presets.checks.league import league_problems
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hyper import tunable_defaults
-from ludus.presets.league_checks import league_problems
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from ludus.algorithms.learner import Learner
-from ludus.algorithms.parameters import load_tensors
+from ludus.algorithms.updates.parameters import load_tensors
 from ludus.evaluation.weights import check_spec
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
 from ludus.league.config import PlayerConfig
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
 from ludus.rollouts.commands import LoadWeights
 from ludus.storage import load_weights

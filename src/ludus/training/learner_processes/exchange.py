@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ludus.algorithms.learner import SlabLearner
-from ludus.algorithms.tasks import ArrayShape, DividedTasks, Task
+from ludus.algorithms.updates.tasks import ArrayShape, DividedTasks, Task
 from ludus.flow.slab import Array
 from ludus.training.learner_processes.memory import LIST, NEXT, Memory
 
@@ -26,7 +26,7 @@ FIRST_CAPACITY = 1 << 12  # bytes of one task's results
 
 
 class Exchange(ABC):
-    """One process's part in the lists of every update (:class:`ludus.algorithms.tasks.Processes`)."""
+    """One process's part in the lists of every update (:class:`ludus.algorithms.updates.tasks.Processes`)."""
 
     def __init__(self, learner: SlabLearner[Any], rank: int) -> None:
         """Wait for :meth:`_meet_in`.

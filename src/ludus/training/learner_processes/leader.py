@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 
 from ludus.algorithms.learner import SETTLE, SlabLearner
-from ludus.algorithms.tasks import LearnerProcessError
+from ludus.algorithms.updates.tasks import LearnerProcessError
 from ludus.flow import Slab
-from ludus.pool.shared import wait_for
-from ludus.pool.watch import Patience, is_stopped
-from ludus.pool.worker import receive_message, send_message
+from ludus.pool.hosted.shared import wait_for
+from ludus.pool.hosted.watch import Patience, is_stopped
+from ludus.pool.hosted.worker import receive_message, send_message
 from ludus.training.learner_processes.exchange import Exchange, digest_of
 from ludus.training.learner_processes.memory import DIGEST, ORDER, Bundle, Memory, fields_of
 from ludus.training.learner_processes.worker import ROW_SEAT, ROW_SLOT, Order, Recipe, Start

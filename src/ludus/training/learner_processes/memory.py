@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.algorithms.tasks import ArrayShape
+from ludus.algorithms.updates.tasks import ArrayShape
 from ludus.flow.slab import Array
-from ludus.pool.shared import ALIGN, Doorbell, Segment
+from ludus.pool.hosted.shared import ALIGN, Doorbell, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,15 +20,15 @@ from ludus.algorithms import registry
 from ludus.algorithms.learner import SETTLE, LearnerContext, SlabLearner
 from ludus.codecs.registry import codec_of
 from ludus.flow import GameSpec, Slab, decode_spec
-from ludus.flow.as_found import one_thread
-from ludus.flow.decode import from_json
-from ludus.flow.interrupts import leave_to_parent
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.process.as_found import one_thread
+from ludus.flow.process.interrupts import leave_to_parent
 from ludus.games.names import loaded, typed
 from ludus.games.registry import find, is_python, maker
 from ludus.policies.config import EncoderConfig, decode_config
 from ludus.policies.network import PolicyNetwork
-from ludus.pool.shared import wait_for
-from ludus.pool.worker import die_with_parent, receive_message, send_message
+from ludus.pool.hosted.shared import wait_for
+from ludus.pool.hosted.worker import die_with_parent, receive_message, send_message
 from ludus.presets.method_file import load_method
 from ludus.training.learner_processes.exchange import Exchange, digest_of
 from ludus.training.learner_processes.memory import DIGEST, ORDER, Bundle, Field, Memory

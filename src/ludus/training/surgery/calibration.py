@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ludus.algorithms.forward import forward, part_size, units_of
-from ludus.algorithms.samples import Samples, pieces
+from ludus.algorithms.updates.forward import forward, part_size, units_of
+from ludus.algorithms.updates.samples import Samples, pieces
 from ludus.flow import Weights
 from ludus.flow.slab import Array
-from ludus.policies.batch_norm import EPS, BatchNorm, NormSums, observing
+from ludus.policies.layers.batch_norm import EPS, BatchNorm, NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
 from ludus.surgery.plan import Plan, SurgeryError

@@ -15,20 +15,20 @@ import msgspec
 import torch
 
 from ludus.algorithms.learner import REPLAY_BUFFER, SETTLE
-from ludus.algorithms.parameters import tensors_of
+from ludus.algorithms.updates.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
-from ludus.flow.as_found import as_found
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.problem import Argument, Problem
+from ludus.flow.process.as_found import as_found
 from ludus.flow.weights import Ancestor
 from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.factory import build_network
 from ludus.presets import hardware
+from ludus.presets.checks.game import resolve_spec
+from ludus.presets.checks.training import training_problems
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import resolve_spec
-from ludus.presets.training_checks import training_problems
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunInfo, utc_now
 from ludus.surgery.plan import Hints, Plan, SurgeryError
 from ludus.training.actor_learner.build import build_learner

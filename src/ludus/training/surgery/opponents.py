@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from ludus.flow import GameSpec, Weights
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.flow.weights import Ancestor
 from ludus.league.matchmaker import LEARNER, NO_STATE, PAST
 from ludus.league.players import member_and_version, player_of

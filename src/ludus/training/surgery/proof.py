@@ -14,12 +14,12 @@ from ludus.evaluation.results import ALONE, EvalResult, seat_of_plan, summarise
 from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.evaluation.weights import network_of
 from ludus.flow import MatchResult, Weights
-from ludus.flow.as_found import as_found
 from ludus.flow.problem import Argument
+from ludus.flow.process.as_found import as_found
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
-from ludus.policies.outputs import gives_q_values
+from ludus.policies.actions.outputs import gives_q_values
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.ratings.equal import ERROR, LOOKS, MARGIN, Equality, Verdict, judge, stages
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.surgery.plan import SurgeryError

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ludus.algorithms import registry
-from ludus.algorithms.samples import Samples
+from ludus.algorithms.updates.samples import Samples
 from ludus.flow import Slab, Weights
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.league.matchmaker import LATEST
@@ -15,8 +15,8 @@ from ludus.policies.config import EncoderConfig
 from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import CurriculumConfig, OpponentConfig, Preset
-from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import StoredWeights
 from ludus.surgery.apply import old_memory

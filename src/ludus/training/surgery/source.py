@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.flow import Weights
-from ludus.flow.shown import utf8
+from ludus.flow.inputs.shown import utf8
 from ludus.flow.weights import Ancestor
 from ludus.presets.config import Preset
+from ludus.reporting.changes import run_settings
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, RunNotFound, read_weights
 from ludus.surgery.plan import SurgeryError
 from ludus.training.actor_learner.checkpoint import TrainerState, decode_state
-from ludus.training.changes import run_settings
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
 
 

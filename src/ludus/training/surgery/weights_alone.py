@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.flow.as_found import as_found
-from ludus.flow.shown import utf8
+from ludus.flow.inputs.shown import utf8
+from ludus.flow.process.as_found import as_found
 from ludus.flow.weights import Ancestor
 from ludus.policies.weights import WeightsError, load_weights
+from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
-from ludus.presets.game_checks import resolve_spec
+from ludus.reporting.changes import run_settings
 from ludus.storage import name_of, resolve_weights, run_of
 from ludus.surgery.plan import Hints, SurgeryError
-from ludus.training.changes import run_settings
 from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.web.pictures import DARK, FINER, GROUND, INK, NO_SEAT, PAPER, SEATS, WALL, Pictures
 from ludus.web.rts.document import RtsView, UnitView
 

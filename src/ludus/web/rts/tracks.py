@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.inputs.decode import from_json
 from ludus.web.columns import Column, Writer
 from ludus.web.recording import ViewError
 from ludus.web.rts.document import BulletView, MapView, RtsView, UnitView

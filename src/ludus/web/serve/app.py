@@ -18,8 +18,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ludus.flow.decode import from_json, to_json
-from ludus.flow.shown import markup, visible
+from ludus.flow.inputs.decode import from_json, to_json
+from ludus.flow.inputs.shown import markup, visible
 from ludus.games import replays
 from ludus.games.registry import text_params
 from ludus.storage.errors import StorageError

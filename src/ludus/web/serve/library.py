@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ludus.flow.shown import utf8, visible
+from ludus.flow.inputs.shown import utf8, visible
 from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError

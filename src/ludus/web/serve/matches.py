@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 
 from ludus.evaluation.play import limit_of
+from ludus.flow.inputs.shown import shown
 from ludus.flow.names import did_you_mean
 from ludus.flow.problem import HasProblems
-from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec
 from ludus.games import registry
 from ludus.games.match import Match

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json, to_json
+from ludus.flow.inputs.decode import from_json, to_json
 
 MAX_BYTES = 64 << 10  #: of a message from the page
 PER_SECOND = 50  #: messages from one page

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import msgspec
 
 from ludus.evaluation.play import RANDOM, UNIFORM
-from ludus.flow.extras import install_command
+from ludus.flow.inputs.shown import shown, visible
 from ludus.flow.names import did_you_mean
 from ludus.flow.problem import HasProblems
-from ludus.flow.shown import shown, visible
+from ludus.flow.process.extras import install_command
 from ludus.flow.spec import GameSpec
 from ludus.flow.weights import WeightsMeta
 from ludus.games import registry

@@ -13,15 +13,15 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ludus.flow.decode import from_json
-from ludus.flow.shown import terminal, visible
-from ludus.presets.game_checks import params_text
+from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.shown import terminal, visible
+from ludus.presets.checks.game import params_text
 from ludus.presets.stored_game import parse_game
+from ludus.reporting.run_view import RunView, number
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 from ludus.storage.jsonl import Row, tail
 from ludus.storage.rundir import RunDirectory
-from ludus.training.reporting.run_view import RunView, number
 from ludus.web.serve.games import is_playable
 from ludus.web.serve.library import MAX_RUNS, Run, UnknownId
 from ludus.web.serve.messages import linked
@@ -276,7 +276,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _method(directory: RunDirectory) -> str:
     """Return the learning method that the configuration names."""
-    from ludus.flow.decode import TomlError, from_toml
+    from ludus.flow.inputs.decode import TomlError, from_toml
 
     try:
         document = from_toml(directory.config_bytes().decode("utf-8", "replace"))

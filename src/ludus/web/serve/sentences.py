@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ludus.flow.inputs.shown import utf8, visible
 from ludus.flow.problem import PRESET, message
-from ludus.flow.shown import utf8, visible
 
 LONGEST = 400
 

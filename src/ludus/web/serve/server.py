@@ -17,8 +17,8 @@ import wsproto  # noqa: F401 - uvicorn imports it when it serves: too late to re
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
-from ludus.flow.interrupts import on_stop
 from ludus.flow.problem import Argument, HasProblems
+from ludus.flow.process.interrupts import on_stop
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import KNOWN, TOKEN
 from ludus.web.serve.library import Library

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ludus.flow.inputs.shown import visible
 from ludus.flow.masks import head_spans, illegal_choice
-from ludus.flow.shown import visible
 from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of

@@ -13,9 +13,9 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec
 from ludus.games.adapters.boxes import continuous
 from ludus.policies.accelerator import Executor, executor_of
-from ludus.policies.action_distribution import ActionDistribution
+from ludus.policies.actions.action_distribution import ActionDistribution
+from ludus.policies.actions.continuous import to_bits
 from ludus.policies.config import EncoderConfig
-from ludus.policies.continuous import to_bits
 from ludus.policies.critic import Others, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network

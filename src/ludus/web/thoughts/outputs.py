@@ -12,12 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.action_distribution import ActionDistribution, Independent
+from ludus.policies.actions.autoregressive import AutoregressiveDistribution
+from ludus.policies.actions.q_values import QValues
 from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network, Observation
-from ludus.policies.q_values import QValues
 from ludus.web.thoughts.thought import ThinkError
 
 Floats = npt.NDArray[np.float32]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ludus.flow.shown import visible
+from ludus.flow.inputs.shown import visible
 from ludus.web.thoughts.thought import HeadNames, HeadThought, Opinion, Thought
 
 MOST_MARKS = 10  # of each list

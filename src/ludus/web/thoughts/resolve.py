@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ludus.evaluation.players import evaluator_of
-from ludus.flow.decode import TextError, TomlError, from_toml, text_of
-from ludus.flow.shown import shown
+from ludus.flow.inputs.decode import TextError, TomlError, from_toml, text_of
+from ludus.flow.inputs.shown import shown
 from ludus.flow.spec import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.games.searchable import searchable

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.words import said
+from ludus.presets.checks.game import check_game
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, explain, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, league_preset
 

@@ -10,11 +10,11 @@ import pytest
 import ludus
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset, parse_preset
+from ludus.reporting.metrics import EvaluationMetrics
 from ludus.storage import RunDirectory, load_weights, name_of, resolve_weights
 from ludus.storage.checkpoints import member_of_file
 from ludus.training.league.checkpoint import decode_league_state
 from ludus.training.league.components import build_league
-from ludus.training.reporting.metrics import EvaluationMetrics
 from ludus.training.runs import RunResult, resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
 from tests.unit.training.runs import Recorder

@@ -8,9 +8,9 @@ import pytest
 
 from ludus.cli.words import said
 from ludus.league.config import LeagueConfig, Tune
+from ludus.presets.checks.game import check_game
 from ludus.presets.document import to_toml
 from ludus.presets.file import LoadedPreset, PresetError, explain, load_preset, parse_preset
-from ludus.presets.game_checks import check_game
 
 PLAYER = """
 [[league.players]]

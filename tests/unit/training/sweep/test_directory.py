@@ -14,12 +14,12 @@ from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageErr
 from ludus.storage.lock import RunBusy
 from ludus.storage.run_info import RunInfo
 from ludus.storage.rundir import RunDirectory
-from ludus.training.sweep.config import SweepConfig, parse_sweep, preset_hashes
-from ludus.training.sweep.directory import SweepDirectory, open_sweep, reported_folders
-from ludus.training.sweep.loop import greedy_words, next_command
-from ludus.training.sweep.plan import known_points, loaded_run, planned_cells, runs_of
-from ludus.training.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
-from ludus.training.sweep.ranges import Value
+from ludus.sweep.config import SweepConfig, parse_sweep, preset_hashes
+from ludus.sweep.directory import SweepDirectory, open_sweep, reported_folders
+from ludus.sweep.loop import greedy_words, next_command
+from ludus.sweep.plan import known_points, loaded_run, planned_cells, runs_of
+from ludus.sweep.processes import Process, ProcessCommand, ProcessEnd, launch
+from ludus.sweep.ranges import Value
 from tests.unit.storage.test_storage import checkpoint
 
 DOCUMENT = {

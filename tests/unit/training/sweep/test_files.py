@@ -8,8 +8,8 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.presets.file import PresetError
-from ludus.training.sweep.config import SweepConfig, preset_hashes, read_sweep
-from ludus.training.sweep.plan import (
+from ludus.sweep.config import SweepConfig, preset_hashes, read_sweep
+from ludus.sweep.plan import (
     PlannedRun,
     check_sweep,
     corner_points,
@@ -18,7 +18,7 @@ from ludus.training.sweep.plan import (
     planned_cells,
     runs_of,
 )
-from ludus.training.sweep.ranges import Range, draw
+from ludus.sweep.ranges import Range, draw
 
 SHIPPED = Path(__file__).parents[4] / "sweeps"
 HEAD = 'preset = "tic_tac_toe"\nseeds = 2\n'

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.reporting.run_view import RunView
 from ludus.storage.rundir import RunDirectory
-from ludus.training.reporting.run_view import RunView
-from ludus.training.sweep.directory import open_sweep
-from ludus.training.sweep.report import SweepReport, read_report
+from ludus.sweep.directory import open_sweep
+from ludus.sweep.report import SweepReport, read_report
 
 TINY = """
 title = "tiny"

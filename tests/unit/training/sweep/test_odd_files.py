@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from ludus.cli import __main__ as cli
-from ludus.flow.decode import to_json
+from ludus.flow.inputs.decode import to_json
+from ludus.reporting.metrics import metrics_of, metrics_row
 from ludus.storage.run_info import RunInfo
 from ludus.storage.rundir import RunDirectory
-from ludus.training.reporting.metrics import metrics_of, metrics_row
-from ludus.training.sweep.plan import known_points, planned_cells, runs_of
+from ludus.sweep.plan import known_points, planned_cells, runs_of
 from ludus.web.serve import runs as pages
 from ludus.web.serve.library import Library
 from tests.unit.training.sweep.test_directory import opened

@@ -12,12 +12,12 @@ import pytest
 
 from ludus.presets.config import Preset
 from ludus.storage.rundir import RunDirectory
-from ludus.training.sweep import loop as module
-from ludus.training.sweep.config import SweepConfig, parse_sweep
-from ludus.training.sweep.directory import SweepDirectory
-from ludus.training.sweep.loop import Outcome, SweepLoop
-from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import ProcessCommand, ProcessEnd
+from ludus.sweep import loop as module
+from ludus.sweep.config import SweepConfig, parse_sweep
+from ludus.sweep.directory import SweepDirectory
+from ludus.sweep.loop import Outcome, SweepLoop
+from ludus.sweep.plan import PlannedRun
+from ludus.sweep.processes import ProcessCommand, ProcessEnd
 
 
 class Still:

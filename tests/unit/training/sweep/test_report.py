@@ -11,12 +11,12 @@ import pytest
 from ludus.evaluation.results import EvalResult
 from ludus.ratings import wilson_interval
 from ludus.ratings.compare import improvement_interval, summarise_runs
-from ludus.training.reporting.floors import Floors
-from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
-from ludus.training.reporting.run_view import RunMetrics
-from ludus.training.sweep.by_value import by_value, value_plot
-from ludus.training.sweep.comparison import TOGETHER, budgets, compare, differing_settings
-from ludus.training.sweep.curves import (
+from ludus.reporting.floors import Floors
+from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.reporting.run_view import RunMetrics
+from ludus.sweep.by_value import by_value, value_plot
+from ludus.sweep.comparison import TOGETHER, budgets, compare, differing_settings
+from ludus.sweep.curves import (
     POINTS,
     Curve,
     cell_curve,
@@ -25,10 +25,10 @@ from ludus.training.sweep.curves import (
     curves_table,
     run_curve,
 )
-from ludus.training.sweep.floors import cell_floors
-from ludus.training.sweep.report import SweepReport, curve_figures, report_text, value_figures
-from ludus.training.sweep.results import RunSummary
-from ludus.training.sweep.tables import result_table
+from ludus.sweep.floors import cell_floors
+from ludus.sweep.report import SweepReport, curve_figures, report_text, value_figures
+from ludus.sweep.results import RunSummary
+from ludus.sweep.tables import result_table
 
 
 def result(against: str, rate: float, alone: bool = False) -> EvalResult:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ludus.cli import __main__ as cli
-from ludus.training.sweep.ranges import Range
-from ludus.training.sweep.search import Trial, ask
+from ludus.sweep.ranges import Range
+from ludus.sweep.search import Trial, ask
 
 TPE = """
 preset = "tic_tac_toe"

@@ -1,0 +1,1 @@
+"""An update of parameters: samples, minibatches, gradients, optimiser."""

@@ -1,0 +1,1 @@
+"""Processes of a cluster: started, watched, replaced, ended."""

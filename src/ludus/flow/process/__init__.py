@@ -1,0 +1,1 @@
+"""The running process: its code, signals, extensions and commands."""

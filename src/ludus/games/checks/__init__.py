@@ -1,0 +1,1 @@
+"""Conformance of games: rules, observations, records and vector forms."""

@@ -1,0 +1,1 @@
+"""Action distributions, their heads and draws."""

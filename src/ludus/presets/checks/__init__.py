@@ -1,0 +1,1 @@
+"""What the settings of a preset have to agree on."""

@@ -1,0 +1,267 @@
+"""``report.md`` and ``report.html``: what a run did, for people, from its own files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ludus.evaluation.results import EvalResult
+from ludus.flow.inputs.shown import fenced, markdown, visible
+from ludus.presets.config import Preset
+from ludus.reporting.changes import Change, code_marks, lines_of
+from ludus.reporting.floors import Floors
+from ludus.reporting.league_report import league_part
+from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.reporting.page import page
+from ludus.reporting.run_view import RunView, Totals
+from ludus.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend
+from ludus.storage import RunDirectory
+from ludus.storage.files import write_atomic
+
+Item = TypeVar("Item")
+
+CURVE_ROWS = 24
+LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
+
+
+def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
+    """Write ``report.md``, its plots, and ``report.html``, which holds all of them.
+
+    A file that cannot be written leaves the older one.
+    """
+    view = RunView(run)
+    inside = view.metrics().inside
+    league, plots = league_part(view.league()) if run.league.is_file() else ([], {})
+    if inside:
+        plots[run.curve.name] = curve_plot(inside, code_marks(view.changes()))
+    for name, plot in plots.items():
+        write_atomic(run.path / name, plot.encode())
+    text = report_text(run, preset, reason, league)
+    write_atomic(run.report, text.encode())
+    write_atomic(run.page, page(text, plots).encode())
+
+
+def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
+    """Return Markdown: results first, then the curve, then the commands that repeat the run.
+
+    ``league``: lines about it.
+    """
+    view = RunView(run)
+    metrics, changes, info = view.metrics(), view.changes(), view.info()
+    updates, final, inside = metrics.updates, metrics.final, metrics.inside
+    lines = [f"# {markdown(preset.title or run.path.name)}", ""]
+    if updates:
+        lines += [_totals(metrics.totals, reason), ""]
+    if final is not None:
+        lines += [
+            f"## Final matches of version {final.named}",
+            "",
+            *_result_table(final.results),
+            "",
+            *_floor_lines(final.results, metrics.floors),
+            *_play_off_table(metrics.playoff),
+        ]
+    if inside:
+        title = "Mean return" if inside[0].results[0].alone else "Win rate"
+        plot = f"![{title} over steps]({run.curve.name})"
+        table = _curve_table(inside, code_marks(changes))
+        lines += [f"## {title} while training", "", plot, "", *table, ""]
+    lines += league
+    for player in dict.fromkeys(u.player for u in updates):
+        own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
+        lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
+        lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
+    lines += ["## How to get it again", "", *fenced(visible(shlex.join(info.command))), ""]
+    facts = [
+        f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
+        f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),
+        ", ".join(f"{k}: {v}" for k, v in info.host.items()),
+        *(_resumed(c, line) for c in changes for line in lines_of(c)),
+    ]
+    lines += [f"- {markdown(fact)}" for fact in facts]
+    lines += [""]
+    lines += [*fenced(run.config_bytes().decode().rstrip(), "toml"), ""]
+    return "\n".join(lines)
+
+
+def _resumed(change: Change, line: str) -> str:
+    after = f", after {change.steps:,} decisions" if change.steps else ""
+    return f"changed when it was resumed, {change.time}{after}: {line}"
+
+
+def _totals(total: Totals, reason: str) -> str:
+    """Return the totals of the run."""
+    return (
+        f"{total.steps:,} decisions ({total.ticks:,} ticks, {total.matches:,} matches) "
+        f"in {total.minutes:.1f} minutes, {total.updates:,} updates. Ended: {markdown(reason)}."
+    )
+
+
+def _measure(value: float, alone: bool) -> str:
+    return f"{value:,.1f}" if alone else f"{value:.1%}"
+
+
+def _return_table(results: Sequence[EvalResult]) -> list[str]:
+    lines = [
+        "| matches | mean return | 95% interval | deviation | mean ticks | won |",
+        "|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        if r.nothing_played:
+            lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
+            continue
+        rate, low, high = r.won
+        won = f"{rate:.1%} ({low:.1%} to {high:.1%})" if r.decided else "-"
+        lines.append(
+            f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
+            f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
+        )
+    return lines
+
+
+def _result_table(results: Sequence[EvalResult]) -> list[str]:
+    if results[0].alone:
+        return _return_table(results)
+    lines = [
+        "| against | matches | won | drawn | lost | win rate | 95% interval | mean ticks | by seat |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        if r.nothing_played:
+            lines.append(
+                f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
+            )
+            continue
+        seats = " / ".join(f"{share:.1%}" for share in r.win_rate_by_seat)
+        rate, low, high = r.won
+        lines.append(
+            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {rate:.1%} "
+            f"| {low:.1%} to {high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
+        )
+    return lines
+
+
+def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
+    """Return the results without any training in the same setting; none where they were not measured."""
+    lines = []
+    for r in results:
+        known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
+        if known:
+            lines += [f"Floor{'' if r.alone else f' against {r.against}'}: {', '.join(known)}.", ""]
+    return lines
+
+
+def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
+    """Return how the version of the final matches was chosen; nothing where there was no choice."""
+    if not candidates:
+        return []
+    names = _names(candidates)
+    lines = [
+        "Chosen by a play-off of the versions that did best while training. The final matches are fresh: "
+        "no choice was made by them.",
+        "",
+        "| candidate | matches | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in candidates:
+        rates = (_interval(r) for r in e.results)
+        lines.append(f"| version {e.named} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+    return [*lines, ""]
+
+
+def _interval(r: EvalResult) -> str:
+    if r.nothing_played:
+        return "no match was played to its end"
+    low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
+    return f"{_measure(r.measure, r.alone)} ({low} to {high})"
+
+
+def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    return list(dict.fromkeys(r.against for e in evaluations for r in e.results))
+
+
+def _curve_table(
+    evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[int, str]] = ()
+) -> list[str]:
+    """Return results over steps; ``marks``: labels of steps, which get a row each."""
+    names = _names(evaluations)
+    lines = [
+        "| steps | version | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    waiting = list(marks)
+    for e in thinned(evaluations, CURVE_ROWS):
+        while waiting and waiting[0][0] < e.steps:
+            lines.append(_mark_row(*waiting.pop(0), len(names)))
+        rates = {r.against: _interval(r) for r in e.results}
+        mark = ", initial weights" if e.initial else " *" if e.best else ""
+        lines.append(
+            f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+        )
+    lines += [_mark_row(*mark, len(names)) for mark in waiting]
+    lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
+    if source := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
+        lines += ["", f"The run started from the weights `{source}`."]
+    return lines
+
+
+def _mark_row(steps: int, label: str, columns: int) -> str:
+    return f"| {steps:,} | {markdown(label)} |" + " |" * columns
+
+
+def curve_plot(evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[int, str]] = ()) -> str:
+    """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band.
+
+    ``marks``: steps at which the run continued under other code, each with a label.
+    """
+    alone = evaluations[0].results[0].alone
+    lowest, highest = 0.0, 1.0
+    if alone:
+        lowest = min(r.measure_low for e in evaluations for r in e.results)
+        highest = max(r.measure_high for e in evaluations for r in e.results)
+    panel = Panel(0.0, lowest, highest, max(e.steps for e in evaluations), rates=not alone)
+    measure = "mean return" if alone else "win rate"
+    out = panel.axes(f"{measure}, evaluations")
+    for index, name in enumerate(_names(evaluations)):
+        colour = COLOURS[index % len(COLOURS)]
+        points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
+        upper, lower = ([(s, r.measure_high) for s, r in points], [(s, r.measure_low) for s, r in points])
+        out += panel.band(upper, lower, colour)
+        out += panel.line([(s, r.measure) for s, r in points], colour)
+        out.append(legend(index, name, colour, 0.0))
+    out += panel.marks(marks)
+    return drawing(WIDTH, PANEL, f"{measure.capitalize()} over decisions, with intervals", out)
+
+
+def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
+    """Return numbers over steps: those of learning, or all others but times.
+
+    Columns are the numbers that are there: which these are is the learning method's choice.
+    """
+    rows = thinned(updates, CURVE_ROWS)
+    found = dict.fromkeys(name for u in rows for name in u.numbers)
+    spaces = {name: name.partition("/")[0] for name in found}
+    names = [n for n, space in spaces.items() if space != "time" and (space in LEARNING) == learning]
+    lines = [
+        "| steps | minutes | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for u in rows:
+        values = " | ".join(_number(u.numbers.get(name)) for name in names)
+        lines.append(f"| {u.steps:,} | {u.numbers.get('time/minutes', 0.0):.2f} | {values} |")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    """Return about three digits, and none too many before the point."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def thinned(items: Sequence[Item], count: int) -> list[Item]:
+    """Return at most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

@@ -1,0 +1,298 @@
+"""RunView: the one reader of a run, for reports, pages, sweeps, benchmarks and the command line.
+
+Two ways to read what a run has logged: :meth:`RunView.metrics` is strict, and a damaged line is an error
+with its place. What is shown while a run trains (newest numbers, series, events) is lenient and bounded: a
+damaged line ends it or is left out. Both read the same rows, so that all surfaces show equal numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from ludus.evaluation.results import EvalResult
+from ludus.flow.inputs.decode import from_toml, text_of
+from ludus.league.payoff import DECAY
+from ludus.league.record import MAKE_PLAYERS, Record
+from ludus.reporting.changes import Change, read_changes
+from ludus.reporting.floors import Floors, floors_of
+from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics, metrics_of
+from ludus.storage import CorruptFile, RunDirectory, RunNotFound, StorageError, read_jsonl
+from ludus.storage.journal import Journal
+from ludus.storage.jsonl import Row, last_rows, rows_from
+from ludus.storage.last_state import is_finished
+from ludus.storage.run_info import RunInfo, RunStatus
+
+MOST_MEMBERS, LONGEST_NAME = 10_000, 200
+_EVALUATION = b'"kind":"evaluation"'
+_INITIAL = b'"initial":true'
+
+
+class RunMetrics(NamedTuple):
+    """All updates and evaluations that a run has logged, each in their order."""
+
+    updates: Sequence[UpdateMetrics] = ()
+    evaluations: Sequence[EvaluationMetrics] = ()
+
+    @property
+    def inside(self) -> list[EvaluationMetrics]:
+        """Evaluations while training."""
+        return [e for e in self.evaluations if not e.final and not e.playoff]
+
+    @property
+    def playoff(self) -> list[EvaluationMetrics]:
+        """Evaluations of the candidates for the final matches."""
+        return [e for e in self.evaluations if e.playoff]
+
+    @property
+    def final(self) -> EvaluationMetrics | None:
+        """The final matches; None before the end of the run."""
+        return next((e for e in reversed(self.evaluations) if e.final), None)
+
+    @property
+    def results(self) -> tuple[EvalResult, ...]:
+        """Results of the final matches; empty before the end of the run."""
+        return self.final.results if self.final else ()
+
+    @property
+    def floors(self) -> Floors:
+        """Results without training, in the setting of the final matches."""
+        return floors_of(self.evaluations)
+
+    @property
+    def totals(self) -> Totals:
+        """Counters of the run so far."""
+        last = {u.player: u for u in self.updates}.values()
+        return Totals(
+            steps=sum(u.steps for u in last),
+            ticks=sum(u.ticks for u in last),
+            matches=sum(u.matches for u in last),
+            updates=sum(u.version for u in last),
+            minutes=max((u.numbers.get("time/minutes", 0.0) for u in last), default=0.0),
+        )
+
+
+class Totals(NamedTuple):
+    """Counters of a run; in a league summed over its members."""
+
+    steps: int
+    ticks: int
+    matches: int
+    updates: int
+    minutes: float
+
+
+class Newest(NamedTuple):
+    """How far a run is by its newest updates. None: not logged yet."""
+
+    steps: int | None = None
+    minutes: float | None = None
+
+
+class Series:
+    """Numbers of a run over steps: iterating yields the points of the rows since the last time.
+
+    A point has the numbers of one row by name, with ``steps`` and ``time/minutes``. A row without any of
+    the names makes no point, and the evaluation of initial weights neither. ``found``: names of all numbers
+    that were read. ``offset``: byte after the last row that was read.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], offset: int) -> None:
+        """Read ``names`` in the rows of ``path`` from byte ``offset`` on, up to a damaged one."""
+        self.found: set[str] = set()
+        self.offset = offset
+        self._path, self._names = path, tuple(names)
+
+    def __iter__(self) -> Iterator[dict[str, float]]:
+        """Yield the points of the rows since the last time."""
+        for offset, row in rows_from(self._path, self.offset):
+            self.offset = offset
+            if row.get("initial") is True:
+                continue
+            self.found.update(n for n in row.keys() - self.found if "/" in n and number(row[n]) is not None)
+            if any(name in row for name in self._names):
+                names = ("steps", "time/minutes", *self._names)
+                yield {name: v for name in names if (v := number(row.get(name))) is not None}
+
+
+class RunView:
+    """A run, as its files show it now. Reads only; safe in several threads."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        """View the run in ``directory``; nothing is read yet."""
+        self.directory = directory
+        self._members: tuple[int, dict[str, Row]] = (0, {})  # bytes read, newest update by player
+
+    @classmethod
+    def open(cls, path: Path) -> RunView:
+        """View the run at ``path``. Raises ``RunNotFound``."""
+        return cls(RunDirectory.open(path))
+
+    @property
+    def source(self) -> Path:
+        """File of the numbers, for messages."""
+        return self.directory.metrics_path
+
+    def info(self) -> RunInfo:
+        """Return the provenance. Raises ``CorruptFile``."""
+        return self.directory.info()
+
+    def status(self) -> RunStatus:
+        """Return whether a process trains the run, and how the last one ended."""
+        return self.directory.status()
+
+    def is_finished(self) -> bool:
+        """Return whether the run recorded its end, and a whole checkpoint has its last update."""
+        return is_finished(self.directory)
+
+    def changes(self) -> list[Change]:
+        """Return the changes of settings and code at resumes, oldest first. Raises ``CorruptFile``."""
+        return read_changes(self.directory)
+
+    def best(self) -> str:
+        """Return the version of the best weights, in a league ``PLAYER:VERSION``; empty without any."""
+        with contextlib.suppress(StorageError, OSError, ValueError):
+            pointer = self.directory.checkpoints.pointer("best")
+            if pointer is not None and pointer.player:
+                return f"{pointer.player}:{pointer.own}"
+            return str(self.directory.checkpoints.resolve("best"))
+        return ""
+
+    def metrics(self) -> RunMetrics:
+        """Return all updates and evaluations. Raises ``CorruptFile`` with the line of any damage."""
+        updates: list[UpdateMetrics] = []
+        evaluations: list[EvaluationMetrics] = []
+        for number, row in enumerate(read_jsonl(self.source), 1):
+            try:
+                metrics = metrics_of(row)
+            except ValueError as error:
+                raise CorruptFile(f"{self.source}:{number}: {error}") from error
+            if isinstance(metrics, EvaluationMetrics):
+                evaluations.append(metrics)
+            else:
+                updates.append(metrics)
+        return RunMetrics(updates, evaluations)
+
+    def floors(self) -> Floors:
+        """Return the results without training; none of a damaged log, which the report describes."""
+        try:
+            return self.metrics().floors
+        except StorageError:
+            return Floors()
+
+    def initial(self) -> EvaluationMetrics | None:
+        """Return the evaluation of the initial weights; None if the log has none."""
+        for _, row in rows_from(self.source, mark=_INITIAL):
+            if row.get("initial") is True:
+                with contextlib.suppress(ValueError):
+                    if isinstance(found := metrics_of(row), EvaluationMetrics):
+                        return found
+        return None
+
+    def evaluations(self) -> Iterator[Row]:
+        """Yield the rows of evaluations up to the first damaged line."""
+        return (row for _, row in rows_from(self.source, mark=_EVALUATION))
+
+    def newest_update(self) -> UpdateMetrics | None:
+        """Return the last update, from the end of the log; None if there is none."""
+        for row in reversed(last_rows(self.source)):
+            with contextlib.suppress(ValueError):
+                if isinstance(found := metrics_of(row), UpdateMetrics):
+                    return found
+        return None
+
+    def newest(self) -> Newest:
+        """Return how far the run is; the steps of a league are summed over its members."""
+        if self.directory.league.is_file():
+            last = list(self._newest_members().values())
+        else:
+            last = [r for r in last_rows(self.source) if r.get("kind") == "update"][-1:]
+        steps = [int(s) for row in last if (s := number(row.get("steps"))) is not None]
+        minutes = [m for row in last if (m := number(row.get("time/minutes"))) is not None]
+        return Newest(sum(steps) if steps else None, max(minutes, default=None))
+
+    def _newest_members(self) -> dict[str, Row]:
+        """Return the newest update of each member; only rows since the last call are read."""
+        offset, members = self._members
+        with contextlib.suppress(OSError):
+            if self.source.stat().st_size < offset:  # a resume cut the log
+                offset, members = 0, {}
+        members = dict(members)
+        for read, row in rows_from(self.source, offset):
+            offset = read
+            _note(members, row)
+        for row in last_rows(self.source):  # also those after a damaged line
+            _note(members, row)
+        self._members = offset, members
+        return members
+
+    def series(self, names: Sequence[str], since: int = 0) -> Series:
+        """Return the points of ``names``; ``since``: offset of an earlier series, to read only later rows."""
+        return Series(self.source, names, since)
+
+    def names(self, more: Sequence[Row] = ()) -> tuple[str, ...]:
+        """Return the sorted names of the numbers in the newest rows and in ``more``."""
+        rows = [*last_rows(self.source), *more]
+        found = {n for row in rows for n, v in row.items() if "/" in n and number(v) is not None}
+        return tuple(sorted(found))
+
+    def events(self, most: int) -> tuple[Row, ...]:
+        """Return the last ``most`` events before the first damaged line."""
+        found: deque[Row] = deque(maxlen=most)
+        with contextlib.suppress(OSError, StorageError):
+            found.extend(read_jsonl(self.directory.events_path))
+        return tuple(found)
+
+    def league(self) -> Record:
+        """Return the record of the league's journal up to now, without delaying the process that writes it.
+
+        Raises ``RunNotFound`` if the run has no league, and ``CorruptFile`` (damaged, or of a newer ludus).
+        """
+        run = self.directory
+        if not run.league.exists() and not run.league.is_symlink():
+            raise RunNotFound(
+                f"{run.path}: no league in this run (no {run.league.name}); a league has "
+                "[[league.players]] in its preset"
+            )
+        with Journal.read(run.league) as journal:
+            try:
+                return Record(_decay(run)).read(journal.rows(), journal.count(*MAKE_PLAYERS))
+            except ValueError as error:
+                raise CorruptFile(f"{run.league}: {error}") from error
+
+
+def _note(members: dict[str, Row], row: Row) -> None:
+    """Keep how far a member is by an update, within bounds: a log may come from another user."""
+    player = str(row.get("player", ""))[:LONGEST_NAME]
+    if row.get("kind") == "update" and (player in members or len(members) < MOST_MEMBERS):
+        members[player] = {name: row[name] for name in ("steps", "time/minutes") if name in row}
+
+
+class _League(msgspec.Struct, frozen=True):
+    """The one setting without which a journal's rates differ from those of the run."""
+
+    decay: Annotated[float, msgspec.Meta(gt=0, le=1)] = DECAY
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    league: _League = _League()
+
+
+def _decay(run: RunDirectory) -> float:
+    try:
+        return msgspec.convert(from_toml(text_of(run.config_bytes())), _Settings).league.decay
+    except ValueError as error:
+        raise CorruptFile(f"{run.config}: {error}") from error
+
+
+def number(value: object) -> float | None:
+    """Return a finite number; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return None
