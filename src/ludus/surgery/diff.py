@@ -1,8 +1,9 @@
 """Difference of two networks as a plan. One rule: old outputs never read new inputs.
 
 Places of both networks have names (``policies/actions/coordinates.py``). A place that both have keeps its
-number, a new output starts as in a fresh network, and an old output reads 0 from a new input. ``docs/surgery.md``
-proves that the old outputs then stay as they were, and lists the few layers that need more.
+number, a new output starts as in a fresh network, and an old output reads 0 from a new input.
+``docs/surgery.md`` proves that the old outputs then stay as they were, and lists the few layers that need
+more.
 """
 
 from __future__ import annotations

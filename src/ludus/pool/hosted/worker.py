@@ -1,4 +1,4 @@
-"""A process that plays a share of every group's slots; :class:`ludus.pool.hosted.process.ProcessPool` starts it.
+"""A process that plays a share of every group's slots, of a :class:`~ludus.pool.hosted.process.ProcessPool`.
 
 It sleeps until its doorbell is notified, executes the commands of the control block, oldest first, and
 notifies the group's doorbell. Game and slabs arrive as JSON with descriptors over a socket, before play or

@@ -1,1 +1,1 @@
-"""What the settings of a preset have to agree on."""
+"""Checks of a preset: each yields the problems of one subject."""
