@@ -251,6 +251,19 @@ def test_updates_of_the_value_alone_leave_the_policy() -> None:
     assert not moved[~value].any()
 
 
+def test_no_parameter_moves_while_an_operated_network_settles() -> None:
+    """A trust-region step has no learning rate that could be 0."""
+    learner = make_learner()
+    learner.settle = 1
+    before = learner.parameters.vector.clone()
+    numbers = learner.update(played(learner)).numbers
+    assert "policy/kl" not in numbers
+    assert torch.equal(learner.parameters.vector, before)
+    assert learner.settle == 0
+    assert "policy/kl" in learner.update(played(learner)).numbers
+    assert not torch.equal(learner.parameters.vector, before)
+
+
 def test_differentiated_decisions_are_counted() -> None:
     learner = make_learner(msgspec.structs.replace(EXACT, conjugate_steps=3, epochs=2, minibatches=2))
     stats = learner.update(played(learner))
