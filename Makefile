@@ -28,6 +28,8 @@ BIN := $(VENV)/bin
 # Tools of the environment (cmake and ninja among them) come before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled Python is kept: without it every process of a test compiles the package and its tests again.
+unexport PYTHONDONTWRITEBYTECODE
 # A compiler cache is used where there is one; the paths in it are those of any clone.
 ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER := ccache
@@ -136,6 +138,8 @@ test: $(VENV)/developer $(VENV)/installed ## every test that CI runs: C++, impor
 	@$(MAKE) --no-print-directory structure
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
+	@# One process rewrites the assertions of all tests; the workers read what it wrote.
+	@$(BIN)/python -m pytest -qq --collect-only tests >/dev/null 2>&1 || true
 	@# Where a worker process dies, xdist would replace it and, with loadfile, often wait for ever: the run ends instead.
 	@# In the order of the folders: learning and system have the longest files, which would be last by number of tests.
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_ARGS)
