@@ -9,7 +9,7 @@ from typing import Any
 
 from ludus.cluster.checks import LOCAL_ADDRESS
 from ludus.cluster.processes.actors import Call, RolloutActor, RolloutLost, end_all
-from ludus.cluster.processes.starting import START_S, put_settings, start_all, start_one
+from ludus.cluster.processes.starting import LOCAL_START_S, START_S, put_settings, start_all, start_one
 from ludus.pool import PoolError
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
@@ -88,10 +88,11 @@ class Crew:
         self.deaths += 1
         self.incarnations[number] += 1
         self._rollouts[number] = start_one(self._preset)
-        if not self._rollouts[number].wait_for_start(START_S):
-            cluster = self._preset.cluster
+        cluster = self._preset.cluster
+        patience_s = LOCAL_START_S if cluster.address == LOCAL_ADDRESS else START_S
+        if not self._rollouts[number].wait_for_start(patience_s):
             count = f"{cluster.cpus} free processor{'s' if cluster.cpus > 1 else ''}"
-            text = f"no machine has {count} for it after {START_S:.0f} s"
+            text = f"no machine has {count} for it after {patience_s:.0f} s"
             again = "when one has"
             if cluster.address == LOCAL_ADDRESS:
                 again = "to start its cluster again"

@@ -18,6 +18,7 @@ from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 
 START_S = 60.0  # for a process with the processors of a rollout
+LOCAL_START_S = 240.0  # on a cluster that has them: only a busy machine is that slow
 REPORT_S = 5.0  # between two lines about missing machines
 MEGABYTE = 1 << 20
 
