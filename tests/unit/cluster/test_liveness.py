@@ -162,20 +162,22 @@ def test_a_call_of_a_process_that_starts_waits_for_it_and_one_of_a_silent_one_do
 
 
 @pytest.mark.parametrize(
-    ("settings", "why"),
+    ("settings", "why", "seconds"),
     [
         (
             {"cluster.rollouts": "2"},
-            r"1 free processor for it after 60 s; resume the run to start its cluster",
+            r"1 free processor for it after 240 s; resume the run to start its cluster",
+            239.0,
         ),
         (
             {"cluster.rollouts": "2", "cluster.cpus": "4", "cluster.address": "10.0.0.1:6379"},
             r"4 free processors for it after 60 s; resume the run when one has",
+            59.0,
         ),
     ],
 )
 def test_a_rollout_without_a_machine_for_its_successor_is_reported_with_what_helps(
-    settings: dict[str, str], why: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, str], why: str, seconds: float, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crew = object.__new__(Crew)
     lost = actor_of(Process(machine, 0.0), monkeypatch)
@@ -185,7 +187,7 @@ def test_a_rollout_without_a_machine_for_its_successor_is_reported_with_what_hel
     monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: nowhere)
     with pytest.raises(PoolError, match=f"rollout 0 died .gone., and no machine has {why}"):
         crew.replace(0, lost, RolloutLost("gone"))
-    late = actor_of(Process(machine, machine.now + 59.0), monkeypatch)
+    late = actor_of(Process(machine, machine.now + seconds), monkeypatch)
     monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: late)
     crew.replace(0, nowhere, RolloutLost("gone"))
     assert crew.rollout(0, "sampler0").same_process(late)
