@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ludus.flow.process import interrupts
 
-SOURCES = Path(interrupts.__file__).parents[1]
-LIST = SOURCES / "flow" / "interrupts.py"
+SOURCES = Path(interrupts.__file__).parents[2]
+LIST = SOURCES / "flow" / "process" / "interrupts.py"
 NAMES = {signal.Signals(number).name for number in interrupts.every_stop_signal()}
 #: Where the handler of a single signal is put back or set: not that of a stop signal.
 SETTERS = {"games/contained.py"}

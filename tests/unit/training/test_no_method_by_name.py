@@ -12,7 +12,19 @@ import ludus
 from ludus.algorithms.registry import ACTOR_LEARNER, Method, methods
 
 SOURCE = Path(ludus.__file__).parent
-PACKAGES = ("training", "presets", "league", "evaluation", "bench", "cli", "rollouts", "gtp", "web")
+PACKAGES = (
+    "training",
+    "presets",
+    "league",
+    "evaluation",
+    "bench",
+    "cli",
+    "rollouts",
+    "gtp",
+    "web",
+    "reporting",
+    "sweep",
+)
 BUILT_IN = {method.name: method for method in methods()}
 
 
