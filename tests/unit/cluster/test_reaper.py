@@ -50,7 +50,7 @@ def test_descendants_are_found_and_ended_and_others_are_left_alone() -> None:
 def test_children_of_a_killed_process_end_with_its_pipe() -> None:
     program = (
         "import os, signal, subprocess, sys\n"
-        "from ludus.cluster import reaper\n"
+        "from ludus.cluster.processes import reaper\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
         "reaper.start({})\n"
         "print(child.pid, flush=True)\n"
@@ -70,7 +70,7 @@ def test_the_private_folder_of_the_processes_is_removed_after_their_end(killed: 
     (folder / "session" / "logs").mkdir(parents=True)
     program = (
         "import os, signal, subprocess, sys\n"
-        "from ludus.cluster import reaper\n"
+        "from ludus.cluster.processes import reaper\n"
         "child = subprocess.Popen(['sleep', '60'])\n"
         "started = reaper.start({}, sys.argv[1])\n"
         "assert os.path.isdir(sys.argv[1])\n"
