@@ -42,19 +42,36 @@ TURNS = {
     r"from now on": "the present tense, a point in time",
     r"(?<=;\s)(?-i:none)(?!:)": '"if there is one", no ...',
 }
-_PACKAGES = ("bench", "codecs", "flow", "games", "gtp", "mcts", "native", "pool", "ratings", "storage", "web")
+_PACKAGES = (
+    *(
+        "algorithms",
+        "bench",
+        "cli",
+        "cluster",
+        "codecs",
+        "evaluation",
+        "flow",
+        "games",
+        "gtp",
+        "league",
+        "mcts",
+    ),
+    *("native", "policies", "pool", "ratings", "reporting", "rollouts", "storage", "surgery", "sweep", "web"),
+)
 #: Path prefixes that are free of the turns, and the exceptions below them.
 SWEPT = (
-    *("benchmarks/", "cpp/", "docs/", "examples/", "tools/"),
+    *("benchmarks/", "cpp/", "docs/", "examples/", "tests/system/", "tests/unit/", "tools/"),
     *(f"src/ludus/{package}/" for package in _PACKAGES),
 )
 UNSWEPT = (
     "docs/reference/api.md",  # from docstrings
-    "src/ludus/web/serve/",
+    "tests/system/test_last_state.py",
+    "tests/unit/training/",
+    "tests/unit/tools/test_results.py",
     *("benchmarks/strength/league_minirts.py", "tools/results.py"),  # records and their page hold these texts
 )
 #: Path prefixes below which pieces and units stand on cells.
-BOARDS = ("cpp/games/", "cpp/tests/", "docs/games/", "src/ludus/games/")
+BOARDS = ("cpp/games/", "cpp/tests/", "docs/games/", "src/ludus/games/", "tests/unit/gtp/")
 
 
 def _compiled(phrases: dict[str, str]) -> dict[re.Pattern[str], str]:

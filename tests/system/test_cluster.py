@@ -108,7 +108,7 @@ def remote(preset: Preset) -> Sampler:
 
 
 def successors(preset: Preset) -> Sampler:
-    """Return a sampler like that of :func:`remote`, on rollouts of which some may have predecessors."""
+    """Return a sampler like :func:`remote`'s, on rollouts of which some may have predecessors."""
     return RemoteSampler(Fleet(preset, crew=_crew.crew(successors=True)), slabs_of(preset.run))
 
 

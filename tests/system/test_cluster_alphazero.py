@@ -39,7 +39,7 @@ from ludus.cluster.self_play import INCARNATION_SHIFT
 
 pytestmark = pytest.mark.random_order(disabled=True)  # the tests share a cluster and its rollouts
 
-#: Settings that differ from those of the method's own tests.
+#: Settings that differ from the method's own tests.
 CHANGES = {
     "run.max_steps": "900",
     "run.threads": "1",
@@ -197,7 +197,7 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
         other.close()
         workers.rollouts[0].has = workers._set  # so that they are not sent
         workers.play_until(200, lambda: False)
-        with pytest.raises(PoolError, match="rollout 0: its acting weights are not those of version 7"):
+        with pytest.raises(PoolError, match="rollout 0: its acting weights differ from version 7"):
             workers.play_until(250, lambda: False)
 
 

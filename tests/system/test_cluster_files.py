@@ -77,7 +77,7 @@ def marker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(tmp_path_factory: pytest.TempPathFactory, marker: Path) -> Iterator[Path]:
-    """A cluster with a folder for temporary files of its own, started in a folder of someone else."""
+    """A cluster with a separate temporary folder, started in a folder of someone else."""
     here = tmp_path_factory.mktemp("here")
     for name in TAKEN:
         (here / f"{name}.py").write_text(MARK.format(marker=str(marker)))
@@ -98,7 +98,7 @@ def preset_of(name: str, rollouts: int, **more: str) -> Preset:
 
 
 def remote(preset: Preset) -> Sampler:
-    """Return a sampler over rollouts of its own."""
+    """Return a sampler over separate rollouts."""
     return RemoteSampler(Fleet(preset), slabs_of(preset.run))
 
 

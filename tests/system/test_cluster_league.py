@@ -149,7 +149,7 @@ class Asked(Recorder):
 
 
 def ahead_of(preset: Preset, rollouts: int) -> Preset:
-    """Return ``preset`` two rounds ahead, with a checkpoint at its end alone."""
+    """Return ``preset`` two rounds ahead, with a checkpoint only at its end."""
     run = msgspec.structs.replace(preset.run, checkpoint_every_minutes=0.0)
     return msgspec.structs.replace(preset, run=run, cluster=ClusterConfig(rollouts=rollouts, ahead=2))
 

@@ -1,6 +1,6 @@
 """Learners of a group by Ray: equal seeds, ranks that die, and states of all ranks in checkpoints.
 
-One cluster and two rollouts serve the module; every run starts a rank of its own.
+One cluster and two rollouts serve the module; every run starts a separate rank.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def cluster() -> Iterator[None]:
 
 
 class Machines(RayMachines):
-    """The module's rollouts, which stay, with ranks of their own."""
+    """The module's rollouts, which stay, with separate ranks."""
 
     def __init__(self) -> None:
         self._report, self._crew = print, _crews[0]
@@ -78,7 +78,7 @@ class Machines(RayMachines):
         return self._groups
 
     def close(self) -> None:
-        """End the ranks alone."""
+        """End only the ranks."""
         self._end_group()
 
 
@@ -157,7 +157,7 @@ def test_a_parameter_that_differs_on_one_rank_ends_the_run_at_the_next_checkpoin
     with closing(Machines()) as machines:
         recorder = At(3, lambda: spoil(machines))
         changed = small(run__lag="sync", run__checkpoint_every_minutes=0.0)
-        with pytest.raises(RunFailed, match=r"the parameters of rank 1 of 2 differ from those of rank 0"):
+        with pytest.raises(RunFailed, match=r"the parameters of rank 1 of 2 differ from rank 0's"):
             start_run(changed, run, sinks=[recorder], machines=machines)
         assert machines.groups == 1
     assert RunDirectory.open(run).checkpoints.versions() == []
@@ -277,7 +277,7 @@ def test_a_rank_that_starts_later_than_a_silent_one_is_ended_is_waited_for(
     def waited(actor: RolloutActor, seconds: float) -> bool:
         started = wait_for_start(actor, seconds)
         if seconds > 1.0:
-            monkeypatch.setattr(actors, "PATIENCE_S", patience)  # a busy machine may answer later from now on
+            monkeypatch.setattr(actors, "PATIENCE_S", patience)  # a busy machine may answer later
         return started
 
     monkeypatch.setattr(RolloutActor, "wait_for_start", waited)

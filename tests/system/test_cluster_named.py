@@ -1,4 +1,4 @@
-"""A cluster that was named: who is let in, what is refused, and which runs leave it alone."""
+"""A named cluster: who is let in, what is refused, and which runs do not use it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 def on_nodes(preset: Preset) -> Sampler:
-    """Return a sampler over rollouts of its own."""
+    """Return a sampler over separate rollouts."""
     return RemoteSampler(Fleet(preset), slabs_of(preset.run))
 
 

@@ -126,7 +126,7 @@ def test_a_rollout_that_plays_other_weights_than_were_sent_ends_the_run(
         later = {name: array + 1 for name, array in arrays.items()}
         fleet.send_weights(policy, 7, ray.put(later))
         fleet._sent[0][policy] = 7  # so that they are not sent
-        with pytest.raises(PoolError, match="rollout 0: its acting weights are not those of version 7"):
+        with pytest.raises(PoolError, match="rollout 0: its acting weights differ from version 7"):
             list(fleet.play())
     finally:
         sampler.close()

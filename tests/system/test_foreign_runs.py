@@ -181,7 +181,7 @@ def test_the_users_own_teacher_is_run_again(
     monkeypatch.chdir(tmp_path)
 
     def fresh(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(names, "_typed", set())  # as in a process of its own
+        monkeypatch.setattr(names, "_typed", set())  # as in a new process
         return ended(capsys, *words)
 
     assert fresh("train", "home/preset.toml", "--run-dir", "run", "--quiet") == (0, "")

@@ -1,7 +1,7 @@
 """A Python game outside the tree with its own codec: trained, evaluated, resumed, loaded.
 
 The package is used in both ways: found in the current folder because a person names it, and installed, with
-entry points. Every step is a process of its own, as a user's commands are.
+entry points. Every step is a new process, as a user's commands are.
 """
 
 from __future__ import annotations

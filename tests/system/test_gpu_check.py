@@ -350,7 +350,7 @@ def test_another_action_has_another_probability() -> None:
         ({"up_pageable": 3}, {"up_pageable": 99}, False, []),  # without graphs small copies are cheap
         ({}, {"up_pageable": 2, "down_pageable": 1}, True, ["update: 3 copies"]),
         ({"large_pageable": 1}, {"large_pageable": 2}, False, ["3 copies of 65536 bytes or more"]),
-        # Those of a replayed graph are CUDA's to count, and each is counted once.
+        # CUDA counts the copies of a replayed graph, each once.
         ({"cuda Memcpy HtoD (Pageable -> Device)": 1, "cuda kernels": 9}, {}, True, ["act: 1 copies"]),
         ({"cuda Memcpy HtoD (Pinned -> Device)": 1, "cuda Memcpy DtoD (Device -> Device)": 4}, {}, True, []),
         ({}, {"up_pageable": 2, "cuda Memcpy HtoD (Pageable -> Device)": 2}, True, []),

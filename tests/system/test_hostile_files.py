@@ -186,7 +186,7 @@ def make_run(trained: Path, folder: Path, name: str) -> Path:
             weights.meta, game=name, spec=msgspec.json.encode(spec).decode(), spec_hash=spec.spec_hash
         )
         path.write_bytes(encode_weights(weights))
-        shutil.copy(path, folder / "alone.safetensors")
+        shutil.copy(path, folder / "copied.safetensors")
     return run
 
 
@@ -208,13 +208,13 @@ def test_weights_and_runs_load_no_code(
 ) -> None:
     name = HOSTILE[kind].format(folder=folder) if "{folder}" in HOSTILE[kind] else HOSTILE[kind]
     make_run(trained, folder, name)
-    for player in ("run@best", "alone.safetensors", "run@last+search:2"):
+    for player in ("run@best", "copied.safetensors", "run@last+search:2"):
         refused(capsys, "eval", player, "--against", "random", "--matches", "2")
         refused(capsys, "eval", "random", "--against", player, "--matches", "2")
         refused(capsys, "rate", player, "random", "--matches", "2")
         refused(capsys, "gtp", player, "--quiet", expected="GTP plays go")
     refused(capsys, "rate", "run@all", "random", "--matches", "2")
-    refused(capsys, "search", "bench", "./alone.safetensors", expected="not a compiled game module")
+    refused(capsys, "search", "bench", "./copied.safetensors", expected="not a compiled game module")
     refused(capsys, "resume", "run", "--quiet")
     refused(capsys, "resume", "run", "--run.max-minutes", "1", "--quiet")
 

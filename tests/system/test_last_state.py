@@ -247,7 +247,7 @@ FAST = [
 
 @contextmanager
 def joined_machines(preset: Preset, report: object = None) -> Iterator[Machines]:
-    """Yield machines in place of Ray's: two samplers of this process, joined as those of rollouts are."""
+    """Yield machines in place of Ray's: two samplers of this process, joined as on rollouts."""
     yield JoinedMachines(2)
 
 

@@ -77,7 +77,7 @@ PROGRAMS = (
 
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_programs_copy_once_an_act_and_never_wait_between_steps(case: str) -> None:
-    """The table's costs of programs are those of graphs."""
+    """The table's costs of programs equal the costs of graphs."""
     costs = table["costs"][case]
     assert costs["act"] == {"launch": 1, "upload": 1, "download": 1, "wait": 0}
     for update in ("update", "update at lag 1"):

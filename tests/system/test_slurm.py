@@ -120,7 +120,7 @@ class Slurm:
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    """Start the daemons, with a configuration of their own; they end with the module."""
+    """Start the daemons, with a separate configuration; they end with the module."""
     one = Slurm(tmp_path_factory.mktemp("slurm"))
     folder, host = one.folder, socket.gethostname()
     (folder / "state").mkdir()

@@ -1,4 +1,4 @@
-"""Statistics of new units under batch norm: those of matches, layer after layer."""
+"""Statistics of new units under batch norm come from matches, layer after layer."""
 
 from __future__ import annotations
 

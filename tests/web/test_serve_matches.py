@@ -230,7 +230,7 @@ def test_pausing_lets_everything_stand_and_a_rate_changes_the_speed(client: Clie
     page.send({"type": "pause"})
     page.get("paused")
     page.act(0, echo=3)
-    assert "the clock stands" in page.get("refused")["why"]
+    assert "the match is paused" in page.get("refused")["why"]
     with pytest.raises(TimeoutError):
         page.get("moment", seconds=0.3)
     page.send({"type": "resume"})

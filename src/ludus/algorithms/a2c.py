@@ -25,7 +25,7 @@ def a2c_returns(
         config: ``n_steps`` and ``discount``.
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
-        ratio: Not read: importance weights stand in the loss.
+        ratio: Not read: importance weights are in the loss.
         group: Not read.
     """
     if 0 < config.n_steps < len(transitions.reward):

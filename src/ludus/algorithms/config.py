@@ -1,7 +1,7 @@
 """Settings of all learning methods: one struct a method, and the ranges that settings are declared with.
 
-The tag of a struct is the method's name, its fields are the keys of a preset's ``[algorithm]``. No torch is
-imported here, so that presets are read without it.
+The tag of a struct is the method's name, its fields are the keys of a preset's ``[algorithm]``. Without
+torch here, presets are read without it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OpenShare = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 SomeShare = Annotated[float, msgspec.Meta(gt=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 MinibatchCount = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
-BatchSize = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions that are held at once
+BatchSize = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions held at once
 Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 MOST_PARTS = 64
@@ -282,7 +282,7 @@ class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     """
 
     teacher: str = ""
-    seats: Literal["one", "all"] = "one"  # that the teacher plays; with one the opponents play the others
+    seats: Literal["one", "all"] = "one"  # that the teacher plays; with one the opponents play the rest
     greedy: bool = False  # the teacher's most probable choice, or the most visited move of its search
     gae_lambda: Share = 1.0  # of the value's targets
     value_coefficient: NonNegative = 0.5
@@ -298,7 +298,7 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
 
     A round collects ``round_positions`` new positions and then learns until every new position has been read
     ``sample_reuse`` times on average. Positions come from the newest ``window_share`` of all matches, but
-    from at least ``window_matches_min`` and at most ``window_matches`` of them; nothing is learned before
+    from at least ``window_matches_min`` and at most ``window_matches`` of them; learning starts when
     ``window_matches_min`` are there.
 
     ``value_mix``: share of the search's own value in the value target, the rest is the match's outcome.
@@ -365,7 +365,7 @@ def with_horizon(config: _Slab, frame_skip: int, progress: float) -> _Slab:
     Args:
         config: ``horizon`` and ``horizon_final`` in ticks; without a horizon it is returned as it is.
         frame_skip: Ticks of a decision, >= 1.
-        progress: Share in [0, 1] of the budget that is spent; the horizon moves linearly with it.
+        progress: Spent share of the budget, in [0, 1]; the horizon moves linearly with it.
     """
     if config.horizon <= 0.0:
         return config

@@ -1,8 +1,8 @@
 """Group: the learners that make one update together, and the sums in which their numbers meet (all-reduce).
 
-Each learner is a rank. It reads slabs of its own, and all ranks make the same step, so that their parameters
+Each learner is a rank. It reads separate slabs, and all ranks make the same step, so that their parameters
 stay equal bit for bit. Every rank asks its group in the same order; otherwise the group fails after its
-timeout. Numbers that a rank has alone must not decide a step.
+timeout. Numbers that only one rank has must not decide a step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ludus.policies.accelerator import kind_of
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
-TIMEOUT_S = 60.0  # that a rank waits for the others
+TIMEOUT_S = 60.0  # that a rank waits for its group
 
 
 class GroupError(RuntimeError):
@@ -92,7 +92,7 @@ class Group(ABC):
 
 
 class _Alone(Group):
-    """A learner without others: every sum is its argument, so that no bit changes."""
+    """A single learner: every sum is its argument, so that no bit changes."""
 
     def add(self, tensor: Tensor) -> Tensor:
         """See :meth:`Group.add`."""
@@ -115,7 +115,7 @@ class _Alone(Group):
         return [number]
 
 
-#: The group of a learner without others.
+#: The group of a single learner.
 ALONE: Group = _Alone(1, 0)
 
 
@@ -128,7 +128,7 @@ class _Table:
 
 
 class ThreadGroup(Group):
-    """Learners of one process. Each rank has threads of its own, which wait for the others'."""
+    """Learners of one process. Each rank has separate threads, which wait for each other."""
 
     def __init__(self, table: _Table, rank: int) -> None:
         """Take a place at the table; see :meth:`of`."""
@@ -190,7 +190,7 @@ class TorchGroup(Group):
             rank: Number of this rank, below ``size``.
             size: Number of ranks.
             device: Device of the learner; a CUDA device needs NCCL.
-            timeout_s: Seconds after which a rank that is stopped, or a call that another rank does not make,
+            timeout_s: Seconds after which a stopped rank, or a call that another rank does not make,
                 is an error.
 
         Raises:
@@ -251,7 +251,7 @@ def compare_ranks(group: Group, tensors: Mapping[str, Array], version: int) -> N
     Args:
         group: All of its ranks call this at the same version.
         tensors: Arrays by name.
-        version: Of the weights.
+        version: Version of the weights.
 
     Raises:
         GroupError: They differ. Every rank raises it.
@@ -266,6 +266,6 @@ def compare_ranks(group: Group, tensors: Mapping[str, Array], version: int) -> N
     odd = [str(rank) for rank, other in enumerate(found) if not torch.equal(other, found[0])]
     if odd:
         raise GroupError(
-            f"version {version}: the parameters of rank {', '.join(odd)} of {group.size} differ from those "
-            "of rank 0, expected equal ones; resume from the newest checkpoint"
+            f"version {version}: the parameters of rank {', '.join(odd)} of {group.size} differ from "
+            "rank 0's, expected equal ones; resume from the newest checkpoint"
         )

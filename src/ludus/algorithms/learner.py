@@ -51,7 +51,7 @@ Config = TypeVar("Config", bound=SlabLearnerConfig)
 class SlabLearner(ABC, Generic[Config]):
     """Base of learners of slabs: everything but the stages of an update, which a method makes."""
 
-    #: Whether the method has updates that move only what the value alone depends on.
+    #: Whether the method has updates that move only parameters exclusive to the value.
     has_value_only_updates: ClassVar[bool] = False
 
     def __init__(self, config: Config, network: PolicyNetwork, context: LearnerContext) -> None:
@@ -59,7 +59,7 @@ class SlabLearner(ABC, Generic[Config]):
 
         Args:
             config: Settings of the method.
-            network: Network on its device. The learner owns it from now on; its parameters move into one
+            network: Network on its device. The learner takes ownership; its parameters move into one
                 vector.
             context: Seed, policy id, threads, frame skip.
         """
@@ -78,7 +78,7 @@ class SlabLearner(ABC, Generic[Config]):
         #: threads that run tasks at once; a GPU gains nothing from a second, which needs its own replica
         self._workers = 1 if self.executor.static else max(1, context.workers)
         self.minibatches = Minibatches(network, self.parameters, self._workers, self.group)
-        #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
+        #: Networks with separate numbers (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
         self._value_only = False  # in the update under way
@@ -104,9 +104,7 @@ class SlabLearner(ABC, Generic[Config]):
             name = self.config.__struct_config__.tag
             raise ValueError(f'algorithm.name = "{name}" has no updates of the value alone')
         if self.policy not in slab.memory and self.network.memory_shape is not None:
-            raise ValueError(
-                f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
-            )
+            raise ValueError(f"policy {self.policy} has memory; slab.memory must hold it at t = 0")
         self._value_only = value_only
         stages = self._update(slab, min(max(progress, 0.0), 1.0))
         if (processes := self.minibatches.processes) is not None:
@@ -135,11 +133,11 @@ class SlabLearner(ABC, Generic[Config]):
         self.config = config
 
     def join(self, group: Group) -> None:
-        """Make every update from now on with ``group``, whose ranks have equal states."""
+        """Make the next updates with ``group``, whose ranks have equal states."""
         self.group = self.minibatches.group = group
 
     def divide(self, processes: Processes) -> None:
-        """Make every update from now on with other processes, which are ended by :meth:`close`."""
+        """Make the next updates with other processes, which :meth:`close` ends."""
         self.minibatches.processes = processes
 
     def prepare(self) -> None:
@@ -183,7 +181,7 @@ class SlabLearner(ABC, Generic[Config]):
         with self.executor.on(self._stream):
             for name, tensor in network.state_dict().items():
                 tensor.copy_(mine[name])
-        self._stream.synchronize()  # the network acts on a stream of its own
+        self._stream.synchronize()  # the network acts on a separate stream
         return self.version
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
@@ -354,7 +352,7 @@ class SlabLearner(ABC, Generic[Config]):
         )
 
     def _normalised(self, values: Floats) -> Floats:
-        """Convert values from the game's units to those of the value head."""
+        """Convert values from the game's units to the value head's."""
         if self._programs is not None:
             return self._programs.normalised(values)
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()

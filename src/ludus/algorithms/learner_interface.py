@@ -24,11 +24,11 @@ class LearnerContext:
 
     Attributes:
         seed: Seed of shuffles and draws.
-        policy: Id of the policy in slabs that is trained.
+        policy: Id of the trained policy in slabs.
         workers: Number of threads that may run tasks of one update at once, >= 1.
         frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
         group: Learners that make each update together, this one included.
-        executor: Runs the learner's programs; None: that of the network's device.
+        executor: Runs the learner's programs; None: the executor of the network's device.
     """
 
     seed: int
@@ -44,11 +44,11 @@ class UpdateStats:
     """Result of one update, of all ranks of a group together.
 
     ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
-    samples unless the method's documentation names others. A method reports the numbers that it has.
+    samples unless the method's documentation differs. A method reports the numbers that it has.
     """
 
     version: int  # of the weights that the update made
-    samples: int  # distinct decisions that were trained on
+    samples: int  # distinct decisions trained on
     learned: int = 0  # decisions differentiated, epochs and reuse counted
     lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
     numbers: dict[str, float] = field(default_factory=dict)
@@ -81,8 +81,8 @@ class Learner(Protocol):
 
         Args:
             slab: Rollout that must not change until the plan is done; then call :meth:`finish`.
-            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
-            value_only: Whether only parameters move that the value alone depends on.
+            progress: Spent share of the run's budget, in [0, 1], for schedules.
+            value_only: Whether only parameters exclusive to the value move.
 
         Raises:
             ValueError: ``value_only`` for a method that has no such update.

@@ -18,7 +18,7 @@ Coefficient: TypeAlias = float | Tensor
 class Loss(NamedTuple):
     """Loss over ``N`` samples."""
 
-    total: Tensor  # scalar, the sum that is differentiated
+    total: Tensor  # scalar, the sum to differentiate
     numbers: dict[str, Tensor]  # scalars, sums; ``UpdateStats.numbers`` has their means
 
 

@@ -33,7 +33,7 @@ def policy_gradient_returns(
         config: ``baseline`` and ``discount``.
         transitions: ``[T, R]``.
         value: ``float32[T+1, R]``, in the game's units.
-        ratio: Not read: importance weights stand in the loss.
+        ratio: Not read: importance weights are in the loss.
         group: Learners over whose decisions the baseline ``mean`` is taken.
     """
     if config.baseline == "value":

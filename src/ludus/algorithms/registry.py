@@ -89,8 +89,8 @@ class Method:
         teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
             learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
             (``one``, ``all``) and ``greedy`` say how that player plays.
-        rollouts: Whether a trainer of its own has all its matches played by the machines that it is given, so
-            that the rollouts of a cluster can play them. Those of :data:`ACTOR_LEARNER` always can.
+        rollouts: Whether the method's trainer has all its matches played by the machines that it is given, so
+            that the rollouts of a cluster can play them. True of every method of :data:`ACTOR_LEARNER`.
         checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
         round_work: Returns the network's work in a round (:data:`RoundWorkOf`), or ``module:attribute``; ""
             where it has not been measured: ``run.device = "auto"`` is then the processor.
@@ -256,7 +256,7 @@ DEFAULT: MethodConfig = AppoConfig()
 
 
 def register(method: Method) -> None:
-    """Add a method, until the program ends. Raises :class:`ExtensionError` for a name that is taken."""
+    """Add a method, until the program ends. Raises :class:`ExtensionError` for a duplicate name."""
     _METHODS.register(method.name, method)
 
 
@@ -276,7 +276,7 @@ def method_package(name: str) -> Package | None:
 
 
 def method_of(config: MethodConfig) -> Method:
-    """Return the method that settings belong to. Raises ``ValueError`` where it is not registered."""
+    """Return the method that settings belong to. Raises ``ValueError`` if it is not registered."""
     name = str(config.__struct_config__.tag)
     method = find(name)
     if method is None:

@@ -172,7 +172,7 @@ def n_step(moves: Transitions, value: Floats, *, discount: float, n_steps: int) 
 def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
     """Return discounted sums of rewards to the end of the match, without a value (Williams 1992).
 
-    Only decisions of matches that end inside the slab have one; the others are not ``valid``. A truncation
+    Only decisions of matches that end inside the slab have one; the rest is not ``valid``. A truncation
     counts as an end: nothing follows it. ``advantage`` is the return itself, that is baseline 0.
     """
     steps, rows = moves.reward.shape
@@ -195,14 +195,14 @@ def upgo(moves: Transitions, value: Floats, *, discount: float) -> Floats:
 
     Vinyals et al. 2019, methods.
 
-    G(s) = r + gamma G(s') where the next decision turned out at least as well as its value predicted,
-    r' + gamma V(s'') >= V(s'), else r + gamma V(s'): what went better than expected is followed further. The
+    G(s) = r + gamma G(s') if the next decision turned out at least as well as its value predicted,
+    r' + gamma V(s'') >= V(s'), and r + gamma V(s') otherwise: good surprises are followed further. The
     advantage is G(s) - V(s).
     """
     steps, rows = moves.reward.shape
     gamma = np.float32(discount)
     advantage = np.zeros((steps, rows), np.float32)
-    better = np.zeros(rows, np.float32)  # G(s') - V(s') of the next decision where that is followed
+    better = np.zeros(rows, np.float32)  # G(s') - V(s') of the next decision if it is followed
     for t in range(steps - 1, -1, -1):
         np.copyto(better, 0.0, where=moves.next_index[t] < 0)
         valid = moves.valid[t]

@@ -30,7 +30,7 @@ class RoundWork(NamedTuple):
     Attributes:
         calls: Calls of the acting network.
         acted: Decisions that it evaluates in them.
-        learned: Decisions that are differentiated.
+        learned: Differentiated decisions.
         gradient_steps: Steps of the optimiser.
         tasks: Tasks of a gradient step, each on one thread.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 Schedule = Literal["constant", "linear", "cosine", "steps"]
-#: From the share of the budget that is spent, 0 to 1, to a setting's value.
+#: From the spent share of the budget, 0 to 1, to a setting's value.
 ByBudget = Callable[[float], float]
 
 
@@ -22,7 +22,7 @@ def rate_factor(schedule: Schedule, progress: float, final: float = 0.0, drops: 
     Args:
         schedule: ``linear`` and ``cosine`` fall from 1 to ``final`` over the budget, ``steps`` multiplies by
             ``final`` at each drop.
-        progress: Share of the budget in [0, 1] that is spent.
+        progress: Spent share of the budget, in [0, 1].
         final: Factor at the end of the budget, or of each drop.
         drops: Number of drops so far.
     """

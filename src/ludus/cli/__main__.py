@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_thread_an_operation() -> None:
-    """Limit OpenMP and MKL to one thread: commands run threads of their own, which would compete.
+    """Limit OpenMP and MKL to one thread: commands run separate threads, which would compete.
 
     Libraries read these variables when they are loaded.
     """

@@ -2,7 +2,7 @@
 
 A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple is repeatable) or, with
 :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes the options of settings: every
-option with a dot in its name, and others that the command does not have. Types and ranges are those of the
+option with a dot in its name, and others that the command does not have. Types and ranges come from the
 struct, checked as in presets (:mod:`ludus.presets.schema`), so that messages about wrong values are the same
 everywhere.
 """

@@ -20,8 +20,8 @@ def note_changed_game(
 
     Args:
         players: Names of players, as :func:`ludus.evaluation.evaluate.evaluate` takes them.
-        game: The game as the user named it; "" = that of the first weights.
-        params: Its parameters; None = those of the weights.
+        game: The game as the user named it; "" = the first weights' game.
+        params: Its parameters; None = the weights' parameters.
     """
     from ludus.evaluation.evaluate import decide_game
     from ludus.presets.errors import ConfigError

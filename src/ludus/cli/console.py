@@ -38,7 +38,7 @@ def document(value: object) -> None:
     text = _escaped(data.decode())
     try:
         text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:  # a terminal without Unicode: JSON has escapes of its own
+    except UnicodeEncodeError:  # a terminal without Unicode: JSON has escapes
         text = _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
     write_out(f"{text}\n")
 

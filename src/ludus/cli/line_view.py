@@ -46,7 +46,7 @@ class RunView(Sink):
 class LineView(RunView):
     """View of one plain line every ten seconds, and one per event.
 
-    A line has the numbers of the newest update. Where none came for twice as long, it names the run's present
+    A line has the numbers of the newest update. If none came for twice as long, it names the run's present
     work and repeats the last numbers; before the first update, it names the work every ten seconds. All lines
     have one clock: the time since the command started.
     """
@@ -113,7 +113,7 @@ class LineView(RunView):
         console.note(visible(f"[{', '.join(clock)}] {text}"))
 
     def _results(self, metrics: UpdateMetrics) -> str:
-        """Return the results of training matches, in a method without any those of the last evaluation."""
+        """Return the results of training matches, in a method without any the last evaluation's."""
         return results_text(metrics) or (f", {self._rated}" if self._rated else "")
 
     def start(self, run: RunStart) -> None:
@@ -122,7 +122,7 @@ class LineView(RunView):
         console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
 
     def update(self, metrics: UpdateMetrics) -> None:
-        """Write the numbers of an update if the last ones are old enough; else they wait until then."""
+        """Write the numbers of an update if the last ones are old enough; otherwise they wait until then."""
         with self._lock:
             self.rates.see(metrics)
             now = time.monotonic()

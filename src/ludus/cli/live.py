@@ -1,7 +1,7 @@
-"""Progress of a run: a live board on a terminal, else a line every ten seconds.
+"""Progress of a run: a live board on a terminal, or a line every ten seconds.
 
 Both are sinks (:class:`ludus.reporting.sinks.Sink`): they are called from the training thread and
-only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and where
+only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and if
 none comes for long, they show what the run does (:attr:`ludus.reporting.sinks.RunStart.doing`).
 """
 
@@ -41,7 +41,7 @@ SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput", "cluster")  # namespa
 
 
 class ProblemView(RunView):
-    """View of problems only: without progress, a line that is lost must still be known."""
+    """View of problems only: without progress, a lost line must still be known."""
 
     def message(self, text: str) -> None:
         """Write a problem."""
@@ -50,7 +50,7 @@ class ProblemView(RunView):
 
 
 def make_view(quiet: bool) -> RunView:
-    """Return the view for stderr: a board on a terminal, else lines; ``quiet``: problems only."""
+    """Return the view for stderr: a board on a terminal, or lines; ``quiet``: problems only."""
     if quiet:
         return ProblemView()
     if redraws():
@@ -225,7 +225,7 @@ class LiveView(RunView):
 
 
 def details(metrics: UpdateMetrics) -> list[str]:
-    """Return a line for each namespace without a place of its own: ``loss: policy 0.01, value 0.5``."""
+    """Return a line for each namespace without another place: ``loss: policy 0.01, value 0.5``."""
     lines: dict[str, list[str]] = {}
     for name, value in metrics.numbers.items():
         namespace, _, rest = name.partition("/")

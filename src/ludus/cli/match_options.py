@@ -42,7 +42,7 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     quiet: Annotated[bool, QUIET] = False
 
     def game_and_params(self) -> tuple[str, dict[str, ParamValue] | None]:
-        """Return the game, "" where weights determine it, and its parameters, None for those of the weights.
+        """Return the game, "" where weights determine it, and its parameters, None for the weights' own.
 
         Raises:
             UserError: An unknown game or a wrong parameter.

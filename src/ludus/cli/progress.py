@@ -23,7 +23,7 @@ LINE_EVERY_S = 10.0  # elsewhere
 
 
 class Ticker:
-    """Display of what a command does: a line that is redrawn on a terminal, elsewhere one every ten seconds.
+    """Display of what a command does: a redrawn line on a terminal, elsewhere one every ten seconds.
 
     A thread of the display writes it, so that it moves while one step of the work takes long. As a context
     manager it starts and stops that thread.
@@ -90,7 +90,7 @@ class Display(Ticker):
         return self
 
     def say(self, text: str) -> None:
-        """Show ``text`` from now on."""
+        """Show ``text`` next."""
         self.text = lambda: text
 
 
@@ -112,7 +112,7 @@ class Progress:
         self._opened = ExitStack()
 
     def __enter__(self) -> Progress:
-        """Handle stop signals from now on, and show the line."""
+        """Start to handle stop signals, and show the line."""
         self._opened.enter_context(on_stop(self._stop))
         self._opened.enter_context(self._ticker)
         return self

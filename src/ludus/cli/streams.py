@@ -21,7 +21,7 @@ _written = False  # a result was written to stdout
 
 
 def prepare() -> None:
-    """Open the null device for each stream that is closed, under the stream's own number.
+    """Open the null device for each closed stream, under the stream's own number.
 
     Without it the next opened file would get that number, and receive the printed text. A character that the
     encoding of stdout lacks is printed as an escape.

@@ -1,4 +1,4 @@
-"""Progress of a sweep: a board on a terminal, else a line every ten seconds and one for each run."""
+"""Progress of a sweep: a board on a terminal, or a line every ten seconds and one for each run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SweepView:
 
 
 def make_sweep_view(quiet: bool) -> SweepView:
-    """Return the view for stderr: a board on a terminal, else lines."""
+    """Return the view for stderr: a board on a terminal, or lines."""
     if quiet:
         return SweepView()
     if console.redraws():

@@ -7,7 +7,7 @@ import msgspec
 from ludus.flow.inputs.shown import shell, shown
 from ludus.flow.problem import Argument, HasProblems, Problem, Setting, Words, message, quoted, written
 
-_LONGEST = 1000  # characters of a value that is shown whole, to be pasted
+_LONGEST = 1000  # characters of a value shown whole, to be pasted
 
 
 def _option(name: str, part: Setting | Argument) -> str:

@@ -62,7 +62,7 @@ def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> Problem | None:
 
 
 def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
-    """Return what ``cluster`` asks for and there is too little of; empty where there is enough.
+    """Return which resources of ``cluster`` are missing; empty if there are enough.
 
     Args:
         cluster: Settings with the number of rollouts that have not started.
@@ -109,7 +109,7 @@ def check_alike(about: About, spec_hash: str) -> None:
 
 
 def host_and_port(address: str) -> tuple[str, int] | None:
-    """Return where a cluster is; None for a cluster of this run alone. Raises ``ConfigError``."""
+    """Return the address of a cluster; None for a local one. Raises ``ConfigError``."""
     if address == LOCAL_ADDRESS:
         return None
     host, _, port = address.rpartition(":")
@@ -118,7 +118,7 @@ def host_and_port(address: str) -> tuple[str, int] | None:
         is_host = _is_ipv6(host)
     elif _is_ipv6(host) or _is_ipv6(address):
         nearest = f"[{host}]:{port}" if _is_ipv6(host) else f"[{address}]:6379"
-        raise ConfigError(f'{_expected(address)}; an IPv6 address stands in brackets: "{nearest}"')
+        raise ConfigError(f'{_expected(address)}; write an IPv6 address in brackets: "{nearest}"')
     else:
         is_host = _HOST.fullmatch(host) is not None
     if not is_host or not _PORT.fullmatch(port) or not 0 < int(port) < 1 << 16:

@@ -47,7 +47,7 @@ class FleetCounts:
         """Start at zero for ``rollouts`` rollouts."""
         self.rollouts = [RolloutCounts() for _ in range(rollouts)]
         self.deaths = 0  #: rollouts that were replaced
-        self.slabs_dropped = 0  #: slabs that were lost with their rollout
+        self.slabs_dropped = 0  #: slabs lost with their rollout
         self.wait_s = 0.0  #: for the slabs of the newest round
 
     def numbers(self) -> dict[str, float]:

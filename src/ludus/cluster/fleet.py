@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 class Fleet:
     """N rollouts with a sampler each. One thread calls it.
 
-    A rollout that dies gets a successor with the next incarnation, which plays matches of its own; the slab
+    A rollout that dies gets a successor with the next incarnation, which plays separate matches; the slab
     that was lost with it is played again by the successor, so that every slab counts once.
     """
 
@@ -64,11 +64,11 @@ class Fleet:
         """Build samplers on the rollouts of ``preset``. Raises ``ConfigError``.
 
         Args:
-            preset: Of the run.
+            preset: Settings of the run.
             restarts: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
             seats: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
             report: Called with a line now and then while machines are missing.
-            crew: Rollouts on which other fleets play too; None: start rollouts for this fleet alone.
+            crew: Rollouts on which other fleets play too; None: start rollouts for this fleet only.
         """
         count = preset.cluster.rollouts
         self._preset, self._restarts, self._seats = preset, restarts, seats
@@ -85,7 +85,7 @@ class Fleet:
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._orders: Orders | None = None
-        self.terms = Terms()  #: of the requests from now on
+        self.terms = Terms()  #: of the next requests
         self._asked: deque[list[Asked]] = deque()  # slabs of all rollouts, oldest first
         self._flying: dict[int, Asked] = {}  # slabs of single rollouts
         self._owned = crew is None
@@ -190,9 +190,9 @@ class Fleet:
         self._asked.append([self._ask(number) for number in range(len(self))])
 
     def play(self) -> Iterator[tuple[int, Answer, Tensors]]:
-        """Yield number and answer of each rollout about the oldest slab that was asked for.
+        """Yield number and answer of each rollout about the oldest slab asked for.
 
-        Where none were, every rollout is asked for one now.
+        If none was, every rollout is asked for one now.
         """
         if not self._asked:
             self.ask()
@@ -223,7 +223,7 @@ class Fleet:
         return Asked(self._rollouts.actors[number].ask("play", request, *references, returns=2), expected)
 
     def _answer(self, number: int, asked: Asked) -> tuple[Answer, Tensors]:
-        """Wait for a slab. A slab that is lost is played again, by a successor of the rollout."""
+        """Wait for a slab. A successor of the rollout plays a lost slab again."""
         start = time.perf_counter()
         while True:
             try:

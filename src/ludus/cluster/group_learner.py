@@ -1,4 +1,4 @@
-"""The learner of a group: rank 0 in this process, the others elsewhere, as one learner of whole slabs."""
+"""The learner of a group: rank 0 in this process, the rest elsewhere, as one learner of whole slabs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def share_of(rollouts: int, learners: int) -> list[tuple[int, int]]:
 class GroupLearner:
     """A learner (:class:`ludus.algorithms.learner.Learner`) whose every update all ranks of a group make.
 
-    A slab has the rows of all rollouts. Each rank learns from those of its share, in the order of the ranks.
+    A slab has the rows of all rollouts. Each rank learns from its share, in the order of the ranks.
     """
 
     def __init__(self, preset: Preset, learner: SlabLearner[Any], ranks: Ranks, name: str) -> None:
         """Give all ranks the state of ``learner``, and let them meet.
 
         Args:
-            preset: Of the run.
+            preset: Settings of the run.
             learner: Rank 0, before its first update.
-            ranks: The others.
-            name: Of the group.
+            ranks: Ranks 1 and higher.
+            name: Name of the group.
 
         Raises:
             GroupError: A rank is gone.
@@ -131,7 +131,7 @@ class GroupLearner:
     def state(self) -> tuple[Arrays, Counters]:
         """See :meth:`ludus.algorithms.learner.Learner.state`.
 
-        What another rank has of its own (its replay buffer, the memory of its rows) is under ``rank1.``.
+        State that differs on another rank (its replay buffer, the memory of its rows) is under ``rank1.``.
         """
         self._ranks.tell("take_state", [() for _ in self._ranks])
         arrays, counters = self._learner.state()

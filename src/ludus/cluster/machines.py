@@ -32,7 +32,7 @@ class RayMachines:
     """Maker of samplers and groups of learners on a cluster (:class:`ludus.training.machines.Machines`).
 
     The first request connects to the cluster, or starts it: by then this process has the lock of the run.
-    All samplers that are asked for play on the same rollouts: those of a league's members.
+    All samplers, such as the members' samplers of a league, play on the same rollouts.
     """
 
     _unconnected: ClusterConfig | None = None  # the cluster that the first request connects to
@@ -126,7 +126,7 @@ class RayMachines:
             disconnect()
 
     def end_rollouts(self) -> None:
-        """End the rollouts. The next sampler starts others. Idempotent."""
+        """End the rollouts. The next sampler starts new ones. Idempotent."""
         if self._crew is not None:
             self._crew.close()
             self._crew = None

@@ -1,4 +1,4 @@
-"""A learner of a group in a process of its own: rank 1 or higher. This module needs no Ray."""
+"""A learner of a group in a separate process: rank 1 or higher. This module needs no Ray."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ludus.version import __version__
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
-#: Seconds that a rank waits for the others in one exchange; a process that is stopped is ended before.
+#: Seconds that a rank waits for its group in one exchange; a stopped process is ended before.
 EXCHANGE_S = 45.0
 _GET_ADDRESS = 0x8915  # SIOCGIFADDR of Linux
 LOOPBACK = "127.0.0.1"
@@ -40,7 +40,7 @@ Counters = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class UpdateOrder:
-    """Settings of an update; the fields of the slab follow as an argument of their own.
+    """Settings of an update; the fields of the slab follow as a separate argument.
 
     Args:
         row_slot: ``int32[R]``, see :class:`ludus.flow.slab.Slab`.
@@ -60,11 +60,11 @@ class Meeting:
     """Place where the ranks of one group find each other.
 
     Args:
-        name: Of the group; no other one has it.
+        name: Unique name of the group.
         size: Number of ranks.
         path: File that all ranks can open; empty: they meet at ``host`` and ``port``.
         host: Address of rank 0.
-        port: Of its store.
+        port: Port of its store.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Meeting:
     port: int = 0
 
     def store(self) -> Store:
-        """Return the store of a rank that is not the first."""
+        """Return the store of a rank above 0."""
         from torch._C._distributed_c10d import FileStore, PrefixStore, TCPStore
 
         if self.path:
@@ -84,7 +84,7 @@ class Meeting:
 
 
 class Rank:
-    """One learner, which makes every update together with the others of its group."""
+    """One learner of a group, which makes every update together."""
 
     def __init__(self, files: ReceivedFiles, node: str) -> None:
         """Start without a learner.
@@ -112,8 +112,8 @@ class Rank:
 
         Args:
             sent: Settings of the run, resolved by its controller.
-            number: Of the rank.
-            card: Number of its GPU among those of this machine; -1 without one, or where Ray chose it.
+            number: Number of the rank.
+            card: Number of its GPU on this machine; -1 without one, or if Ray chose it.
         """
         preset = self._files.preset(sent)
         if card >= 0:
@@ -139,7 +139,7 @@ class Rank:
 
         Args:
             order: Settings of the update.
-            fields: Arrays of the slab, which are copied.
+            fields: Arrays of the slab, to be copied.
         """
         learner = self.learner
         with self._leaving():
@@ -164,11 +164,11 @@ class Rank:
             self._state = self.learner.state()
 
     def own_state(self, digests: dict[str, str], counters: Counters) -> tuple[Arrays, Counters]:
-        """Return arrays and counters of the state that differ from those of rank 0.
+        """Return arrays and counters of the state that differ from rank 0.
 
         Args:
-            digests: Of the arrays of rank 0, by name.
-            counters: Of rank 0.
+            digests: Digests of the arrays of rank 0, by name.
+            counters: Counters of rank 0.
         """
         arrays, own = self._state
         self._state = {}, {}
@@ -199,7 +199,7 @@ class Rank:
 
 
 def use_interface_of(address: str) -> None:
-    """Let the ranks of this process be reached by the network of ``address``, not by that of the host's name.
+    """Let the ranks of this process be reached by the network of ``address``, not of the host's name.
 
     A choice of the user's (``GLOO_SOCKET_IFNAME``) stays.
     """

@@ -32,9 +32,9 @@ WHY_S = 5.0  # for the error of a rank to arrive, after the group has ended
 
 
 class Ranks:
-    """Ranks 1, 2, ... of a group, each in a process of its own, placed together.
+    """Ranks 1, 2, ... of a group, one process each, placed together.
 
-    One thread at a time calls it. A thread of its own ends processes that do not answer, so that no rank
+    One thread at a time calls it. A dedicated thread ends processes that do not answer, so that no rank
     waits for them.
     """
 
@@ -42,8 +42,8 @@ class Ranks:
         """Start the processes.
 
         Args:
-            preset: Of the run.
-            on_card: Whether rank 0 learns on a GPU, as all others then do.
+            preset: Settings of the run.
+            on_card: Whether all ranks learn on GPUs.
             report: Called with a line now and then while machines are missing.
 
         Raises:
@@ -149,7 +149,7 @@ class Ranks:
         return self._group
 
     def _meeting(self, name: str) -> tuple[Store, Meeting]:
-        """Return the store of rank 0, and the place where the others find it.
+        """Return the store of rank 0, and the place where the other ranks find it.
 
         On one machine they meet at a file that no other user can read, and no port is open to other machines.
         """
@@ -178,11 +178,11 @@ class Ranks:
                 raise self._lost(rank, error) from error
 
     def hold(self, method: str, arguments: Sequence[tuple[object, ...]]) -> None:
-        """Call ``method`` when rank 0 comes to its first exchange, so that the others do not wait for it."""
+        """Call ``method`` when rank 0 comes to its first exchange, so that no other rank waits for it."""
         self._held = method, arguments
 
     def release(self) -> None:
-        """Make the call that is held, if there is one. Raises ``RankLost``."""
+        """Make the held call, if there is one. Raises ``RankLost``."""
         if self._held is not None:
             held, self._held = self._held, None
             self.tell(*held)
@@ -259,7 +259,7 @@ class Ranks:
 
 
 class LeadingGroup(TorchGroup):
-    """A group as rank 0 sees it, which lets the others start and finds out why one is missing."""
+    """A group as rank 0 sees it, which lets the other ranks start and finds out why one is missing."""
 
     def __init__(self, ranks: Ranks, store: Store, size: int, device: torch.device) -> None:
         """Join as rank 0, and wait until all ranks have. Raises ``GroupError``."""

@@ -1,6 +1,6 @@
 """Settings of a rollout as it receives them: files are written, checked and loaded here.
 
-They come from the controller alone, which sends code that its user gave. So the rollout may load it, by the
+They come only from the controller, which sends code that its user gave. So the rollout may load it, by the
 path that it wrote, and no other file.
 """
 
@@ -117,7 +117,7 @@ class ReceivedFiles:
         return text
 
     def remove(self) -> None:
-        """Remove all files; no others are written. Idempotent."""
+        """Remove all files and write no more. Idempotent."""
         self._removed = True
         if self._folder is not None:
             self._folder.remove()

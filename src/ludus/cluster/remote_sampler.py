@@ -1,9 +1,9 @@
 """A sampler over rollouts: N slabs are joined along rows, in the order of the rollouts.
 
 Trainers see one sampler with N times the slots. Which weights play which slab is decided before the rollouts
-are asked, so equal seeds give equal bits, and one rollout gives those of a sampler in this process.
+are asked, so equal seeds give equal bits, and one rollout gives the bits of a sampler in this process.
 Lanes, slots and arrays of a snapshot have the numbers that
-:class:`ludus.rollouts.joined_sampler.JoinedSampler` gives those of its parts.
+:class:`ludus.rollouts.joined_sampler.JoinedSampler` gives its parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RemoteSampler:
         Args:
             fleet: The rollouts.
             slabs: Number of slabs to be filled in turn.
-            joined: Whether a slab has the rows of all rollouts; else it has those of one, as they come.
+            joined: Whether a slab has the rows of all rollouts instead of one, as they come.
         """
         self.fleet, self._joined, self.played = fleet, joined, False
         facts = Facts(

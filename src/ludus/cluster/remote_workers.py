@@ -34,8 +34,8 @@ class _Rollout:
 
     number: int
     lost: RolloutLost | None = None  # it is dead and has no successor yet
-    has: int = 0  # number of the weights that were sent to it
-    call: Call | None = None  # that is not answered
+    has: int = 0  # number of the weights sent to it
+    call: Call | None = None  # without an answer yet
     request: int = 0  # number of its newest request
     moves: int = 0  # that were asked for
     digest: tuple[int, str] | None = None  # version and digest of what is to play, where the answer has one
@@ -47,7 +47,7 @@ class RemoteWorkers:
 
     A rollout has one request at a time and answers it once, so what waits is bounded by the moves of a
     request. One that dies loses the matches that it had not delivered. Its successor plays matches with
-    numbers of their own.
+    separate numbers.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RemoteWorkers:
         self._preset, self._spec, self._seed, self._session = preset, spec, seed, session
         self._crew, self._settings = crew, crew.settings_of(preset)
         self._weights: Any = None  # reference to the newest
-        self._digest = ""  # of the newest; empty where none was needed
+        self._digest = ""  # of the newest; empty if none was needed
         self._set = 0  # how often weights were set
         self._version, self._symmetry_seed, self._resign = 0, 0, NEVER_RESIGN
         self._moves, self._times = 0, SelfPlayTimes()
@@ -133,7 +133,7 @@ class RemoteWorkers:
         self._await(lambda: False)
 
     def _await(self, stopping: Callable[[], bool]) -> None:
-        """Wait until every call is answered or lost, or ``stopping``, which is asked now and then."""
+        """Wait until every call is answered or lost, or ``stopping`` (polled) returns True."""
         start, waited = time.perf_counter(), 0.0
         while not stopping() and (asked := self._asked()):
             waited = 0.0 if self._receive(asked) else waited + LOOK_S
@@ -143,7 +143,7 @@ class RemoteWorkers:
         self.counts.wait_s += time.perf_counter() - start
 
     def _asked(self) -> dict[int, Call]:
-        """Return the calls that are not answered."""
+        """Return the calls without an answer yet."""
         return {r.number: r.call for r in self.rollouts if r.call is not None}
 
     def _ask(self, rollout: _Rollout, moves: int) -> None:

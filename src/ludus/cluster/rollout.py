@@ -38,7 +38,7 @@ Tensors = dict[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class SamplerOrder:
-    """Description of a sampler that a rollout builds; its settings follow as an argument of their own.
+    """Description of a sampler that a rollout builds; its settings follow as a separate argument.
 
     Args:
         index: The rollout's number; each draws on its own.
@@ -66,7 +66,7 @@ class RolloutLayout:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Input of a slab; the tensors of ``weights`` follow as arguments of their own.
+    """Input of a slab; the tensors of ``weights`` follow as separate arguments.
 
     Args:
         weights: Policy id, or lane of a live player, and version of each argument.
@@ -139,7 +139,7 @@ class Rollout:
             spec, _ = resolve_spec(preset)
         except ValueError as error:
             alone = GAME in (file.setting for file in sent.files)
-            hint = " (of a game in a file, that file alone is sent)" if alone else ""
+            hint = " (of a game in a file, only that file is sent)" if alone else ""
             raise ConfigError(error, where=f"node {self._node}", more=hint) from error
         return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
 
@@ -270,7 +270,7 @@ class Host:
         return os.getpid()
 
     def leave(self) -> None:
-        """Remove the files of this process, which is ended next."""
+        """Remove the files of this process before its end."""
         self._files.remove()
 
 

@@ -28,7 +28,7 @@ INCARNATIONS = 1 << (SESSION_SHIFT - INCARNATION_SHIFT)
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayOrder:
-    """Description of the self-play that a rollout builds; its settings follow as an argument of their own.
+    """Description of the self-play that a rollout builds; its settings follow as a separate argument.
 
     Args:
         seed: Seed of the matches.
@@ -45,7 +45,7 @@ class SelfPlayOrder:
     incarnation: int = 0
 
     def numbers(self, threads: int) -> list[MatchNumbers]:
-        """Return the numbers of the matches of each thread, apart from those of all other rollouts."""
+        """Return the numbers of the matches of each thread, disjoint from all other rollouts."""
         first = (self.session << SESSION_SHIFT) + (self.incarnation << INCARNATION_SHIFT)
         stride = self.rollouts * threads
         return [MatchNumbers(first + self.number * threads + i, stride) for i in range(threads)]
@@ -53,7 +53,7 @@ class SelfPlayOrder:
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayRequest:
-    """Request of moves; the tensors of new weights follow as an argument of their own.
+    """Request of moves; the tensors of new weights follow as a separate argument.
 
     Args:
         number: Ascending number, by which the request is stopped.
@@ -98,7 +98,7 @@ class RolloutSelfPlay:
         """Start the first matches; weights come with a request. Raises ``ConfigError``.
 
         Args:
-            preset: Of the run, resolved by its controller: threads, device and precision are not ``auto``.
+            preset: Settings that the controller resolved: threads, device and precision are not ``auto``.
             order: Seed and numbers of the matches.
         """
         spec, params = resolve_spec(preset)
@@ -130,7 +130,7 @@ class RolloutSelfPlay:
 
         Args:
             request: What is played.
-            weights: Tensors of new weights; None: those of the request before.
+            weights: Tensors of new weights; None: unchanged since the last request.
 
         Returns:
             What is known about the play, and the columns of the matches that ended.

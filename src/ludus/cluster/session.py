@@ -1,4 +1,4 @@
-"""The Ray cluster of a run: one that was named, or one of this machine for this run alone."""
+"""The Ray cluster of a run: a named one, or a local one for this run only."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def connect(config: ClusterConfig) -> None:
     # Ray would print a paragraph about every process that dies to the standard output, which may be JSON.
     ray._private.worker._worker_logs_enabled = False
     try:
-        with kept_handlers(), _in_root():  # Ray replaces that of SIGTERM
+        with kept_handlers(), _in_root():  # Ray replaces SIGTERM's
             ray.init(address=config.address, **options)
     except BaseException as error:
         if folder is not None:
@@ -79,7 +79,7 @@ _folders: list[PrivateFolder] = []  # of its sockets, logs and spilled objects
 
 
 def _own_folder(setting: str) -> PrivateFolder | None:
-    """Return a folder for a cluster of this run alone; None if the user chose one (``RAY_TMPDIR``).
+    """Return a folder for a local cluster; None if the user chose one (``RAY_TMPDIR``).
 
     Ray's own choice is one folder of all users below ``TMPDIR``, which may be too long for its sockets.
 
@@ -99,7 +99,7 @@ def _own_folder(setting: str) -> PrivateFolder | None:
 
 
 def _advice(error: Exception) -> str:
-    """Return what helps against an error of Ray's start; empty where that is not known."""
+    """Return what helps against an error of Ray's start; empty if unknown."""
     return SHORT_TMPDIR if "AF_UNIX path" in str(error) else ""
 
 
@@ -137,7 +137,7 @@ def _check_reachable(where: tuple[str, int], setting: str) -> None:
 
 
 def disconnect() -> None:
-    """Leave the cluster; one of this run alone ends. Idempotent."""
+    """Leave the cluster; a local one ends. Idempotent."""
     ray.shutdown()
     while _reapers:
         _reapers.pop().communicate()

@@ -1,4 +1,4 @@
-"""Acting weights as arrays, and digests by which a controller compares those of its rollouts."""
+"""Acting weights as arrays, and digests by which a controller compares its rollouts."""
 
 from __future__ import annotations
 
@@ -39,11 +39,9 @@ def check_digest(rollout: int, version: int, sent: str, acted: str | None) -> No
 
     Args:
         rollout: Number of the rollout.
-        version: Of the weights that were sent.
+        version: Version of the weights that were sent.
         sent: Their digest.
         acted: Digest of the weights that acted; None where the rollout gave none.
     """
     if acted != sent:
-        raise PoolError(
-            f"rollout {rollout}: its acting weights are not those of version {version} of the learner"
-        )
+        raise PoolError(f"rollout {rollout}: its acting weights differ from version {version} of the learner")

@@ -40,9 +40,9 @@ def evaluate(
         against: The opponent; empty in a game of one seat, where the player's return is measured.
         settings: Number of matches, seed, limits and the manner of play.
         game: May be empty if one player is weights of a built-in or installed game.
-        params: Parameters of the game (default: those of the run of the weights).
+        params: Parameters of the game (default: from the run of the weights).
         keep: Receives every match at the end.
-        hooks: Functions that are called while matches are played. Where ``should_stop`` ends them, the result
+        hooks: Functions called while matches are played. Where ``should_stop`` ends them, the result
             counts the finished matches, and its ``interrupted`` is true.
 
     Raises:
@@ -74,7 +74,7 @@ def evaluate(
 def _resolve(
     name: str, side: int, spec: GameSpec, params: dict[str, str], settings: MatchSettings
 ) -> MatchPlayer:
-    """Return the player of side 0 (the one that is evaluated) or 1 (its opponent)."""
+    """Return the player of side 0 (the evaluated one) or 1 (its opponent)."""
     own = settings.against_frame_skip if side else 0
     return resolve_player(
         name,
@@ -90,7 +90,7 @@ def _resolve(
 def decide_game(
     players: Sequence[str], game: str = "", params: dict[str, ParamValue] | None = None
 ) -> tuple[str, dict[str, str]]:
-    """Return the game of ``players`` and its parameters as text: the named ones, else the first weights'.
+    """Return the game of ``players`` and its parameters as text: the named ones, or the first weights'.
 
     Raises:
         ConfigError: No player determines the game, or weights of another one.
@@ -107,7 +107,7 @@ def decide_game(
         if not game:
             game = _installed_game(player, trained_on[0])
         elif game_spec(game, text).name != trained_on[0]:
-            asked = f"the game asked for is {game}" if named else f"those of {first} are of {game}"
+            asked = f"the game asked for is {game}" if named else f"the weights of {first} are of {game}"
             raise ConfigError(f"{player}: weights of {shown(trained_on[0])}; {asked}")
         first = first or player
     if not game:

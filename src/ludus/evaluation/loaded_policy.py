@@ -31,13 +31,13 @@ from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import resolve_weights
 
 GYMNASIUM = "gymnasium/"
-_FEW = 12  # labels of a head that are listed
+_FEW = 12  # listed labels of a head
 
 
 class LoadedPolicy:
     """A policy network with its memory, for one environment or a batch of them.
 
-    Not safe for several threads. Sampled actions depend on the seed, the number of calls and the row alone.
+    Not safe for several threads. Sampled actions depend only on the seed, the number of calls and the row.
     A copy (``copy.deepcopy``, ``pickle``, an argument of another process) continues from the memory and the
     number of calls of that moment; :meth:`reset` clears its memory.
     """
@@ -104,7 +104,7 @@ class LoadedPolicy:
                 ``ludus.Match.observe``), or a member of the observation space of a ``gymnasium/...`` game.
                 With a leading axis: a batch, as in vector environments.
             mask: ``info["legal"]`` or ``info["action_mask"]``; None: the ``action_mask`` in the observation
-                of a ``gymnasium/...`` game, else everything is legal.
+                of a ``gymnasium/...`` game; in other games, everything is legal.
             deterministic: The most probable choice of each head instead of a sample (default: as loaded).
 
         Returns:
@@ -201,7 +201,7 @@ def load_policy(
 
 
 def _params_of(reference: str, params: dict[str, ParamValue] | None) -> dict[str, str]:
-    """Return ``params``, or those of the run."""
+    """Return ``params``, or the run's."""
     if params is not None:
         return params_text(params)
     trained = game_of_player(reference)

@@ -54,7 +54,7 @@ class MatchPlayer:
 
 
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> MatchPlayer:
-    """Return a bot of the game; ``random`` is the game's own if it has one, else uniform play.
+    """Return a bot of the game; ``random`` is the game's own if it has one, or uniform play.
 
     The game's own ``random`` may also draw choices that do nothing. ``uniform`` draws among the legal choices
     in every game, as a network with its initial weights does.

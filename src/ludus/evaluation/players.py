@@ -51,7 +51,7 @@ def resolve_player(
             ``RUN@best+search:400``; see :mod:`ludus.mcts.player`).
         spec: The game.
         seed: Seed of the player's random choices.
-        frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
+        frame_skip: Ticks between two decisions; 0 = as in training, or the game's default.
         greedy: The most probable choice, or the most visited move of a search.
         params: Parameters of the game, for a search.
         device: Device of a network: ``auto``, ``cpu`` or ``cuda``. Other players need none.
@@ -79,7 +79,7 @@ def resolve_player(
 
 
 def check_device(device: str) -> None:
-    """Raise ``ConfigError`` for a device that is not there, also where no network needs it."""
+    """Raise ``ConfigError`` for a missing device, even if no network needs it."""
     if device not in ("auto", "cpu"):  # these need no torch
         from ludus.presets import hardware
 

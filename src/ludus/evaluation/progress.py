@@ -1,4 +1,4 @@
-"""How far a number of matches is: by those that are over, and by the ticks that are played."""
+"""How far a number of matches is: by finished matches, and by played ticks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from ludus.flow.match import MatchResult
 
-LENGTH_KNOWN = 0.25  # share of the matches after which their mean length is that of all
+LENGTH_KNOWN = 0.25  # share of the matches whose mean length stands for all
 
 
 class MatchProgress:
     """Progress of ``total`` matches. One thread counts, any other may read :meth:`text`.
 
-    Matches that are played in lockstep end nearly at once, as those of a search do. So ticks are counted too:
+    Matches played in lockstep end nearly together, for example with a search. So ticks are counted too:
     they move from the first slab on.
     """
 
@@ -29,7 +29,7 @@ class MatchProgress:
         Args:
             total: Number of matches.
             turn_based: Whether a tick is a move.
-            length: Mean length of such matches in ticks, 0 where it is unknown.
+            length: Mean length of such matches in ticks, 0 if it is unknown.
         """
         self.total, self.over, self.ticks = total, 0, 0
         self._unit = "moves" if turn_based else "ticks"
@@ -57,13 +57,13 @@ class MatchProgress:
         return self._length
 
     def share(self) -> float:
-        """Return the share of all matches that is played, 0..1; 0 while it is unknown."""
+        """Return the played share of all matches, 0..1; 0 while it is unknown."""
         by_matches = self.over / max(1, self.total)
         by_ticks = self.ticks / (self.total * self.length) if self.length > 0 else 0.0
         return max(by_matches, min(by_ticks, 0.99))
 
     def left_s(self) -> float | None:
-        """Return an estimate of the seconds that are left; None while it is unknown."""
+        """Return an estimate of the remaining seconds; None while it is unknown."""
         share = self.share()
         return (time.monotonic() - self._started) * (1.0 - share) / share if share > 0.0 else None
 

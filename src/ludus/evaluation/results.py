@@ -20,7 +20,7 @@ class EvalResult(msgspec.Struct, frozen=True):
 
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
     ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
-    (``decided``), nothing is won there: win rate, its interval, the counts and the score are None, as they
+    (``decided``), no one wins: win rate, its interval, the counts and the score are None, as they
     are without a match: ``first_error`` has the reason.
     """
 
@@ -75,7 +75,7 @@ class EvalResult(msgspec.Struct, frozen=True):
 
     @property
     def won(self) -> tuple[float, float, float]:
-        """Win rate and its interval, of a game with winners; 0 in [0, 1] in others."""
+        """Win rate and its interval, of a game with winners; 0 in [0, 1] without."""
         if self.win_rate is None or self.ci_low is None or self.ci_high is None:
             return 0.0, 0.0, 1.0
         return self.win_rate, self.ci_low, self.ci_high
@@ -114,7 +114,7 @@ def summarise(
     """Return counts and intervals for plan 0.
 
     Args:
-        results: Matches; those that ended with an error count in ``errors`` alone.
+        results: Matches; failed ones count only in ``errors``.
         player: Name of the player of plan 0.
         against: Name of its opponent, or ``alone``.
         game: Name of the game.

@@ -54,7 +54,7 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 @dataclass(frozen=True, slots=True)
 class MatchHooks:
-    """Functions that are called while matches are played, from the thread that plays them.
+    """Functions called while matches are played, from the thread that plays them.
 
     Attributes:
         should_stop: Ends play early when it returns true; the matches that are over count.

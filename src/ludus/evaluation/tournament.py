@@ -52,7 +52,7 @@ class Tournament(msgspec.Struct, frozen=True):
     matches: tuple[tuple[int, ...], ...]
     seed: int
     interrupted: bool = False  # pairs that had not met by then count as equal
-    #: Players that met, directly or through others. Ratings of different groups cannot be compared.
+    #: Players that met, directly or through a third. Ratings of different groups cannot be compared.
     groups: tuple[tuple[str, ...], ...] = ()
 
 
@@ -60,7 +60,7 @@ def expand(player: str, versions: int) -> list[str]:
     """Expand ``RUN@all``, with or without ``+search``, to the kept versions of a run.
 
     Args:
-        player: ``RUN@all``, or any other player, which is returned alone.
+        player: ``RUN@all``, or any other player, which is the only one returned.
         versions: At most so many versions (of each member of a league), evenly spaced, with the first and
             the last.
 
@@ -124,12 +124,12 @@ def tournament(
         players: See :func:`ludus.evaluation.players.resolve_player`, and :func:`expand`.
         settings: Number of matches of a pair, with alternating seats; seed, limits and the manner of play.
         game: May be empty if some player is weights; then all pairs play its game.
-        params: Parameters of the game (default: those of the run of the first weights).
+        params: Parameters of the game (default: from the run of the first weights).
         versions: See :func:`expand`.
         neighbours: Above 0, only pairs at most this far apart in the list meet (ELF OpenGo's self-play Elo:
             1).
         on_result: Receives the result of every pair.
-        hooks: Functions that are called while matches are played. Where ``should_stop`` ends the tournament,
+        hooks: Functions called while matches are played. Where ``should_stop`` ends the tournament,
             the table has the finished matches.
 
     Raises:

@@ -60,7 +60,7 @@ def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
     """Check that the spec of ``meta`` has the observations and actions of ``spec``.
 
     Raises:
-        ConfigError: It has others.
+        ConfigError: It has different ones.
     """
     if meta.game != spec.name:
         raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")

@@ -55,7 +55,7 @@ class Terms(SamplerCommand[None], frozen=True):
         handover: ``handover_ticks`` of the first plan, for matches that start after the group's next send.
         spirit: Share of its team's mean in what a seat's row is paid, 0..1, in every step from the group's
             next send on. Results and replays keep the game's own rewards.
-        old_share: Share of the slabs that are played under the rules of ``game.before``, 0..1; pools ignore
+        old_share: Share of the slabs played under the rules of ``game.before``, 0..1; pools ignore
             it.
     """
 

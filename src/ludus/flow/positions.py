@@ -1,6 +1,6 @@
 """Recorded matches as arrays, and positions asked of them. A compiled module reads these fields by name.
 
-``M`` is the number of matches, ``L`` of their moves together, ``Q`` of the positions that are asked for.
+``M`` is the number of matches, ``L`` of their moves together, ``Q`` of the positions asked for.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class VectorGame(Protocol):
     Some libraries are many times faster that way.
 
     After the end of a match the next step starts a new one; it ignores the action and earns nothing. A
-    match may depend on the number of matches that are played with it.
+    match may depend on the number of matches played with it.
     """
 
     def reset(self, seed: int) -> None:

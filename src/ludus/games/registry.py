@@ -10,7 +10,7 @@ A game is named in presets and on command lines by a reference:
   (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
 
 Loading a module runs its code, so every function here first asks :mod:`ludus.games.names` whether the
-reference may: names that were read from a file reach built-in and installed games only.
+reference may: names read from a file reach built-in and installed games only.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ class Session:
         notes = []
         named = made.info.get("RU", "")
         if made.assumed:
-            others = "none placed: the moves do not fit the fixed points"
+            others = "placed none: the moves do not fit the fixed points"
             place = "the fixed points get them" if stones.assumed else others
             notes.append(f"HA[{made.handicap}]: no handicap stones in the file; {place}")
         if named and own is None:

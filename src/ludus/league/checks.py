@@ -18,7 +18,7 @@ from ludus.league.standings import GROUPS, PERIOD, SIGMA
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 RESERVED = (*GROUPS, "latest", "past", "seed", "itself", "learner")
-#: Settings that are part of a network, a pool or an optimiser as it is built.
+#: Settings of a network, a pool or an optimiser as it is built.
 FIXED = tuple(
     f"algorithm.{key}"
     for key in ("adam_betas", "adam_eps", "max_grad_rms", "micro_batch", "momentum", "parts")
@@ -47,7 +47,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[Problem]:
-    """Every mistake; none for settings that :class:`ludus.league.league.League` may be made of."""
+    """Return every mistake in settings of a :class:`ludus.league.league.League`."""
     return list(_problems(league, around))
 
 
@@ -245,13 +245,13 @@ def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
         return [f"league.players = {now}: expected the players of the run, {was}"]
     for k, (player, other) in enumerate(zip(old.members, new.members, strict=True)):
         found += [
-            f"league.players.{new.entry_of(k)}.{field.encode_name} differs: expected that of the run's start"
+            f"league.players.{new.entry_of(k)}.{field.encode_name} differs: expected the value at the start"
             for field in msgspec.structs.fields(cfg.PlayerConfig)
             if getattr(player, field.name) != getattr(other, field.name)
         ]
     found = list(dict.fromkeys(found))
     found += [
-        f"league.{field.encode_name} differs: expected that of the run's start"
+        f"league.{field.encode_name} differs: expected the value at the start"
         for field in msgspec.structs.fields(cfg.LeagueConfig)
         if field.name not in ("players", "lanes", "cache")
         and getattr(old, field.name) != getattr(new, field.name)

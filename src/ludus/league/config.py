@@ -1,7 +1,7 @@
 """Settings of a league: ``[league]`` and ``[[league.players]]`` of a preset. Plain structs, nothing else.
 
 Each choice of a player (its opponents, when to freeze, what to continue from) is a table tagged by ``rule``
-that has its own fields only. A choice that is left out comes from the player's role (``roles.ROLES``). ::
+that has its own fields only. A missing choice comes from the player's role (``roles.ROLES``). ::
 
     [league]
     rating_share = 0.05
@@ -45,7 +45,7 @@ Weighting = Literal["squared", "linear", "linear_capped", "variance", "variance_
 
 
 class MeetRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
-    """Choice of opponents. ``weight``: how often the rule decides, relative to the player's others.
+    """Choice of opponents. ``weight``: how often the rule decides, relative to the player's other rules.
 
     A rule that finds no one leaves its matches to the other rules.
     """
@@ -58,7 +58,7 @@ class Pfsp(MeetRule, frozen=True, tag="pfsp"):
 
     ``squared`` (1-x)^2, ``linear`` 1-x, ``linear_capped`` min(1/2, 1-x), ``variance`` x(1-x),
     ``variance_floor`` the same with x at least ``floor``. ``among``: ``all``, ``mains``, ``exploiters`` or
-    names of members and bots; ``bots`` adds those of the game.
+    names of members and bots; ``bots`` adds the game's bots.
     """
 
     weighting: Weighting = "squared"
@@ -87,8 +87,8 @@ class Latest(MeetRule, frozen=True, tag="latest"):
 class Main(MeetRule, frozen=True, tag="main"):
     """A live main, or its past: AlphaStar's branch of self-play (0.3) and of main exploiters (0.1).
 
-    The live main if it is beaten at a rate over ``above``, and otherwise with probability ``anyway``; else
-    one of its frozen players by ``variance``.
+    The live main if it is beaten at a rate over ``above``, and otherwise with probability ``anyway``;
+    if not, one of its frozen players by ``variance``.
     """
 
     above: Rate = 0.3
@@ -98,8 +98,8 @@ class Main(MeetRule, frozen=True, tag="main"):
 class Verification(MeetRule, frozen=True, tag="verification"):
     """AlphaStar's check of what a main forgot.
 
-    Frozen exploiters, if one is beaten at a rate below ``exploited``; else the past of a live main without
-    its monotonic suffix, if one is beaten at a rate below ``forgotten``; else no one. Both by ``squared``.
+    Frozen exploiters, if one is beaten at a rate below ``exploited``. If not, the past of a live main without
+    its monotonic suffix, if one is beaten at a rate below ``forgotten``, or no one. Both by ``squared``.
     """
 
     exploited: Rate = 0.3
@@ -191,7 +191,7 @@ class Updates(FreezeRule, frozen=True, tag="updates"):
 
 
 class Never(FreezeRule, frozen=True, tag="never"):
-    """Nothing is frozen."""
+    """Freeze no weights."""
 
 
 AnyFreeze = FreezeOfRole | Period | Beats | Updates | Never
@@ -215,7 +215,7 @@ class Itself(OriginRule, frozen=True, tag="itself"):
 
 
 class Seed(OriginRule, frozen=True, tag="seed"):
-    """From its first weights with ``probability``, else from itself (AlphaStar's league exploiter: 0.25)."""
+    """From its first weights with ``probability``, or from itself (AlphaStar's league exploiter: 0.25)."""
 
     probability: Share = 1.0
 
@@ -285,7 +285,7 @@ class NoPopulation(PopulationRule, frozen=True, tag="none"):
 
 
 class SampleFactory(PopulationRule, frozen=True, tag="sample_factory"):
-    """The best ``top`` stay. All others mutate; the worst ``bottom`` copy one of the best first.
+    """The best ``top`` stay. The rest mutates; the worst ``bottom`` copy one of the best first.
 
     A copy is made where the best's fitness leads by more than ``gap`` of its size. With ``fitness`` win_rate:
     where its own is below ``ratio`` of the best's (the paper: 0.5).
@@ -336,10 +336,10 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """One member, or several with the same settings. What is left out comes from the role.
 
     ``count``: that many members, called ``name`` with a number behind it: ``p0``, ``p1``, ... ``names``:
-    one member for each of these names, in place of ``name``. ``share``: of all decisions that are learned
-    from, relative to the other members. ``seed``: a weights file or ``RUN@VERSION`` to start with, empty = a
+    one member for each of these names, in place of ``name``. ``share``: share of all learned
+    decisions, relative to other members. ``seed``: a weights file or ``RUN@VERSION`` to start with, empty = a
     new network. ``value_only_updates``: number of updates after each reset to other weights that move only
-    the parameters that the value alone depends on (TLeague's burn-in).
+    the parameters that only the value depends on (TLeague's burn-in).
     """
 
     name: Annotated[str, msgspec.Meta(max_length=64)] = ""
@@ -365,10 +365,10 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[league]``.
 
-    ``rating_share``: of all matches, those between frozen players that met least. ``lanes``: frozen networks
-    that act at once in a pool; ``cache``: networks in memory. ``decay``: of the rates of live players, a
-    match. ``score``: a rate is that of matches won, or the mean lead in ``return``, of which ``score_range``
-    is the most in a match: 1/2 + lead / (2 score_range).
+    ``rating_share``: share of all matches that frozen players play who met least. ``lanes``: frozen networks
+    that act at once in a pool; ``cache``: networks in memory. ``decay``: decay of the rates of live
+    players, a match. ``score``: rates are shares of matches won, or mean leads in ``return``, of which
+    ``score_range`` is the most in a match: 1/2 + lead / (2 score_range).
     """
 
     players: tuple[PlayerConfig, ...] = ()

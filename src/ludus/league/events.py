@@ -1,7 +1,7 @@
 """Events: facts that a league takes in. Effects: requests that it makes. Nothing here decides anything.
 
 The trainer calls ``League.apply(event)`` and carries out the effects that come back; once an effect is
-carried out, that is an event of its own::
+carried out, that is another event::
 
     Results(main, round 7)  -> Freeze(main, version 400)       a rule asks for it
     Frozen(main, 400)       -> ResetTo(main, source "seed")    weights are stored; continue from the seed
@@ -27,7 +27,7 @@ Kind = Literal["learner", "frozen", "bot"]
 Reason = Literal["period", "beats", "timeout", "updates", "asked"]
 
 SEED = "seed"  #: source of :class:`ResetTo`: first weights, of the member's seed or of a new network
-ITSELF = "itself"  #: source of :class:`ResetTo`: nothing is loaded
+ITSELF = "itself"  #: source of :class:`ResetTo`: load no weights
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event"):
@@ -50,7 +50,7 @@ class Results(Event, frozen=True, tag="results"):
     """Results of one round of one member. ``round`` counts the member's rounds from 0.
 
     ``steps``, ``updates`` and ``version`` are the member's totals after the round; ``episodes`` matches gave
-    ``returns`` in sum to the member. Matches between frozen players (tag ``rating``) stand among the tallies.
+    ``returns`` in sum to the member. Matches between frozen players (tag ``rating``) are among the tallies.
     """
 
     member: str
@@ -71,7 +71,7 @@ class Ordered(Event, frozen=True, tag="ordered"):
 
 
 class Frozen(Event, frozen=True, tag="frozen"):
-    """The member's weights of ``version`` are stored: the player ``member:version`` exists from now on."""
+    """The member's weights of ``version`` are stored: creates the player ``member:version``."""
 
     member: str
     version: int
@@ -124,7 +124,7 @@ class Freeze(Effect, frozen=True, tag="freeze"):
 class ResetTo(Effect, frozen=True, tag="reset_to"):
     """Load ``source`` (``seed`` or a frozen player) into the member, then apply :class:`Reset`.
 
-    The optimiser continues from that of ``source``, from the seed it starts from scratch; the member keeps
+    The optimiser continues from ``source``'s, or starts from scratch with the seed; the member keeps
     its version counter and drops the slab that waits.
     """
 

@@ -31,7 +31,7 @@ def due(rule: cfg.AnyFreeze, me: MemberStanding, standings: Standings) -> Reason
 
 
 def beats(rule: cfg.Beats, me: MemberStanding, standings: Standings) -> bool:
-    """Return whether ``me`` beats all players that the rule names. True where there are none yet.
+    """Return whether ``me`` beats all players that the rule names. True before there are any.
 
     A pair that never met has a rate of 1/2, so it does not count as beaten.
     """

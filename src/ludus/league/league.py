@@ -134,7 +134,7 @@ class League:
             self.apply(event)
 
     def pending(self) -> list[Request]:
-        """Effects that were asked for and that no event has reported yet."""
+        """Return requested effects that no event has reported yet."""
         return [m.pending for m in self.standings.members.values() if m.pending is not None]
 
     def next_member(self, scheduled: Sequence[str] = (), decisions: int = 0) -> str:
@@ -143,7 +143,7 @@ class League:
         Args:
             scheduled: Members of rounds whose results are still to come. Each counts with the mean of the
                 member's rounds.
-            decisions: Of a round of a member that has none yet.
+            decisions: Decisions of a round of a new member.
         """
 
         def steps(member: MemberStanding) -> float:
@@ -161,7 +161,7 @@ class League:
         return list(self.draws(member, count, teams))
 
     def draws(self, member: str, count: int, teams: int = 2) -> Iterator[Order]:
-        """Those of :meth:`draw`, each drawn when it is taken; no event may come in between."""
+        """Yield the orders of :meth:`draw`, each drawn when it is taken; no event may come in between."""
         return self._drawer.draws(self.standings.members[member], count, teams)
 
     def state(self) -> tuple[object, ...]:
@@ -236,7 +236,7 @@ class League:
         if isinstance(member.pending, Freeze):
             member.pending = None
         if event.version == 0 or member.pending is not None:
-            return []  # a member that is about to be another one's copy keeps its weights until then
+            return []  # a member keeps its weights until it becomes another one's copy
         stream = Stream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
@@ -332,7 +332,7 @@ class League:
         return populations.exploit(rule, member, tunes, defaults, self.standings, stream)
 
     def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
-        """Return the preset's values of what the player may tune, those of its own rules among them."""
+        """Return the preset's values of what the player may tune, its rules included."""
         return {**self._defaults, **own_settings(choices_of(player))}
 
     # --- resets and copies ---------------------------------------------------------------------------

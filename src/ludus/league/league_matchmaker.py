@@ -1,6 +1,6 @@
 """The matchmaker of a league's member: orders by the member's rules, results by the orders' players.
 
-Orders stand in the pool as a batch, each in some of its slots. A lane plays one player until the last match
+Orders are active in the pool as a batch, each in some slots. A lane plays one player until the last match
 with it has ended; so the next batch comes when all matches of the batch before have ended.
 """
 
@@ -21,13 +21,13 @@ from ludus.league.orders import OrderBook
 from ludus.league.players import member_and_version
 from ludus.league.quotas import DRAWS, Key, Matchup, Quotas, QuotaState
 
-BATCH = 64  # orders that stand in a pool at once, at most
+BATCH = 64  # active orders of a pool, at most
 
 
 class BatchState(msgspec.Struct):
     """State of a :class:`LeagueMatchmaker` in a checkpoint.
 
-    ``orders``: those that stand or that matches in play started with; from number ``first`` on they are the
+    ``orders``: active ones and the orders of matches in play; from number ``first`` on they are the
     newest batch, assigned in round ``assigned``, each in its number of ``slots`` (empty: evenly).
     ``following``: the number of the order that follows. ``tallies``, ``episodes``, ``returns``: results that
     no round has reported yet.
@@ -217,7 +217,7 @@ class LeagueMatchmaker:
         self._stand()
 
     def _stand(self) -> None:
-        """Let the orders of the newest batch stand that are still in the book."""
+        """Activate the orders of the newest batch that are still in the book."""
         first = self._state.first
         batch = tuple(o for o in self.book.orders() if o.number >= first) if first >= 0 else ()
         slots = self._orders.slots

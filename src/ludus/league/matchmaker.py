@@ -32,14 +32,14 @@ class Matchmaker(Protocol):
     """Interface of matchmakers. One thread calls it, between two slabs."""
 
     def next_orders(self, slots: int) -> Orders:
-        """Return the orders for the matches that start from now on in a pool of ``slots`` slots.
+        """Return the orders for the matches that start next in a pool of ``slots`` slots.
 
-        They stand until others come. Until :meth:`on_seated` they are a proposal.
+        They are active until the next ones come. Until :meth:`on_seated` they are a proposal.
         """
         ...
 
     def on_seated(self, orders: Orders) -> None:
-        """Take note that ``orders``, the newest ones, stand in the pool."""
+        """Take note that ``orders``, the newest ones, are active in the pool."""
         ...
 
     def on_results(self, results: Sequence[MatchResult]) -> None:
@@ -62,7 +62,7 @@ class Matchmaker(Protocol):
         ...
 
     def on_restart(self) -> None:
-        """Take note that all matches are gone and no orders stand."""
+        """Take note that all matches are gone and no orders are active."""
         ...
 
     def label(self, player: str) -> str:
@@ -129,7 +129,7 @@ class BotOpponent(FixedOpponent):
     """A bot of the game."""
 
     def __init__(self, name: str, weight: float = 1.0) -> None:
-        """Take the bot ``name``, which is drawn by ``weight``."""
+        """Take the bot ``name``, drawn by ``weight``."""
         super().__init__((Controller(bot=name, weight=weight),), {})
 
 
@@ -137,12 +137,12 @@ class LatestOpponent(FixedOpponent):
     """Self-play: the policy ``policy`` that the learner trains, whose rows are trained on as well."""
 
     def __init__(self, policy: int, weight: float = 1.0) -> None:
-        """Take the policy id ``policy``, which is drawn by ``weight``."""
+        """Take the policy id ``policy``, drawn by ``weight``."""
         super().__init__((Controller(policy=policy, weight=weight),), {policy: LATEST})
 
 
 class PastWindow(msgspec.Struct):
-    """Versions of past weights that are kept, and those that play now."""
+    """Kept versions of past weights, and the versions that play now."""
 
     versions: list[int]
     playing: list[int]
@@ -150,7 +150,7 @@ class PastWindow(msgspec.Struct):
     def forget(self, missing: int, newest: int) -> None:
         """Leave out the lost version ``missing``.
 
-        The newest version that is left plays in its place, version ``newest`` where none is.
+        The newest remaining version plays in its place, or version ``newest``.
         """
         self.versions = [v for v in self.versions if v != missing] or [newest]
         self.playing = [self.versions[-1] if v == missing else v for v in self.playing]
@@ -179,7 +179,7 @@ class PastOpponents(FixedOpponent):
     ) -> None:
         """Start with version 0; ``weight`` is shared by those that play."""
         self.window, self.every, self.seed, self.weight = window, every, seed, weight
-        # Until the first orders; a pool wants a mixture that is not empty.
+        # Until the first orders; a pool wants a non-empty mixture.
         first = min(lanes)
         super().__init__(
             tuple(Controller(policy=n, weight=weight if n == first else 0.0) for n in lanes),
@@ -194,7 +194,7 @@ class PastOpponents(FixedOpponent):
         return Orders(mixture, tuple(player_of(LEARNER, v) for v in sorted(self.past.needed())))
 
     def on_weights(self, version: int) -> None:
-        """Freeze ``version`` where it is due. The draw depends on (seed, version) alone."""
+        """Freeze ``version`` if it is due. The draw depends only on (seed, version)."""
         past = self.past
         if version <= past.versions[-1] or version % self.every:
             return

@@ -34,7 +34,7 @@ _WEIGHTINGS: dict[str, Callable[[Floats, float], Floats]] = {
 
 
 def prioritised(rates: Floats, weighting: str, floor: float = 0.1) -> Floats:
-    """PFSP: shares ``[N]`` of opponents that are beaten at ``rates: [N]``. Even where all weights vanish."""
+    """PFSP: shares ``[N]`` of opponents beaten at ``rates: [N]``. Even if all weights vanish."""
     weights = _WEIGHTINGS[weighting](rates, floor)
     total = float(weights.sum())
     if total < 1e-10:
@@ -189,7 +189,7 @@ def distribution(rule: cfg.MeetRule, me: MemberStanding, standings: Standings) -
 
 
 def last_resort(me: MemberStanding, standings: Standings) -> int:
-    """Return the opponent where no rule finds one: a live main for an exploiter, else the member itself."""
+    """Return the opponent if no rule finds one: a live main for an exploiter, or the member itself."""
     mains = standings.live("main")
     return int(mains[0]) if me.choices.kind == "exploiter" and len(mains) else me.player
 
@@ -203,7 +203,7 @@ def softmax(logits: Floats) -> Floats:
     return shares
 
 
-MAX_WINS = 10_000  # of one tally that lower a quality, which is next to nothing long before
+MAX_WINS = 10_000  # of one tally that lower a quality, by then next to nothing
 
 
 def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: float) -> None:
@@ -224,7 +224,7 @@ def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: floa
 
 
 def _mixture(parts: list[tuple[float, Distribution]]) -> Distribution:
-    """Distributions by weight; a player may stand in several of them."""
+    """Mix distributions by weight; a player may be in several of them."""
     kept = [(share, part) for share, part in parts if share > 0 and len(part[0])]
     if not kept:
         return NOBODY

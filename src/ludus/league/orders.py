@@ -1,9 +1,9 @@
 """Orders: the players of the matches in a member's pool, and how their results come back.
 
-An order that was drawn adds to what its players are owed (``quotas``). Those that are owed most stand in
-slots of a pool as an order with a number of its own, until another takes its place; every match that starts
+A drawn order adds to the remaining quota of its players (``quotas``). Players with the largest quota get
+slots of a pool as a numbered order, until another takes its place; every match that starts
 there is played by its players. The pool knows that number only, as the tag of the match. The trainer seats
-``players[0]`` at the plans of the first team, ``players[1]`` at those of the second, and so on: a team draws
+``players[0]`` at the plans of the first team, ``players[1]`` at the second team's, and so on: a team draws
 as one, each other team is drawn on its own. A live player is the member's own policy, or the newest weights
 of another member; a frozen one is a lane of the bank; a bot is a bot.
 """
@@ -113,10 +113,10 @@ class Drawer:
 
 
 class OrderBook:
-    """The orders of one member that stand in its pool, and the results of their matches since the last round.
+    """The active orders of one member, and the results of their matches since the last round.
 
-    Part of the member's checkpoint: :meth:`orders` restores it. A match with a number that is not in the book
-    is counted in :attr:`unknown` and otherwise ignored.
+    Part of the member's checkpoint: :meth:`orders` restores it. A match with an unknown number is
+    counted in :attr:`unknown` and otherwise ignored.
     """
 
     def __init__(self, orders: Sequence[Order] = (), tallies: Sequence[Tally] = ()) -> None:
@@ -126,11 +126,11 @@ class OrderBook:
         self._tallies = list(tallies)
 
     def add(self, orders: Sequence[Order]) -> None:
-        """Add orders that stand from now on."""
+        """Add active orders."""
         self._orders.update((order.number, order) for order in orders)
 
     def keep(self, numbers: set[int]) -> None:
-        """Forget all orders but ``numbers``: those that stand, and those of matches in play."""
+        """Forget all orders but ``numbers``: active ones, and orders of matches in play."""
         self._orders = {n: order for n, order in self._orders.items() if n in numbers}
 
     def orders(self) -> tuple[Order, ...]:
@@ -151,9 +151,9 @@ class OrderBook:
 
         ``outcome`` holds a value a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
 
-        The first team's player is compared with that of each other team: the higher outcome won. With a
+        The first team's player is compared with each other team's: the higher outcome won. With a
         ``score_range`` above 0, ``outcome`` are the returns of one match of ``seed``: it counts as won with
-        probability 1/2 + lead / (2 score_range), else as lost, so that rates are mean leads.
+        probability 1/2 + lead / (2 score_range) and as lost otherwise, so that rates are mean leads.
         """
         order = self._orders.get(number)
         if order is None or len(outcome) != len(team_of_seat):

@@ -1,9 +1,9 @@
 """Payoff: results of all pairs in integers, and the rates that rules decide by.
 
-Of each pair stand the matches that either won and those drawn. Beside the integers stands a
+The table has, of each pair, the matches that either won and drawn matches. Beside the integers is a
 copy that decays: before each match of a pair both its counts are multiplied by ``decay`` (0.99: a window of
-about 100 matches, AlphaStar and TLeague). Rates against a player whose weights change are those of the
-decayed copy; rates between frozen players are those of the integers.
+about 100 matches, AlphaStar and TLeague). Rates against a player whose weights change come from the
+decayed copy; rates between frozen players come from the integers.
 
 A rate is the mean of a Beta distribution: with w wins, d draws of n matches and a prior of ``PRIOR`` matches
 ``(w + d/2 + PRIOR m) / (n + PRIOR)``, where m is what is expected without a match: 1/2, hence ``(w + d/2 + 1)
@@ -38,7 +38,7 @@ _PRIOR, _PRIOR_AGAINST = 3, 4
 class Payoff:
     """Counts by pair of players, who are indices in the order in which they came.
 
-    A pair stands once, in the row of the newer player: what a new player inherits is one row, and a result
+    A pair is there once, in the row of the newer player: what a new player inherits is one row, and a result
     is in one place. Tables grow with the square of the players, so that far places cost most.
     """
 
@@ -51,7 +51,7 @@ class Payoff:
         self._counts = np.zeros((0, 0, 3), np.int64)
         self._recent = np.zeros((0, 0, 5))
         self._live = np.zeros(0, bool)
-        self.frozen_matches = np.zeros(0, np.int64)  #: of each player, against others whose weights stay
+        self.frozen_matches = np.zeros(0, np.int64)  #: of each player, against players whose weights stay
 
     def add(self, live: bool, parent: int | None = None) -> int:
         """Add a player and return its index. ``live``: its weights change."""
@@ -82,7 +82,7 @@ class Payoff:
         self.frozen_matches = np.append(self.frozen_matches, np.zeros(size - old, np.int64))
 
     def _inherit(self, index: int, parent: int) -> None:
-        """Make the parent's rates the prior of ``index`` against all others."""
+        """Make the parent's rates the prior of ``index`` against all players."""
         others = np.arange(self.count)
         rates = self.rates(parent, others)
         weight = PRIOR + np.minimum(self.matches(parent, others), INHERITED)
@@ -114,7 +114,7 @@ class Payoff:
             recent[place] = keep * recent[place] + each * new
 
     def clear(self, index: int, parent: int | None = None) -> None:
-        """Forget the matches of the player at ``index``, which is another from now on."""
+        """Forget the matches of the player at ``index``, because it becomes another."""
         older, newer = slice(0, index), slice(index + 1, self.count)
         self.cleared += int(self._counts[index, older].sum() + self._counts[newer, index].sum())
         self._counts[index, older] = self._counts[newer, index] = 0

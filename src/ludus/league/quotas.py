@@ -1,11 +1,11 @@
 """Quotas: how many matches each drawn order is owed, so that matches follow the draws.
 
-A pool cannot play orders one by one. A matchup (the players of an order, and why they were drawn) stands in
+A pool cannot play orders one by one. A matchup (the players of an order, and why they were drawn) gets
 some slots until the next batch, and is played there as often as its matches are short. So matches are
-counted: each order drawn adds its quota to what its matchup and its rules are owed, each match that
-starts takes one off. Draws add as many matches as were started, and the next batch gives slots to those that
-are owed most. A matchup that was played too often in one batch is played less in the next ones: the share of
-a rule or a matchup depends on its draws alone, not on the lengths of batches or of matches.
+counted: each order drawn adds to the remaining quota of its matchup and its rules, each match that
+starts takes one off. Draws add as many matches as were started, and the next batch gives slots to the largest
+quotas. A matchup that was played too often in one batch is played less in the next ones: the share of
+a rule or a matchup depends only on its draws, not on the lengths of batches or of matches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from ludus.flow import Order
 
-DRAWS = 512  # orders that are drawn at once, at most: each is a match in pools that start fewer in a batch
+DRAWS = 512  # orders drawn at once, at most: each is a match in pools that start fewer in a batch
 PATIENCE = 1024  # a matchup that was not among so many draws is forgotten; what its rules are owed is not
 
 Key = tuple[tuple[str, ...], tuple[str, ...]]
@@ -45,7 +45,7 @@ class QuotaState(msgspec.Struct):
 
 
 class Placed(NamedTuple):
-    """A matchup that stands in ``slots`` slots."""
+    """A matchup in ``slots`` slots."""
 
     matchup: Matchup
     slots: int
@@ -100,7 +100,7 @@ class Quotas:
             matchup.owed -= matches
 
     def lose(self, player: str) -> None:
-        """Drop the matchups of ``player``, which is met no more: their quotas are drawn again."""
+        """Drop the matchups of ``player``, a past opponent: their quotas are drawn again."""
         self._matchups = {key: m for key, m in self._matchups.items() if player not in m.players}
         known = {_name(m.tags) for m in self._matchups.values()}
         self._owed = {tags: owed for tags, owed in self._owed.items() if tags in known}
@@ -108,10 +108,10 @@ class Quotas:
     def next_batch(
         self, slots: int, most: int, in_play: Mapping[Key, int], fits: Callable[[Sequence[Matchup]], bool]
     ) -> list[Placed]:
-        """Return the matchups that stand next, at most ``most``, and in how many of ``slots`` each.
+        """Return the next active matchups, at most ``most``, and in how many of ``slots`` each.
 
-        ``fits``: whether matchups can stand at once. The rules that are owed most come first, and of a
-        rule the matchups that are. One without a place waits.
+        ``fits``: whether matchups can be active together. Rules come by remaining quota, and so do the
+        matchups of a rule. One without a place waits.
         """
         owed = Counter(self._owed)
         for (_, tags), matches in in_play.items():
@@ -138,7 +138,7 @@ class Quotas:
         return placed
 
     def _by_rule(self, in_play: Mapping[Key, int]) -> dict[str, Iterator[Matchup]]:
-        """By tags, those that are owed most first: all that are owed a match, and the first in any case."""
+        """Return matchups by tag, largest quota first: all with a quota, and the first in any case."""
         found: dict[str, list[tuple[int, int, Matchup]]] = {}
         for key, matchup in self._matchups.items():
             owed = matchup.owed - in_play.get(key, 0)

@@ -1,9 +1,9 @@
 """Record of a league for people, from its journal: players, results, and the life of each member.
 
-A :class:`Record` needs the journal alone, not the settings of the run: it applies the rows to a league whose
+A :class:`Record` needs only the journal, not the settings of the run: it applies the rows to a league whose
 members ask for nothing. It adds what the live league does not keep: the milestones of each member, and
 results by *entrant*. An entrant is what a rating is about: a bot, a frozen player, or the live weights of a
-member from one freeze to the next, which are a player of their own since they keep changing.
+member from one freeze to the next, which are a separate player since they keep changing.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Record:
     def _admit(self, number: int, event: Joined) -> None:
         if event.role not in ROLES:
             raise ValueError(f"event {number}: unknown role {event.role[:80]!r}")
-        # Its own rules decide nothing here: what they decided stands in the journal.
+        # Its own rules decide nothing here: what they decided is in the journal.
         idle = cfg.PlayerConfig(
             event.player, event.role, meet=(cfg.Latest(),), freeze=cfg.Never(), origin=cfg.Itself()
         )
@@ -170,7 +170,7 @@ class Record:
         return state.steps if state is not None else 0
 
     def _note(self, event: AnyEvent, time: float) -> None:
-        """Add the member's milestone, and the entrant that its live weights are from now on."""
+        """Add the member's milestone, and the new entrant of its live weights."""
         if isinstance(event, Joined):
             if event.kind == "learner":
                 self._milestone("joined", event.player, time, event.role)
@@ -196,7 +196,7 @@ class Record:
         self.milestones.append(Milestone(member, what, state.steps, time, detail, hyper, state.parent))
 
     def _renew(self, member: str, like: int | None) -> None:
-        """Make the live weights of ``member`` an entrant of their own, as strong as entrant ``like``."""
+        """Make the live weights of ``member`` a new entrant, as strong as entrant ``like``."""
         old = self._entrant[member]
         self.entrants[old].shown = False
         self._entrant[member] = len(self.entrants)

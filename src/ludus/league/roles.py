@@ -1,7 +1,7 @@
 """Roles: named choices of opponents, of freezes and of the weights to continue from. No class, no code.
 
-``kind`` is how others see the member: ``among = ["mains"]`` means members of kind ``main``. TLeague's
-classes of players are roles too: its names stand beside them.
+``kind`` is how other members see it: ``among = ["mains"]`` means members of kind ``main``. TLeague's
+classes of players are roles too: its names are beside them.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Z95 = 1.959964
 MAX_SKILL_MATCHES = 30_000  # of TrueSkill, which takes them one by one; some seconds
 MAX_URN = 10**9  # matches that numpy draws from without replacement; of more, replacement changes nothing
 MAX_NASH = 200  # players of Nash averaging
-MAX_DENSE = 600  # entrants that are rated by tables
+MAX_DENSE = 600  # entrants rated by tables
 EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
 LEAST_SIGMA = SIGMA / 4.0  # of weights that continue from a player whose skill is known
 
@@ -35,8 +35,8 @@ class Strength(msgspec.Struct, frozen=True):
     """One player. Ratings are None before its first match.
 
     ``rating``: Bradley-Terry, in Elo, with its standard ``error``; ``skill``: TrueSkill with its deviation.
-    ``nash_share``, ``nash_rating``: of Nash averaging, the rating in Elo against the mixture. ``steps``:
-    of the member when the player was frozen, or now; None for a bot.
+    ``nash_share``, ``nash_rating``: from Nash averaging, the rating in Elo against the mixture. ``steps``:
+    steps of the member when the player was frozen, or now; None for a bot.
     """
 
     player: str
@@ -55,7 +55,7 @@ class Strength(msgspec.Struct, frozen=True):
 class Strengths(msgspec.Struct, frozen=True):
     """``anchors``: ratings that were given; without any, the mean Bradley-Terry rating is 0.
 
-    ``groups``: shown players that met, directly or through others; ratings compare within a group alone.
+    ``groups``: shown players that met, directly or through a third; ratings compare only within a group.
     """
 
     anchors: dict[str, float]
@@ -66,8 +66,8 @@ class Strengths(msgspec.Struct, frozen=True):
 def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Strengths:
     """Rates all players of ``record``: bots, frozen players, and members as they are now.
 
-    ``anchors``: ratings of bots or frozen players that stay, in Elo; by default ``random`` = 0 where it was
-    met. Live weights of the past take part as players of their own. ``ValueError`` for another anchor.
+    ``anchors``: ratings of bots or frozen players that stay, in Elo; by default ``random`` = 0 if it was
+    met. Live weights of the past take part as separate players. ``ValueError`` for another anchor.
     """
     pairs = record.pairs()
     played: Floats = np.zeros(len(record.entrants))
@@ -97,7 +97,7 @@ def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Str
 def _rated(
     record: Record, met: Sequence[int], pairs: Pairs, places: Mapping[int, float]
 ) -> Iterator[tuple[int, float, float | None]]:
-    """Entrant, rating and error; none for live weights of the past where there are very many entrants."""
+    """Yield entrant, rating and error; with very many entrants, no live weights of the past."""
     if len(met) <= MAX_DENSE:
         points, matches = tables(met, pairs)
         table = bradley_terry(points, matches, places)
@@ -181,7 +181,7 @@ def _skills(record: Record) -> dict[int, Skill]:
 
 
 def sample_matches(games: Sequence[Met], most: int) -> Iterator[list[float]]:
-    """Yield the outcomes of each meeting that are taken, evenly mixed: all, or ``most`` matches.
+    """Yield outcomes of each meeting, evenly mixed: all, or ``most`` matches.
 
     The matches are drawn without replacement over all meetings, so each has the same probability, and each
     outcome its share, however few matches a pair has. Equal records give equal samples.

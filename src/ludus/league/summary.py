@@ -35,7 +35,7 @@ class MemberRow(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """``state``: of the run. Times are seconds since 1970. ``ignored``: what was not counted, by reason."""
+    """``state``: state of the run. Times are seconds since 1970. ``ignored``: ignored matches by reason."""
 
     state: str
     events: int
@@ -50,7 +50,7 @@ class Status(msgspec.Struct, frozen=True):
 class PlayerRow(msgspec.Struct, frozen=True):
     """Row of a player.
 
-    ``steps``: of the member when the player was frozen, or now. ``score``: points of all its matches.
+    ``steps``: steps of the member when the player was frozen, or now. ``score``: points of all its matches.
     ``file``: whether its weights are on disk.
     """
 
@@ -72,7 +72,7 @@ class PayoffTable(msgspec.Struct, frozen=True):
     """``rate[i][j]`` of player i against j with its 95% interval, and the counts of i against j.
 
     Counts are of all matches with the present weights of both. ``recent[i][j]``: the rate and its
-    interval are of about the last ``window`` of them, because a player lives; else of all.
+    interval are of about the last ``window`` of them if a player lives, otherwise of all.
     """
 
     players: tuple[str, ...]
@@ -106,7 +106,7 @@ class OpponentRow(msgspec.Struct, frozen=True):
 
 
 def status(record: Record, state: str) -> Status:
-    """Return the rows of the members of ``record``; ``state`` is that of the run."""
+    """Return the rows of the members of ``record``; ``state`` is the run's."""
     last = {m.member: f"{m.what} {m.detail}".strip() for m in record.milestones if m.what != "joined"}
     payoff, stays = record.league.standings.payoff, record.league.standings.anchored()
     rows = []
@@ -256,7 +256,7 @@ def tree(record: Record) -> list[str]:
     """Lines of frozen players and of copies, each below what it came from.
 
     A line that starts there, because a member was reset to an older or another's player, is indented and
-    names that player. A copy stands below the frozen player that the copied weights come from.
+    names that player. A copy is below the frozen player that the copied weights come from.
     """
     state = {p.name: p for p in record.players}
     children, made = record.children(), record.frozen_at()
@@ -292,7 +292,7 @@ def tree(record: Record) -> list[str]:
 def _split(
     parent: PlayerState, children: Sequence[PlayerState], before: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return the child that continues the parent's line, and those that start lines of their own.
+    """Return the child that continues the parent's line, and the children that start new lines.
 
     A member continued if it froze nothing between the parent and the child.
     """

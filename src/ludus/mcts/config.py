@@ -91,7 +91,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         resign: A seat resigns once its value falls below a threshold.
         resign_errors: Highest share of resigned matches that would not have been lost; the threshold follows.
         resign_plies: Plies before the first resignation.
-        never_resign_share: Share of matches that are played to the end, to measure ``resign_errors``.
+        never_resign_share: Share of matches played to the end, to measure ``resign_errors``.
         random_share: Share of matches that start with random moves, which are not learned.
         random_plies: Highest number of such moves.
         proven_share: Share of matches that end, with the proven outcome, once a search proves its root

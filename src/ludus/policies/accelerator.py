@@ -136,7 +136,7 @@ class Plain:
 class DeviceProgram:
     """Program of a device: one buffer up, the computation, one buffer down.
 
-    An executor with graphs replays all three; others call them one after another.
+    An executor with graphs replays all three; one without calls them one after another.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class EncoderConfig(
     """Encoder, memory and heads of a policy network (``network.py``).
 
     ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to planes pass
-    through the convolutions, the others through the dense encoder; the two are joined. ``context`` is the
+    through the convolutions, the rest through the dense encoder; the two are joined. ``context`` is the
     width of each head's embedding for the heads after it, in games whose heads depend on each other
     (``autoregressive.py``).
     """
@@ -48,12 +48,12 @@ class EncoderConfig(
     # recall: maximum and average of the vector inputs, without weights; gru, lstm: learned (memory.py)
     memory: Literal["none", "recall", "gru", "lstm"] = "none"
     memory_size: Count = 128  # of gru and lstm
-    context: Count = 64  # of heads that are decided one after the other
+    context: Count = 64  # of heads decided one after the other
     # log-deviation of continuous heads: computed from the state, or one parameter of each head
     deviation: Literal["state", "free"] = "state"
-    # the value reads the policy's features, or those of an encoder of its own
+    # the value reads the policy's features, or has a separate encoder
     critic: Literal["shared", "own"] = "shared"
-    # observations that an own critic sees: of its own seat, or of others for the learner alone
+    # observations that an own critic sees: of its seat, or of more seats for the learner only
     critic_sees: Literal["own", "team", "all"] = "own"
     # each with its own discount (algorithm.value_discounts); several are for the learner alone
     value_heads: ValueHeads = 1
@@ -88,8 +88,7 @@ class EncoderConfig(
         elif self.critic_sees != "own" and self.memory == "recall":
             yield (
                 "critic_sees",
-                f'= "{self.critic_sees}": nothing is recalled for other seats; '
-                'expected policy.memory = "none"',
+                f'= "{self.critic_sees}": recall covers no other seats; expected policy.memory = "none"',
             )
         if self.encoder and self.memory == "recall":
             yield (

@@ -1,11 +1,11 @@
 """Separate critic, which may see more of a match than the seat that decides.
 
 ``policy.critic_sees = "team"`` or ``"all"`` makes it a centralised one (Lowe et al. 2017, MADDPG; Vinyals
-et al. 2019, AlphaStar): the features of the other seats' observations join those of the seat's own. Other
+et al. 2019, AlphaStar): the features of the other seats' observations join the seat's features. Other
 seats follow the seat in the order of play; one that has not observed anything in the match is zero. Only
 the learner evaluates it, so that acting needs no observation but the seat's own.
 
-Shapes: ``N`` decisions, ``K`` other seats that are seen, ``M`` of the ``N * K`` that are present.
+Shapes: ``N`` decisions, ``K`` seen other seats, of which ``M`` of ``N * K`` are present.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def seen_seats(config: EncoderConfig, spec: GameSpec, seat: int) -> list[int]:
 
 
 def seats_seen(config: EncoderConfig, spec: GameSpec) -> int:
-    """Return ``K``: the maximum number of other seats that are seen from any."""
+    """Return ``K``: the maximum number of other seats seen from any."""
     return max(len(seen_seats(config, spec, seat)) for seat in range(spec.seats))
 
 

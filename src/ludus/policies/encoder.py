@@ -1,6 +1,6 @@
 """Encoder: packed observations to one feature vector for each row.
 
-A policy network is one (with torsos of its own); a separate critic has another.
+A policy network is one (with separate torsos); a separate critic has another.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Encoder(nn.Module):
         self.planes = nn.ModuleDict()
         self.rows = nn.ModuleDict()
         joined = 0
-        #: of the user's; the torsos are then only those of tensors that heads point at
+        #: of the user's; then only tensors that heads point at have torsos
         self.own = make_encoder(config.encoder, self.layouts, seed) if config.encoder else None
         for tensor in self.inputs:
             if self.own is not None and tensor.name not in self.points_at:
@@ -204,6 +204,6 @@ class Encoder(nn.Module):
         }
         torsos = (self.planes, self.rows, self.dense, self.join)
         for module in (m for torso in torsos if torso is not None for m in torso.modules()):
-            # Weights that are scaled before they are rounded must stay float32.
+            # Weights scaled before they are rounded must stay float32.
             if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in scaled:
                 module.to(dtype)

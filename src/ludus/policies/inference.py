@@ -1,7 +1,7 @@
 """Fast inference of a residual network: statistics are folded into convolutions.
 
-The processor runs a graph that is traced for the weights (:class:`Inference`). Programs of an accelerator run
-the operations over weights that are replaced in place (:class:`SharedInference`).
+The processor runs a graph traced for the weights (:class:`Inference`). Programs of an accelerator run
+the operations over weights replaced in place (:class:`SharedInference`).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class SharedInference:
         self.load(network)  # as every later copy: the device, not the processor, folds the statistics
 
     def load(self, network: Tower) -> None:
-        """Replace the weights, while no program runs, by those of a network with the same layers."""
+        """Replace the weights, while no program runs, by ``network``'s, which has the same layers."""
         self._layers.load(network)
         device = self._layers.value_head.weight.device
         executor_of(device).wait()  # programs run on streams that do not wait for PyTorch's own

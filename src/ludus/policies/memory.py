@@ -1,4 +1,4 @@
-"""Recurrent memory that is reset at the start of a match, the same in acting and in learning.
+"""Recurrent memory reset at the start of a match, the same in acting and in learning.
 
 A memory is ``float32[N, *shape]``: ``(M,)`` for a GRU, ``(2, M)`` for an LSTM (output, cell), ``(2, D)`` for
 :class:`Recall` of ``D`` vector inputs.
@@ -53,7 +53,7 @@ class Recurrent(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Run ``features[T, B, D]`` through time.
 
-        ``first, active: bool[T, B]``; a row that is not active keeps its memory.
+        ``first, active: bool[T, B]``; an inactive row keeps its memory.
 
         Returns:
             Outputs ``[T, B, M]`` and the last memory.
@@ -93,7 +93,7 @@ class Recall(nn.Module):
     def sequence(self, vectors: Tensor, memory: Tensor, first: Tensor, active: Tensor) -> Tensor:
         """Return the memory after every step of ``vectors: float32[T, B, D]``: ``[T, B, 2, D]``.
 
-        ``first, active: bool[T, B]``; a row that is not active keeps its memory.
+        ``first, active: bool[T, B]``; an inactive row keeps its memory.
         """
         out = vectors.new_empty((vectors.shape[0], *memory.shape))
         for t in range(vectors.shape[0]):

@@ -41,7 +41,7 @@ class Sequence(NamedTuple):
 
     @property
     def logits(self) -> Tensor:
-        """``float32[T, B, A]`` of independent heads; ``TypeError`` for others."""
+        """``float32[T, B, A]`` of independent heads; ``TypeError`` for dependent ones."""
         return logits_of(self.distribution).reshape(*self.value.shape[:2], -1)
 
 
@@ -57,10 +57,10 @@ class Encoding(NamedTuple):
 class PolicyNetwork(Encoder):
     """An encoder; optional memory; masked heads and a value.
 
-    The value head reads the same features as the policy's heads, or those of ``critic``, a separate encoder
+    The value head reads the same features as the policy's heads, or the features of ``critic``, an encoder
     (``config.critic = "own"``). The value then depends on no parameter of the policy. It may see other seats'
-    observations (``critic.py``); then it is evaluated by :meth:`flat` alone.
-    With ``config.output = "q"`` the policy's heads give Q-values, and the value is that of the best decision
+    observations (``critic.py``); then only :meth:`flat` evaluates it.
+    With ``config.output = "q"`` the policy's heads give Q-values, and the value is the best decision's
     if every choice were legal: the mask is not known here.
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
     """
@@ -110,10 +110,10 @@ class PolicyNetwork(Encoder):
         if config.normalise_values:
             several = config.value_heads > 1
             self.values = HeadsNormaliser(config.value_heads) if several else ValueNormaliser()
-        #: of the value alone; None where it shares the policy's encoder
+        #: of the value only; None if it shares the policy's encoder
         self.critic = Critic(config, spec, seed) if config.critic == "own" else None
         self._static: bool | None = None
-        #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
+        #: share of choices drawn evenly while Q-values act; set by the learner, 0 in weights files
         self.register_buffer("epsilon", torch.zeros(()) if config.output == "q" else None)
         if seed is not None:
             self.initialise(seed)
@@ -234,7 +234,7 @@ class PolicyNetwork(Encoder):
 
     @property
     def values_in_acting(self) -> bool:
-        """Whether acting gives values; those of several heads or of other seats are the learner's alone."""
+        """Whether acting gives values; only the learner evaluates several heads or other seats."""
         return not self.centralised and self.config.value_heads == 1
 
     def encode(
@@ -423,7 +423,7 @@ class PolicyNetwork(Encoder):
         return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)
 
     def _encode_active(self, obs: Observation, recalled: Tensor | None, active: Tensor) -> Encoding:
-        """Encode the time steps that are ``active: bool[N]``; those of the others are undefined."""
+        """Encode the time steps that are ``active: bool[N]``; the rest is undefined."""
         if self.static:
             return self.encode(obs, recalled, counted=active)
         index = active.nonzero().squeeze(1)
@@ -436,7 +436,7 @@ class PolicyNetwork(Encoder):
 
 
 def _spread(encoded: Encoding, index: Tensor, rows: int) -> Encoding:
-    """Return ``encoded`` at the rows ``index: int64[n]`` among ``rows``; zeros for the others."""
+    """Return ``encoded`` at the rows ``index: int64[n]`` among ``rows``; zeros for the rest."""
 
     def placed(x: Tensor) -> Tensor:
         return x.new_zeros((rows, x.shape[1])).index_copy(0, index, x)

@@ -49,7 +49,7 @@ class Program(Protocol):
 
         Args:
             arrays: Arrays in the shapes and dtypes of the examples.
-            rows: Number of rows of every array, at most those of its example: the array becomes the first
+            rows: Number of rows of every array, at most its example's: the array becomes the first
                 rows of the input, whose other rows keep what they hold. None: all rows.
         """
 

@@ -23,7 +23,7 @@ Observation = Mapping[str, Tensor]
 
 
 def logits_of(distribution: ActionDistribution) -> Tensor:
-    """Return ``float32[N, A]`` of independent heads. Raise ``TypeError`` for others."""
+    """Return ``float32[N, A]`` of independent heads. Raise ``TypeError`` for dependent ones."""
     if not isinstance(distribution, Independent):
         raise TypeError("expected logits; heads that depend on each other, and Q-values, have none")
     return distribution.logits
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
     @property
     def logits(self) -> Tensor:
-        """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
+        """``float32[N, A]`` of independent heads; ``TypeError`` for dependent ones."""
         return logits_of(self.distribution)
 
 
@@ -80,7 +80,7 @@ class Network(Protocol):
 
     @property
     def board(self) -> BoardNetwork | None:
-        """This network if it reads planes of one board, else None."""
+        """This network if it reads planes of one board."""
         ...
 
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:

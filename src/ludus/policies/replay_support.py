@@ -8,7 +8,7 @@ from ludus.policies.protocol import Network
 
 
 def use_static(network: Network) -> None:
-    """Let a network compute its static forms from now on, whatever its device."""
+    """Switch a network to its static forms, whatever its device."""
     if isinstance(network, PolicyNetwork):
         network.static = True
 

@@ -222,7 +222,7 @@ class _StackedEncoder:
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
     def _entities(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Entities]:
-        """Encode the entity rows that are present: ``[L, M, size]``."""
+        """Encode the present entity rows: ``[L, M, size]``."""
         owner, slot, some = entity_rows(tensor, packed)
         embedded = self._rows[tensor.name](some, rows.select(owner)) if len(owner) else None
         module = _rows(self.first.rows[tensor.name])

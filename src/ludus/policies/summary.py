@@ -41,7 +41,7 @@ class PartSummary(msgspec.Struct, frozen=True):
 
 
 class NetworkSummary(msgspec.Struct, frozen=True):
-    """A network. ``statistics``: numbers that are stored and not learned by gradients."""
+    """A network. ``statistics``: stored numbers that gradients do not learn."""
 
     parameters: int
     statistics: int

@@ -1,6 +1,6 @@
 """Weights files: safetensors with a JSON header. Loading one cannot run code.
 
-A file stands alone: its header carries the network's configuration and the game's spec, so
+A file is self-contained: its header carries the network's configuration and the game's spec, so
 :func:`build_policy` needs nothing else. Files come from anywhere, so sizes are bounded and every name,
 shape and dtype is compared with what the configuration implies before a number is used.
 """

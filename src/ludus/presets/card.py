@@ -90,7 +90,7 @@ def _matches(code: Iterable[str]) -> Iterator[re.Match[str]]:
 
 
 def _runs(code: re.Match[str], capability: tuple[int, int]) -> bool:
-    """Return whether a card runs code: that of its generation, or any that the driver translates."""
+    """Return whether a card runs code, which is of its generation or one that the driver translates."""
     major, minor = int(code[2]), int(code[3])
     if code[4] == "a":  # of one architecture
         return (major, minor) == capability

@@ -47,7 +47,7 @@ def given_code(preset: Preset, folder: Callable[[str], Path] = lambda _: Path())
 
 
 def typed_code(text: str, folder: Path = Path()) -> str:
-    """Return a reference that the user gave, with an absolute path; its code may be loaded from now on."""
+    """Return a reference that the user gave, with an absolute path; allows its code to be loaded."""
     file, colon, name = text.rpartition(":")
     if colon and is_bot_file(text) and not text.endswith(".py"):
         return typed(f"{absolute_reference(file, folder)}:{name}")

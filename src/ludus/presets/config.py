@@ -42,7 +42,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 class BeforeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Old rules of the game, under which an ever smaller share of the slabs is still played.
 
-    ``params``: as those of the game, which hold for every parameter that is not named here.
+    ``params``: parameters of the old rules; the rest is as in the game.
     The share is ``share`` at first and moves linearly to ``share_final``. It reaches that at the share
     ``until`` of the budget that is left when these rules are first played, or after ``over_steps`` trained
     steps.
@@ -184,7 +184,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Evaluation matches during training. ``against`` empty = every bot among the opponents.
 
     ``against`` may also name searches (``mcts:400``). ``visits``: visits of AlphaZero's search in these
-    matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: longer matches end the run with an
+    matches; 0 = as in self-play, 1 = only the network. ``max_ticks``: longer matches end the run with an
     error; 0 = the game's limit, 20,000 where it declares none.
     ``initial``: the initial weights play ``floor_matches`` before the run trains, and uniform play over the
     legal choices as many at its end: the floors of its results. ``floor_matches = 0``: as many as
@@ -206,8 +206,8 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded.
 
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
-    opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
-    over ``max_steps`` if that is set, else over ``max_minutes``.
+    opponent of an evaluation; in a game of one seat, of the mean return (0 = off). Schedules run
+    over ``max_steps`` if it is set, otherwise over ``max_minutes``.
     ``start``: initial weights, as ``RUN@best`` or a file; "" = random ones.
     ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools
     share ``pool.slots``, each has a copy of the weights, and their gradients are applied in turn.
@@ -242,7 +242,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
     ``cuda``.
     ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
-    cluster; ``local`` starts one on this machine, for this run alone.
+    cluster; ``local`` starts one on this machine, only for this run.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none.
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
@@ -299,7 +299,7 @@ def preset_type(method: str = "") -> mi.StructType:
 
 @lru_cache(maxsize=32)
 def _type_info(kind: Hashable) -> mi.Type:
-    """Return what msgspec knows of a type; that of a preset takes it 10 ms."""
+    """Return msgspec's description of a type; it takes 10 ms for a preset."""
     return mi.type_info(kind)
 
 

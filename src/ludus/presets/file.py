@@ -56,7 +56,7 @@ class LoadedPreset(msgspec.Struct, frozen=True):
         name: Name of a run of this preset.
         source: The file.
         origins: Path -> origin of its value; paths that it lacks have their default.
-        note: Origin of settings that the user did not name; empty where there are none.
+        note: Origin of settings that the user did not name; empty = none.
     """
 
     preset: Preset
@@ -229,7 +229,7 @@ def _other_file(raw: bytes, source: str) -> str:
 
 
 def _params(game: str, folder: Path) -> list[str]:
-    """Return the names of the game's parameters; none for an unknown game, which is reported elsewhere."""
+    """Return the names of the game's parameters; empty for an unknown game, which is reported elsewhere."""
     try:
         return [p.name for p in spec(typed_code(game, folder)).params] if game else []
     except ValueError:

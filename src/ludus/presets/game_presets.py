@@ -1,4 +1,4 @@
-"""Settings for a game that was named in a preset's place: ``ludus train gymnasium/LunarLander-v3``.
+"""Settings for a game named in a preset's place: ``ludus train gymnasium/LunarLander-v3``.
 
 A shipped preset of that game gives them. For any other game they follow from what it declares: pictures,
 planes or numbers, choices or continuous actions, one seat or several. They are a start and not tuned.

@@ -195,7 +195,7 @@ def host() -> dict[str, str]:
 
 
 def gpu() -> dict[str, str]:
-    """Return ``gpu``, ``driver`` and ``cuda``: the card that ``cuda`` means, and versions; else nothing."""
+    """Return ``gpu``, ``driver`` and ``cuda``: card and versions of ``cuda``; empty without one."""
     if not torch.cuda.is_available() or torch.version.cuda is None:
         return {}
     return {

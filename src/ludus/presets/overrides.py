@@ -88,7 +88,7 @@ def _whole_paths(
 ) -> tuple[dict[str, str], list[Problem]]:
     """Return ``overrides`` by whole paths, and the options that name no setting or several.
 
-    An option may be the last part of a path alone.
+    An option may be only the last part of a path.
     """
     top = {field.encode_name for field in kind.fields}
     short = [key for key in overrides if path_of(key).partition(".")[0] not in top]

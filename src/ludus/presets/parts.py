@@ -20,7 +20,7 @@ _PATH = "algorithm.parts"
 
 
 def with_parts(preset: Preset, threads: int) -> Preset:
-    """Return a preset with a number in place of ``algorithm.parts = "auto"``, for a run that is made now.
+    """Return a preset with a number in place of ``algorithm.parts = "auto"``, for a run made now.
 
     Half of the threads learn from parts of a minibatch, if these are large enough; with two threads, a
     minibatch stays whole.

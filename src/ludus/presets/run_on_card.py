@@ -1,8 +1,8 @@
 """A run on a card: its share in graphs, the time that it takes there, and the memory that it needs.
 
 All are functions of its settings. On a card a call costs almost the same for few rows and for many, while the
-processor's time grows with the arithmetic. Constants are those of one H100 and of AMD Zen 3 cores, measured
-with float32.
+processor's time grows with the arithmetic. Constants were measured with float32 on one H100 and
+AMD Zen 3 cores.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ def from_text(text: str, kind: mi.Type) -> object:
 
 
 def number(text: str) -> int | float | str:
-    """Return ``text`` as an integer or float if it is one, else unchanged: ``1e3`` is 1000, ``16.0`` a float.
+    """Return ``text`` as an integer or float if it is one, or unchanged: ``1e3`` is 1000, ``16.0`` a float.
 
     For values of unknown type. Where an integer is expected, ``16.0`` is one (:func:`from_text`).
     """

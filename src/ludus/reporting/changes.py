@@ -45,7 +45,7 @@ MAX_CHANGES = 10_000
 class Change(msgspec.Struct, frozen=True):
     """A line of ``changes.jsonl``: settings by path, each with its value before and after.
 
-    ``steps``: decisions that were trained until then. ``code``: files that are others since then.
+    ``steps``: trained decisions until then. ``code``: files that changed then.
     ``schedules``: settings that move with the budget, with their values under the old and the new budget.
     """
 
@@ -83,7 +83,7 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
     for change in read_changes(run):
         now |= {path: _text(after) for path, (_, after) in change.settings.items()}
     if now:
-        parse_preset(run.config_bytes(), str(run.config))  # its own mistakes are those of config.toml
+        parse_preset(run.config_bytes(), str(run.config))  # report its own mistakes as config.toml's
         try:
             parse_preset(run.config_bytes(), str(run.config), overrides=now)
         except PresetError as error:
@@ -135,7 +135,7 @@ def lines_of(change: Change) -> list[str]:
 
 
 def schedules_in_words(change: Change) -> list[str]:
-    """Return a sentence about what moves with the budget; none where nothing does."""
+    """Return a sentence about what moves with the budget, if anything does."""
     parts = [
         f"{path} stays at {old:.4g} and moves at another pace"
         if f"{old:.4g}" == f"{new:.4g}"

@@ -29,7 +29,7 @@ class Floors(msgspec.Struct, frozen=True):
         return [(what, r) for what, results in both for r in results if r.against == name]
 
     def text(self, name: str) -> str:
-        """Return ``initial weights 30.8%, uniform 30.9%``; empty where none was measured."""
+        """Return ``initial weights 30.8%, uniform 30.9%``; empty without measurements."""
         return ", ".join(f"{what} {measure_text(r)}" for what, r in self.against(name))
 
 

@@ -27,7 +27,7 @@ from ludus.reporting.svg import (
 )
 
 LOST, EVEN, WON, UNMET = (213, 94, 0), (255, 255, 255), (0, 114, 178), "#eeeeee"
-NAMED = 20  # what a panel with a name of its own is higher
+NAMED = 20  # added height of a panel with a name
 CELL, LETTER = 30, 6.6
 SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no numbers in it
 

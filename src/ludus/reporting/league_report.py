@@ -1,4 +1,4 @@
-"""The part of ``report.md`` about a league, and the plots that lie in files of their own."""
+"""The part of ``report.md`` about a league, and its plots in separate files."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     """One update of the weights. Counters run over the whole run, resumes included."""
 
     version: Count
-    steps: Count  # decisions of the learner's policy that were trained on
+    steps: Count  # decisions of the learner's policy trained on
     received: Count  # decisions of the learner's policy that were collected
     ticks: Count
     matches: Count
@@ -60,9 +60,9 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
 class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
-    ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
-    ``initial``: of the initial weights, before any training; ``initial_weights``: their name if they come
-    from another run, else empty. ``uniform``: in the row of the final matches, the result of uniform legal
+    ``playoff``: result of a candidate at the end of the run. The best candidate plays the ``final`` matches.
+    ``initial``: result of the initial weights, before training; ``initial_weights``: their name if they come
+    from another run. ``uniform``: in the row of the final matches, the result of uniform legal
     play in their setting.
     """
 

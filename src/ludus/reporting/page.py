@@ -1,7 +1,7 @@
 """``report.html``: a report of Markdown and plots as one page that opens in any browser, without a network.
 
 The page is made of the lines of the Markdown report, so both say the same. Only what reports use is known:
-headings, paragraphs, lists, tables, blocks of code, pictures of their own plots, code and emphasis in a line.
+headings, paragraphs, lists, tables, blocks of code, pictures of plots, code and emphasis in a line.
 Text of a report is escaped already (:mod:`ludus.flow.inputs.shown`); everything is escaped here once more,
 and a Content-Security-Policy admits the page's own style and nothing else.
 """
@@ -66,7 +66,7 @@ def page(report: str, plots: Mapping[str, str]) -> str:
 
     Args:
         report: The Markdown report.
-        plots: SVG by the name under which the report shows it. A picture that is not among them is left out.
+        plots: SVG by the name under which the report shows it. Unknown pictures are left out.
     """
     lines = report.split("\n")
     title = next((_inline(line[2:]) for line in lines if line.startswith("# ")), "Report")

@@ -143,7 +143,7 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
 
 
 def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
-    """Return the results without any training in the same setting; none where they were not measured."""
+    """Return the results without any training in the same setting, if they were measured."""
     lines = []
     for r in results:
         known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
@@ -235,7 +235,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[i
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
-    """Return numbers over steps: those of learning, or all others but times.
+    """Return numbers over steps: learning's, or the rest without times.
 
     Columns are the numbers that are there: which these are is the learning method's choice.
     """

@@ -125,7 +125,7 @@ class RunView:
     """A run, as its files show it now. Reads only; safe in several threads."""
 
     def __init__(self, directory: RunDirectory) -> None:
-        """View the run in ``directory``; nothing is read yet."""
+        """View the run in ``directory``, without reading it yet."""
         self.directory = directory
         self._members: tuple[int, dict[str, Row]] = (0, {})  # bytes read, newest update by player
 
@@ -180,7 +180,7 @@ class RunView:
         return RunMetrics(updates, evaluations)
 
     def floors(self) -> Floors:
-        """Return the results without training; none of a damaged log, which the report describes."""
+        """Return the results without training; empty for a damaged log, which the report describes."""
         try:
             return self.metrics().floors
         except StorageError:
@@ -275,7 +275,7 @@ def _note(members: dict[str, Row], row: Row) -> None:
 
 
 class _League(msgspec.Struct, frozen=True):
-    """The one setting without which a journal's rates differ from those of the run."""
+    """The one setting without which a journal's rates differ from the run's."""
 
     decay: Annotated[float, msgspec.Meta(gt=0, le=1)] = DECAY
 

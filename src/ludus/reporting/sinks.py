@@ -60,7 +60,7 @@ class Sink:
 
 
 class Sinks(Sink):
-    """Several sinks as one: a sink that raises is left out, and the others continue."""
+    """Several sinks as one: a sink that raises is left out, and the rest continues."""
 
     def __init__(self, members: Iterable[Sink] = ()) -> None:
         """Feed ``members`` in their order."""
@@ -105,7 +105,7 @@ class Sinks(Sink):
                 give(sink)
             except Exception as error:
                 self.members = tuple(s for s in self.members if s is not sink)
-                self.problem(f"{type(sink).__name__} is left out from now on: {error}")
+                self.problem(f"{type(sink).__name__} is left out: {error}")
 
 
 class CallbackSink(Sink):
@@ -175,7 +175,7 @@ class LogSink(Sink):
 
 
 class Reporter(Sinks):
-    """Log and sinks of a run. Reports go to the log, then to every other sink; events to the log alone."""
+    """Log and sinks of a run. Reports go to the log, then to every other sink; events only to the log."""
 
     def __init__(self, log: RunLog, sinks: Iterable[Sink]) -> None:
         """Feed ``log``, then ``sinks``."""

@@ -1,7 +1,7 @@
 """Writer of SVG files: elements, and panels with axes. No library draws them.
 
-Every name is escaped, and nothing in a file points elsewhere. Colours are those of Okabe and Ito, which
-colour-blind people can tell apart.
+Every name is escaped, and nothing in a file points elsewhere. Colours come from Okabe and Ito;
+colour-blind people can tell them apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 WIDTH, PANEL = 720, 276
 LEFT, RIGHT, TOP, BOTTOM = 76, 150, 24, 44
 TICKS = 5  # steps between numbers of an axis, about
-NAME = 28  # characters of a name that are shown
+NAME = 28  # shown characters of a name
 LABEL = 18  # of one beside a panel
 _FURTHEST = 1e300  # differences of values up to this one are finite
 

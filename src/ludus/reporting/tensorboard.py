@@ -33,7 +33,7 @@ class TensorBoardSink(Sink):
     """
 
     def __init__(self) -> None:
-        """Import the package. Raises ``ImportError`` where it is not installed."""
+        """Import the package. Raises ``ImportError`` if it is not installed."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.record_writer import RecordWriter
@@ -56,7 +56,7 @@ class TensorBoardSink(Sink):
         """Withdraw points of earlier files that lie beyond the rows of ``metrics.jsonl``, which is the truth.
 
         TensorBoard drops the points from the step of ``START`` on. Rows of that step may be in the earlier
-        files, or be lost: they are written again. In a league the step is that of the member with the fewest.
+        files, or be lost: they are written again. In a league the step is the least of all members.
         """
         newest: dict[str, int] = {}
         for update in updates:
@@ -82,7 +82,7 @@ class TensorBoardSink(Sink):
             self._scalars(evaluation.numbers, evaluation.steps, evaluation.player)
 
     def _scalars(self, scalars: dict[str, float], step: int, player: str) -> None:
-        """Write scalars. Members of a league have curves of their own: each counts its own steps."""
+        """Write scalars. Members of a league have separate curves: each counts its own steps."""
         prefix = f"{player}/" if player else ""
         values = [self._summary.Value(tag=prefix + tag, simple_value=value) for tag, value in scalars.items()]
         self._write(self._event(wall_time=time.time(), step=step, summary=self._summary(value=values)))

@@ -35,7 +35,7 @@ class ActPrograms:
     """Programs of one network on one executor. One thread at a time uses them."""
 
     def __init__(self, network: Network, executor: Executor) -> None:
-        """Make programs when they are first needed. The network computes its static forms from now on."""
+        """Make programs when they are first needed. Switches the network to its static forms."""
         use_static(network)
         self._network = weakref.ref(network)  # programs are kept for as long as their network is
         self._executor, self._stream = executor, executor.stream()

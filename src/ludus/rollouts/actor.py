@@ -54,7 +54,7 @@ class Actor(Protocol):
     def act(self, batch: ActInput) -> Decision:
         """Decides for every row of ``batch``.
 
-        Draws depend on (the actor's seed, ``batch.step``, row number) alone, never on the other rows of the
+        Draws depend only on (the actor's seed, ``batch.step``, row number), never on the other rows of the
         batch.
         """
         ...

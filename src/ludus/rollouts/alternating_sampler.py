@@ -1,6 +1,6 @@
-"""Two samplers that take turns: one plays the new rules of a game, the other one those of ``game.before``.
+"""Two samplers that take turns: one plays the new rules of a game, the other ``game.before``.
 
-Which one fills the next slab follows from a counter alone: the share of the old rules is added up, and each
+A counter decides which one fills the next slab: the share of the old rules is added up, and each
 whole is a slab of theirs (error diffusion). So the numbers of slabs are exact at any time, and equal seeds
 give equal bits.
 """
@@ -63,12 +63,12 @@ class AlternatingSampler(JoinedSampler):
     """
 
     def __init__(self, new: Sampler, old: Sampler, slabs: int, share: float) -> None:
-        """Take turns between two samplers, each with one slab of its own.
+        """Take turns between two samplers with one slab each.
 
         Args:
             new: Plays the new rules.
             old: Plays the old ones, with the same seats and slots.
-            slabs: Number of slabs that are filled in turn.
+            slabs: Number of slabs, filled in turn.
             share: The first value of :attr:`share`.
 
         Raises:

@@ -13,7 +13,7 @@ CACHE = 64
 
 
 class Bank:
-    """At most ``cache`` networks, and those that play; the others must be put again before they play.
+    """At most ``cache`` networks, and those that play; add the rest again before they play.
 
     One thread calls it, between two slabs. ``seeds``: lane -> seed of its draws, independent of the player.
     ``build`` makes a network that acts.
@@ -59,7 +59,7 @@ class Bank:
         self._drop(keep)
 
     def idle(self, network: Network) -> dict[int, NetworkActor]:
-        """Return actors of all lanes before the first ones are bound, on a network that is not theirs."""
+        """Return actors of all lanes before the first ones are bound, on a placeholder network."""
         return {lane: NetworkActor(network, seed) for lane, seed in self._seeds.items()}
 
     def follow(self, bound: Mapping[int, str]) -> dict[int, LaneActor]:

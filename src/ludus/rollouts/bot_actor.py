@@ -33,5 +33,5 @@ class BotActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Nothing is known: zeros."""
+        """Return zeros: a bot estimates no value."""
         return np.zeros(len(is_first), np.float32)

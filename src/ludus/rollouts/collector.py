@@ -2,7 +2,7 @@
 
 While one group's matches play on in the pool's threads, the other group's rows are decided
 (double-buffered sampling; Sample Factory, section 3.1). The order of groups and the random numbers are
-fixed, so that a rollout depends on the seed and the weights alone.
+fixed, so that a rollout depends only on the seed and the weights.
 
 Shapes: ``R`` rows of the pool, ``T`` steps of a slab.
 """
@@ -107,7 +107,7 @@ class Collector:
         return out
 
     def start_at(self, time_step: int) -> None:
-        """Count time steps from ``time_step`` on; nothing is remembered for any row."""
+        """Count time steps from ``time_step`` on, without memory for any row."""
         self.time_step = time_step
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -228,7 +228,7 @@ class Collector:
         stats.infer_s += time.perf_counter() - begin
 
     def _bootstrap(self, batch: StepBatch, stats: RolloutStats) -> None:
-        """``value[T]`` of learned policies' rows that are about to act; nothing is decided or remembered."""
+        """Write ``value[T]`` of learned policies' rows that act next, without decisions or memory."""
         begin = time.perf_counter()
         for policy in self.learned:
             rows = batch.policy_rows.get(policy)

@@ -22,7 +22,7 @@ V = TypeVar("V")
 
 
 class LoadWeights(SamplerCommand[None], frozen=True):
-    """Copy the newest weights of sources into the networks that have others.
+    """Copy the newest weights of sources into the networks with older ones.
 
     Args:
         policies: Learners, by policy id.
@@ -51,7 +51,7 @@ class MissingPlayers(SamplerCommand[list[str]], frozen=True):
 class AddPlayer(SamplerCommand[None], frozen=True):
     """Keep the weights of a frozen player.
 
-    They may push out others that are neither playing nor among ``keep``. Weights of another interface raise
+    They may push out players neither playing nor among ``keep``. Weights of another interface raise
     ``ConfigError``.
     """
 
@@ -71,8 +71,8 @@ class Seated(msgspec.Struct, frozen=True):
     """Answer to :class:`SeatPlayers`.
 
     Args:
-        settled: Whether nothing is left to be done by another such command: all players have lanes, and of a
-            mixture no others.
+        settled: Whether another such command would change nothing: all players have lanes, and of a mixture
+            only they.
         bound: Players by the lane that plays them.
     """
 
@@ -84,7 +84,7 @@ class SeatPlayers(SamplerCommand[Seated], frozen=True):
     """Bind the players of ``orders`` to lanes and follow the orders.
 
     A match in play continues with the player that started it. A player of a mixture without a free lane is
-    left out until the command is sent again; the others are drawn in its place.
+    left out until the command is sent again; the rest is drawn in its place.
 
     Args:
         orders: The orders.

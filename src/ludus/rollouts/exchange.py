@@ -19,7 +19,7 @@ from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 
 TIME_STEP = "collector.time_step"  # array of a snapshot: int64[1], time steps since the start of the run
-INCARNATION = "incarnation"  # array of a rollout's snapshot: int64[1], how many came before it; none for 0
+INCARNATION = "incarnation"  # array of a rollout's snapshot: int64[1], how many came before it; absent for 0
 
 
 class WeightSource(Protocol):
@@ -49,8 +49,8 @@ class Facts:
     Args:
         spec: Interface of the game.
         params: Parameters of the game.
-        slots: Number of matches that orders are for: of several samplers as one, the slots of each.
-        all_slots: Number of matches that are played at a time; results have slots below it.
+        slots: Number of matches that orders are for; of joined samplers, the slots of each.
+        all_slots: Number of concurrent matches; results have slots below it.
         slabs: Slabs to be filled in turn.
         labels: Names in statistics of the players of a match's result (``policy:3``).
         actors: Actors with the weights of learners, by policy id.
@@ -85,8 +85,8 @@ class SamplerState:
 class Sampler(Protocol):
     """Plays matches into slabs. One thread calls it, and sends commands between two slabs.
 
-    While slabs are asked for (:class:`ludus.rollouts.commands.PlayAhead`), players, orders, weights and terms
-    may change for those that are asked for later. Matches are stored and restored only when none is.
+    While slabs are requested (:class:`ludus.rollouts.commands.PlayAhead`), players, orders, weights and terms
+    may change for later requests. Matches are stored and restored only without open requests.
     """
 
     @property

@@ -16,7 +16,7 @@ POLICY = "policy:"  # prefix of a policy's name in results and labels
 
 
 class JoinedSampler:
-    """A sampler whose rows are those of its parts (:class:`ludus.rollouts.exchange.Sampler`).
+    """A sampler with the rows of all its parts (:class:`ludus.rollouts.exchange.Sampler`).
 
     All parts follow the same orders, each in its own slots. A part binds players to its own lanes; the joined
     sampler numbers these apart, and so do the results that it returns.
@@ -38,7 +38,7 @@ class JoinedSampler:
 
     @property
     def state(self) -> SamplerState:
-        """The present state. Time steps are those of each part."""
+        """The present state. Every part has the same time steps."""
         states = [part.state for part in self.parts]
         bound = lanes_together([state.bound for state in states])
         return SamplerState(states[0].time_step, all(state.played for state in states), bound)

@@ -26,10 +26,10 @@ SMALLEST = 16  # rows of a lane that a program has places for; the next sizes ar
 
 
 class LaneActor:
-    """``lanes``: policy id -> actor on a network of its own, all of one architecture and one game.
+    """``lanes``: policy id -> actor with a separate network, all of one architecture and one game.
 
-    Decides as the lanes' own actors do, from the same uniforms. Networks that cannot be stacked, and rows
-    that are spread so unevenly over the lanes that it would take longer, are decided lane by lane.
+    Decides as the lanes' own actors do, from the same uniforms. If networks cannot be stacked, or if
+    rows are so unevenly spread that stacking takes longer, it decides lane by lane.
     """
 
     def __init__(self, lanes: Mapping[int, NetworkActor], executor: Executor | None = None) -> None:
@@ -37,7 +37,7 @@ class LaneActor:
 
         Args:
             lanes: Actors by policy id.
-            executor: Executor of the networks; None: that of their device.
+            executor: Executor of the networks; None: their device's.
         """
         self._seat(lanes)
         networks = [actor.network for actor in self.lanes.values()]

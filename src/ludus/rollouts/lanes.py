@@ -30,7 +30,7 @@ class Lanes:
         self.bound: dict[int, str] = {}  # lane -> player
 
     def load(self, bound: Mapping[int, str]) -> None:
-        """Set :attr:`bound`. Raises ``ValueError`` for lanes that are not there."""
+        """Set :attr:`bound`. Raises ``ValueError`` for unknown lanes."""
         if not set(bound) <= set(self.ids) or len(set(bound.values())) < len(bound):
             raise ValueError(f"lanes: {dict(bound)}, expected a player once, and lanes of {list(self.ids)}")
         self.bound = dict(bound)
@@ -66,7 +66,7 @@ def slot_orders(
     first slot is drawn for each batch.
 
     Args:
-        orders: a batch that is not empty.
+        orders: a non-empty batch.
         slots: number of the pool's slots.
         teams: team of each plan.
         controller_of: index of a player among the controllers, which are the same in all plans.

@@ -60,7 +60,7 @@ class NetworkActor:
     ) -> None:
         """Act with ``network``, whose weights are of ``version``; ``greedy``: the likeliest action.
 
-        ``executor``: of its programs; None: that of the network's device.
+        ``executor``: runs its programs; None: the executor of the network's device.
         """
         self.network, self.seed, self.greedy = network, seed, greedy
         self._executor = executor
@@ -74,7 +74,7 @@ class NetworkActor:
 
     @version.setter
     def version(self, version: int) -> None:
-        executor_of(self.network.device).wait()  # for the new weights: programs act on a stream of their own
+        executor_of(self.network.device).wait()  # for the new weights: programs act on a separate stream
         self._version = version
 
     @property
@@ -171,5 +171,5 @@ class RandomActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Nothing is known: zeros."""
+        """Return zeros: random play estimates no value."""
         return np.zeros(len(is_first), np.float32)

@@ -8,7 +8,7 @@ The slow path: some ten thousand decisions a second, where bots in the core make
                 return "attack"
             return "build_pikeman" if "build_pikeman" in scene.legal() else "wait"
 
-of which every match gets an object of its own, so that it may remember things.
+of which every match gets a separate object, so that it may remember things.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Scene:
         return out
 
     def entities(self, tensor: str = "units") -> list[Entity]:
-        """Return the rows of a tensor ``[U, F]`` that are not all zeros."""
+        """Return the rows of a tensor ``[U, F]``, without rows of zeros."""
         if tensor not in self._entities:
             t = self._tensor(tensor)
             rows = np.asarray(self.obs[tensor])
@@ -91,9 +91,9 @@ class Scene:
         return sum(all(e.has(label) for label in labels) for e in self.entities(tensor))
 
     def legal(self, head: str = "", **chosen: int | str) -> list[str]:
-        """Labels of the choices that the mask allows; of the only head, or of the one that is named.
+        """Return the labels of the choices that the mask allows, of the only head or of ``head``.
 
-        ``chosen``: choices of the heads on which it depends, by name, 0 where none is given.
+        ``chosen``: choices of the heads on which it depends, by name, 0 by default.
         """
         actions = np.zeros((1, len(self.spec.heads)), np.int32)
         for k, h in enumerate(self.spec.heads):
@@ -156,7 +156,7 @@ class ScriptedActor:
     def value(
         self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
     ) -> npt.NDArray[np.float32]:
-        """Nothing is known: zeros."""
+        """Return zeros: a script estimates no value."""
         return np.zeros(len(is_first), np.float32)
 
     def _choices(self, answer: Answer) -> list[int]:

@@ -20,7 +20,7 @@ from ludus.rollouts.actor import ActInput, Decision
 
 
 class SearchActor:
-    """One tree a row of the pool. ``log_prob`` is that of the move among the visits; no memory.
+    """One tree a row of the pool. ``log_prob`` is the log share of the move's visits; no memory.
 
     :attr:`forgets`: every search starts from scratch, and its draws depend on the actor's seed and the time
     step, not on the searches before.

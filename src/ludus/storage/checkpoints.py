@@ -148,7 +148,7 @@ class CheckpointStore:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
         self.directory, self.keep, self._identity = directory, keep, identity
         self.unsigned = ""
-        #: Versions that are kept in addition to the newest ``keep`` and the best one.
+        #: Versions kept in addition to the newest ``keep`` and the best one.
         self.pinned: frozenset[int] = frozenset()
         #: Members of a league with versions whose weights stay where a checkpoint takes the place of another
         #: with its number: one member learned, the one that numbers them did not.

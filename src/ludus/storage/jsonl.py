@@ -25,7 +25,7 @@ Row = dict[str, object]
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """Lines that were removed from the end of a file.
+    """Lines removed from the end of a file.
 
     ``first``: number of the first one, from 1; ``damaged``: how many of them are no JSON object.
     """

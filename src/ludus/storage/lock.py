@@ -46,7 +46,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class RunLock:
-    """A lock that is held until :meth:`release` or the end of the process."""
+    """A lock held until :meth:`release` or the end of the process."""
 
     def __init__(self, path: Path, holder: Holder) -> None:
         """Take the lock in the name of ``holder``. A file system without locks locks nothing.

@@ -347,7 +347,7 @@ class RunLog:
         os.close(open_own(self._log_path, os.O_WRONLY))
         self.lost = {writer.path.stem: 0 for writer in (self._metrics, self._events, self._matches)}
         self.problem: str = ""
-        #: Lines that were removed from the ends of the files, in words: torn by a kill, or after the
+        #: Lines removed from the ends of the files, in words: torn by a kill, or after the
         #: checkpoint that a run resumed from. The reader clears it.
         self.removed = [
             f"an unfinished line of {w.path.name} ({w.torn:,} bytes)"

@@ -1,4 +1,4 @@
-"""Arrays of the old network to arrays of the new one, by a plan. numpy alone."""
+"""Arrays of the old network to arrays of the new one, by a plan, in numpy."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> d
     Args:
         plan: The conversion.
         old: Parameters and buffers of the old network, by name.
-        fresh: Those of a freshly initialised new network.
+        fresh: The same of a freshly initialised new network.
 
     Raises:
-        SurgeryError: Names or shapes are not those of the plan.
+        SurgeryError: Names or shapes differ from the plan.
     """
     _check_arrays("old network", old, {t.source: t.old_shape for t in plan.tensors if t.source})
     _check_arrays("new network", fresh, {t.name: t.new_shape for t in plan.tensors})
@@ -70,7 +70,7 @@ def apply_moments(
         second: Second moments by parameter; empty for SGD.
 
     Raises:
-        SurgeryError: Names or shapes are not those of the plan.
+        SurgeryError: Names or shapes differ from the plan.
     """
     tensors = [t for t in plan.tensors if t.parameter]
     shapes = {t.source: t.old_shape for t in tensors if t.source}
@@ -110,7 +110,7 @@ def apply_memory(plan: Plan, rows: Array) -> Array:
     A network that had no memory has ``old_shape`` (): each number of ``rows`` becomes a row of zeros.
 
     Raises:
-        SurgeryError: The shape is not that of the plan, or the new network has no memory.
+        SurgeryError: The shape differs from the plan, or the new network has no memory.
     """
     memory = plan.memory
     if memory is None:
@@ -146,7 +146,7 @@ def choice_shares(
 ) -> None:
     """Set the biases of new choices so that each takes about ``share`` of what it and the old ones have.
 
-    Their weights become 0, so that the share is the same in every state up to the spread of the others.
+    Their weights become 0, so that the share is the same in every state up to the spread of the rest.
 
     Args:
         plan: The conversion.

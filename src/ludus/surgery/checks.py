@@ -1,4 +1,4 @@
-"""Conversions that are refused, by configuration and spec alone."""
+"""Refused conversions, by configuration and spec."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
 
 
 def _check_losses(plan: Plan, hints: Hints) -> None:
-    """Raise :class:`SurgeryError` for places that are lost without ``hints.approximate``."""
+    """Raise :class:`SurgeryError` for places lost without ``hints.approximate``."""
     lost = [o for o in plan.operators if o.kind == REMOVE]
     if lost and not hints.approximate:
         raise SurgeryError(lost[0].path, lost[0].text, "to keep it, or approximate conversions to be allowed")
@@ -242,7 +242,7 @@ def _of_critic(place: Place) -> Place:
 def _axis(old: Sequence[Place], new: Sequence[Place], like: Mapping[str, str]) -> AxisPlan:
     at = {place: i for i, place in enumerate(old)}
     if len(at) != len(old) or len(set(new)) != len(new):
-        raise SurgeryError("labels", "a name twice", "a name of its own for every place")
+        raise SurgeryError("labels", "a name twice", "a unique name for every place")
     pairs = [(i, at[place]) for i, place in enumerate(new) if place in at]
     copied: list[Copy] = []
     added: list[str] = []

@@ -113,7 +113,7 @@ def check_like(old: GameSpec, new: GameSpec, like: Mapping[str, str]) -> None:
 
 
 def parent_of(place: Place, like: Mapping[str, str]) -> Place:
-    """Return a place with the labels in it exchanged for those of the parents."""
+    """Return a place with the labels in it exchanged for the parents' labels."""
     if place[0] in _LABELLED:
         return (*place[:2], replaced(str(place[2]), like))
     return tuple(parent_of(x, like) if isinstance(x, tuple) else x for x in place)

@@ -33,7 +33,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 
 
 class SurgeryError(HasProblems, ValueError):
-    """A conversion that is refused, in one line: where, the value, what was expected, the nearest name."""
+    """A refused conversion, in one line: where, the value, what was expected, the nearest name."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ Copies = Annotated[tuple[Copy, ...], msgspec.Meta(max_length=MAX_LENGTH)]
 
 
 class AxisPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Places of an axis. ``added`` and ``removed`` name the first :data:`MAX_NAMES` of the others."""
+    """Places of an axis. ``added`` and ``removed`` name the first :data:`MAX_NAMES` of the rest."""
 
     old: Length
     new: Length
@@ -120,11 +120,11 @@ class AxisPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def identical(self) -> bool:
-        """Whether every place stays where it is."""
+        """Whether no place moves."""
         return self.old == self.new and (self.old == 0 or self.kept == (Run(0, 0, self.old),))
 
     def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the new and the old places that are kept, ``int64[n]`` each."""
+        """Return the new and the old kept places, ``int64[n]`` each."""
         new = [np.arange(r.new, r.new + r.length) for r in self.kept]
         old = [np.arange(r.old, r.old + r.length) for r in self.kept]
         empty = np.zeros(0, np.int64)
@@ -152,7 +152,7 @@ class TensorPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Name
-    source: Name  # old tensor; "" where there is none
+    source: Name  # old tensor; "" = none
     old_shape: Shape
     new_shape: Shape
     axes: Annotated[tuple[Index, ...], msgspec.Meta(max_length=8)] = ()

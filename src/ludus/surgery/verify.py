@@ -44,7 +44,7 @@ class Moments:
 class Verification(msgspec.Struct, frozen=True):
     """Largest absolute differences over all decisions.
 
-    ``logits``: of old choices, or of the log-probability of decisions where heads follow each other.
+    ``logits``: error of old choices, or of log-probabilities of decisions if heads follow each other.
     ``scale``: largest old logit. ``worst``: the parameter whose numbers contradict the plan most.
     """
 
@@ -67,7 +67,7 @@ class ZeroBlock(msgspec.Struct, frozen=True):
 
     name: str
     columns: int
-    without_gradient: int  # columns: units that are dead on the record
+    without_gradient: int  # columns: dead units on the record
     equal: int  # columns with the gradient of another one, beyond those without any
 
 
@@ -75,7 +75,7 @@ def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Arra
     """Return the tensor that contradicts the plan most, and its largest deviation; ("", 0) if none does.
 
     Raises:
-        SurgeryError: Names or shapes are not those of the plan.
+        SurgeryError: Names or shapes differ from the plan.
     """
     expected = apply(plan, old, new)  # what the plan leaves free is taken from `new` itself
     worst = ("", 0.0)
@@ -107,7 +107,7 @@ def compare(
         stored: Parameters and buffers of the old network by the names of the plan; None: as ``old`` has them.
 
     Raises:
-        SurgeryError: The networks are not those of the plan.
+        SurgeryError: The networks do not fit the plan.
     """
     before = _run(old, moments.old, moments.first, moments.memory, moments.old_others)
     memory = _new_memory(plan, new, moments)
@@ -148,7 +148,7 @@ def _run(
 
 
 def _values(outputs: _Outputs, decisions: int) -> Tensor:
-    """Return values ``[N, K]``; of Q-values V alone, since their best choice may be a new one."""
+    """Return values ``[N, K]``; of Q-values only V, since their best choice may be a new one."""
     value: Tensor | None = outputs.value
     if isinstance(outputs.distribution, QValues):
         value = outputs.distribution.value

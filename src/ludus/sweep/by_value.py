@@ -15,7 +15,7 @@ FEWEST = 3  # values that a plot needs
 
 
 class ByValue(msgspec.Struct, frozen=True):
-    """Cells that differ in ``path`` alone are a line. ``lines``: its name -> value -> cell."""
+    """Cells that differ only in ``path`` are a line. ``lines``: its name -> value -> cell."""
 
     path: str
     values: tuple[float, ...]

@@ -47,7 +47,7 @@ class Improvement(msgspec.Struct, frozen=True):
 
 
 class CellResult(msgspec.Struct, frozen=True):
-    """One cell against one opponent of one game. ``alone``: mean returns, else win rates in 0..1."""
+    """One cell against one opponent of one game. ``alone``: mean returns instead of win rates in 0..1."""
 
     cell: str
     against: str
@@ -83,7 +83,7 @@ def games_of(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def game_of(run: RunSummary) -> str:
-    """Return the game of a run, whose results compare with those of the same game."""
+    """Return the game of a run; results compare only within one game."""
     return str(run.settings.get("game.name", ""))
 
 
@@ -216,10 +216,10 @@ def setting_text(path: str, value: object) -> str:
 
 
 def cell_names(runs: Sequence[RunSummary]) -> list[str]:
-    """Return a short name for each run; runs that differ in the seed alone have the same.
+    """Return a short name for each run; runs that differ only in the seed have the same.
 
-    The name has the settings that differ where they are few, else the methods or games if these differ, else
-    the runs' folders. No name is longer than :data:`MAX_NAME`.
+    The name has the settings that differ if they are few, otherwise the methods or games if these differ,
+    otherwise the runs' folders, in at most :data:`MAX_NAME` characters.
     """
     paths = differing_settings(runs)
     keys = [tuple(repr(run.settings.get(p)) for p in paths) for run in runs]
@@ -256,7 +256,7 @@ def _tell(runs: Sequence[RunSummary], keys: Sequence[tuple[str, ...]], paths: Se
 def _folder(runs: Sequence[RunSummary], other: str = "") -> str:
     """Return the name of a run's folder; of several their common prefix, without a seed's number.
 
-    ``other``: the name of runs whose folders have nothing in common (default: that of the first).
+    ``other``: the name of runs whose folders have nothing in common (default: the first folder's).
     """
     names = list(dict.fromkeys(Path(r.path).resolve().name or r.name for r in runs))
     name = names[0]
@@ -268,7 +268,7 @@ def _folder(runs: Sequence[RunSummary], other: str = "") -> str:
 
 
 def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
-    """Return settings in which runs differ, the seed and those of floors left out."""
+    """Return settings in which runs differ, without the seed and the settings of floors."""
     left_out = ("run.seed", *FLOORS)
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))
     return [p for p in paths if any(r.settings.get(p) != runs[0].settings.get(p) for r in runs)]

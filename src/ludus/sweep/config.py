@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Value] = {
     "evaluation.matches": 0,
     "evaluation.floor_matches": 100,
 }
-#: Settings that change nothing that is trained or compared.
+#: Settings without effect on training or comparisons.
 FLOORS = ("evaluation.initial", "evaluation.floor_matches")
 MAX_SEED = 2**31 - 1
 MAX_SEEDS = 10_000
@@ -57,7 +57,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class CellConfig(msgspec.Struct, frozen=True):
-    """Settings that are set together, and the preset that they change."""
+    """Settings set together, and the preset that they change."""
 
     preset: str
     settings: dict[str, Value] = {}
@@ -70,7 +70,7 @@ class SweepConfig(msgspec.Struct, frozen=True):
     """A sweep file whose keys are whole; the settings in it are not checked yet.
 
     ``cells``: by name, one with the name "" where the file has none. ``workers``: runs at a time, 0 = as many
-    as there are processors. ``count``: points that are drawn from the ranges ``random``. ``greedy``: the
+    as there are processors. ``count``: points drawn from the ranges ``random``. ``greedy``: the
     measured weights also play their likeliest actions. Paths of settings are dotted.
     """
 
@@ -117,7 +117,7 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
 
 
 def _given(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of the command line by whole paths, where the last part alone is unambiguous."""
+    """Return settings of the command line by whole paths, also from an unambiguous last part."""
     every = setting_paths()
     top = {path.partition(".")[0] for path in every}
     whole: dict[str, str] = {}

@@ -20,12 +20,12 @@ POINTS = 40  # of a curve
 LINES = 8  # of a panel
 WIDER = 140  # room for longer names beside a panel
 LABEL = 40  # characters of them
-NAMED = 20  # what a panel with a name of its own is higher
+NAMED = 20  # added height of a panel with a name
 Floats = npt.NDArray[np.float64]
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A cell's mean over ``seeds`` runs at ``steps``, with Student's 95% interval where there are two."""
+    """A cell's mean over ``seeds`` runs at ``steps``, with Student's 95% interval from two runs on."""
 
     steps: tuple[int, ...]
     mean: tuple[float, ...]
@@ -45,16 +45,16 @@ def counts_help(record: RunMetrics) -> bool:
 
 
 def run_curve(record: RunMetrics, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
-    """Return a run's results at ``grid: [G]`` decisions, NaN where there are none.
+    """Return a run's results at ``grid: [G]`` decisions, NaN without results.
 
     Args:
         record: Updates and evaluations of the run.
         grid: Decisions ``[G]``, ascending.
-        evaluated: Whether the results are those of its evaluations, joined by lines. Else they are those of
+        evaluated: Whether the results come from its evaluations, joined by lines. Otherwise they come from
             the training matches: between two points of the grid the win rate, or in games of one seat the
             running mean of returns.
-        settled: Number of first matches that are left out where there are later ones: the first to end are
-            the shortest.
+        settled: Number of first matches to leave out if there are later ones: the first to end are the
+            shortest.
     """
     updates = record.updates
     if evaluated:

@@ -57,7 +57,7 @@ class SweepDirectory:
     """Paths and files of one sweep."""
 
     def __init__(self, path: Path) -> None:
-        """Name the files of the sweep at ``path``; nothing is read or made."""
+        """Name the files of the sweep at ``path``, without reading or making them."""
         self.path = path
         self.info_path = path / "sweep.json"
         self.file = path / "sweep.toml"
@@ -144,7 +144,7 @@ class SweepDirectory:
 
         A run whose last state is not on disk is not finished, whatever it recorded.
 
-        Raises ``CorruptFile`` where it is a link.
+        Raises ``CorruptFile`` if it is a link.
         """
         run = self.run(name)
         own_folder(run.path)
@@ -193,7 +193,7 @@ def is_sweep(path: Path) -> bool:
 
 
 def reported_folders(path: Path) -> list[Path]:
-    """Return ``path`` if it is a run or a sweep, else the runs and sweeps in it, by name.
+    """Return ``path`` if it is a run or a sweep, or the runs and sweeps in it, by name.
 
     Raises:
         RunNotFound: There is none.

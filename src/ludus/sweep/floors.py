@@ -30,8 +30,8 @@ class UniformPlay(msgspec.Struct, frozen=True):
 class CellFloor(msgspec.Struct, frozen=True):
     """Results without training in one cell, against one opponent. None: not measured.
 
-    ``initial``: of the weights that the runs started with, each with its seed. ``uniform``: seeds do not
-    differ in it, so their matches are counted together.
+    ``initial``: results of the weights that the runs started with, each with its seed. ``uniform``: equal for
+    all seeds, so their matches are counted together.
     """
 
     cell: str

@@ -298,6 +298,6 @@ def game_words(preset: Preset) -> Sequence[str]:
 
 
 def method_words(preset: Preset) -> Sequence[str]:
-    """Return ``--method FILE.py`` for a method from a file, else nothing."""
+    """Return ``--method FILE.py`` for a method from a file."""
     file = method_file(preset.algorithm)
     return () if file is None else ("--method", file.path)

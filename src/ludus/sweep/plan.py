@@ -37,7 +37,7 @@ class PlannedCell(msgspec.Struct, frozen=True):
     name: str
     preset: str
     values: dict[str, Value]  # what the cell sets itself
-    settings: Settings  # with those of all cells
+    settings: Settings  # with the settings of all cells
     base: str = ""  # its name under [cells]
     point: int = -1
 
@@ -75,7 +75,7 @@ def planned_cells(config: SweepConfig, points: Sequence[Mapping[str, Value]]) ->
 
 
 def _label(path: str, value: Value) -> str:
-    """Return ``learning_rate=0.001``; of a name the value alone."""
+    """Return ``learning_rate=0.001``; of a name only the value."""
     key = path.rpartition(".")[2]
     return text_of(value) if key == "name" else f"{key}={text_of(value)}"
 

@@ -1,7 +1,7 @@
 """Processes of a sweep: each trains, resumes or evaluates one run.
 
 A process keeps a file of the sweep's directory locked while it lives, also after the sweep was killed. A
-sweep that is started again waits for such a process instead of training its run twice.
+sweep started again waits for such a process instead of training its run twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from ludus.storage.files import open_new, open_own, own_folder
 
 What = Literal["train", "resume", "greedy"]
-MAX_MESSAGE = 400  # characters of a process's last line that are shown
+MAX_MESSAGE = 400  # shown characters of a process's last line
 MAX_READ = 1 << 16
 #: The command line of ``ludus``. The current folder is not on its path: it may be untrusted.
 _RUN = (
@@ -94,8 +94,8 @@ class Process:
 def launch(command: ProcessCommand, lock: Path, log: Path) -> Process | None:
     """Start a command; return None while another process holds ``lock``.
 
-    Its stderr goes to the end of ``log``. The process has a session of its own, so that Ctrl-C reaches the
-    sweep alone. Raises ``OSError``, and ``CorruptFile`` where a file that it writes is a link.
+    Its stderr goes to the end of ``log``. The process has a separate session, so that Ctrl-C reaches only
+    the sweep. Raises ``OSError``, and ``CorruptFile`` if a file that it writes is a link.
     """
     held = open_own(lock, os.O_RDWR)
     try:

@@ -56,7 +56,7 @@ def range_problem(kind: str, given: object) -> str:
 
 
 def draw(space: dict[str, Range], seed: int, index: int) -> dict[str, Value]:
-    """Point ``index`` of a random search: it depends on ``seed`` and ``index`` alone."""
+    """Return point ``index`` of a random search, which depends only on ``seed`` and ``index``."""
     rng = np.random.Generator(np.random.Philox(key=[seed, index]))
     return {path: value_at(r, rng.random()) for path, r in space.items()}
 

@@ -46,7 +46,7 @@ from ludus.version import __version__
 REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
 CURVES, RETURNS, VALUES, POINTS = "curves.svg", "returns.svg", "values.svg", "curves.csv"
 NOTE = (
-    "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
+    "Each seed's result comes from its final matches. *centre* is the mean with Student's 95% interval; from "
     "ten seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. No "
     "interval is narrower than the counting noise of the matches. "
     "*± one run* is the standard deviation of single runs."
@@ -156,7 +156,7 @@ def _read_sweep(sweep: SweepDirectory) -> _Read:
 
 
 def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
-    """Read runs without a sweep: those that differ in the seed alone are a cell."""
+    """Read runs without a sweep: runs that differ only in the seed are a cell."""
     runs, damaged = [], []
     for directory in directories:
         try:

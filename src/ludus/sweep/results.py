@@ -134,7 +134,7 @@ def _slots(run: RunDirectory, settings: dict[str, Any]) -> int:
 def _gradient_steps(updates: Sequence[UpdateMetrics]) -> int:
     """Return the optimiser's steps; 0 where they are unknown.
 
-    Rows have a count so far, or that of each update (AlphaZero).
+    Rows have a count so far, or the count of each update (AlphaZero).
     """
     so_far = [u.numbers["learner/gradient_steps"] for u in updates if "learner/gradient_steps" in u.numbers]
     each = [u.numbers["learner/minibatches"] for u in updates if "learner/minibatches" in u.numbers]

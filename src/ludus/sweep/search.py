@@ -1,7 +1,7 @@
 """Points of a search by Optuna.
 
 The study lives in memory and is made again for every point, from the points and results in the sweep's
-directory; so there is no database, and a point depends on what is known alone.
+directory; so there is no database, and a point depends only on the known results.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ MAX_VALUE = 60  # characters of a setting's value
 def result_table(
     results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = (), game: str = ""
 ) -> list[str]:
-    """Return cells against one opponent, with the floors that are known against it.
+    """Return cells against one opponent, with the floors known against it.
 
     ``game``: named in the heading of a report of several games.
     """
@@ -95,7 +95,7 @@ def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
 
 
 def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Return the settings in which cells differ; nothing where there are none."""
+    """Return the settings in which cells differ, if there are any."""
     paths = next(iter(settings.values()), {})
     if not paths or len(settings) < 2:
         return []
@@ -117,7 +117,7 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
 
 
 def code_lines(runs: Sequence[RunSummary]) -> list[str]:
-    """Return the runs that continued under other code, and the files in which runs differ; none is usual."""
+    """Return the runs that continued under other code, and the files in which runs differ."""
     lines = [
         f"- {markdown(run.name)}, after {change.steps:,} decisions: {markdown(text)}"
         for run in runs
@@ -138,7 +138,7 @@ def code_lines(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def unfinished_table(runs: Sequence[RunSummary], missing: Sequence[str]) -> list[str]:
-    """Return the runs that are not in the tables."""
+    """Return the runs missing in the tables."""
     if not runs and not missing:
         return []
     lines = ["## Not finished", "", "| run | decisions |", "|---|---|"]

@@ -149,7 +149,7 @@ RENDERERS: Mapping[str, Renderer] = {
 def renderer_named(name: str) -> Renderer:
     """Return a renderer by name; one that shows the documents as text for an unknown name.
 
-    Names of recordings that were made by hand can be any.
+    Names of recordings made by hand can be any.
     """
     return RENDERERS.get(name, RENDERERS["document"])
 

@@ -204,7 +204,7 @@ def test_published_statistics_are_measured_on_the_data_alone() -> None:
 
 
 def test_a_minibatch_is_cut_for_as_many_threads_as_are_given() -> None:
-    """On the processor; each part has a replica, and batch normalisation of its own."""
+    """On the processor; each part has a replica, and separate batch normalisation."""
     batch = positions(16)
     weights = []
     for threads in (1, 2, 2):
@@ -236,7 +236,7 @@ def test_sprt_errs_no_more_often_than_its_bounds() -> None:
 
 
 def test_weights_that_play_are_the_running_average() -> None:
-    """The average is that of the vectors after each minibatch; its memory grows with their number."""
+    """The average covers the vectors after each minibatch; its memory grows with their number."""
     config = AlphaZeroConfig(
         batch_size=32, learning_rate_schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75
     )

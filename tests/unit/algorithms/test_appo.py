@@ -433,7 +433,7 @@ def corridor_spec() -> GameSpec:
 def play_corridor(
     learner: AppoLearner, steps: int, rows: int, seed: int, place: np.ndarray, goal: np.ndarray
 ) -> tuple[Slab, float]:
-    """Three cells; head 0 moves, head 1 must say the goal's colour at the right end: reward 1, else 0.
+    """Three cells; head 0 moves, head 1 must say the goal's colour at the right end for reward 1.
 
     The colour is seen at the first decision of a match only, so without memory half of the matches
     are lost. Every third moment of each row is idle. Returns the slab and the mean final reward.

@@ -153,7 +153,7 @@ def test_a_centralised_critic_predicts_what_an_own_critic_cannot() -> None:
 @pytest.mark.parametrize("lag", [0, 1])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ratio_is_one_and_values_are_evaluated(lag: int, workers: int) -> None:
-    """At lag 0 too: nothing is clipped, and values and advantages are those of the critic."""
+    """At lag 0 too: no ratio is clipped, and values and advantages come from the critic."""
     config = AppoConfig(micro_batch=32, minibatches=1, normalise_advantages=False)
     learner = appo_learner(config, seeing("all"), TWO, seed=1, workers=workers)
     for seed in range(2):
@@ -216,8 +216,7 @@ memory = "{memory}"
             "own",
             "all",
             "recall",
-            'policy.critic_sees = "all": nothing is recalled for other '
-            'seats; expected policy.memory = "none"',
+            'policy.critic_sees = "all": recall covers no other seats; expected policy.memory = "none"',
         ),
         (
             "tic_tac_toe",

@@ -41,7 +41,7 @@ def learner_of(workers: int = 1, policy: EncoderConfig = POLICY, **changes: obje
 
 
 def played(learner: DqnLearner, seed: int, steps: int = 10, rows: int = 12) -> Slab:
-    """Return a slab with idle time steps, those of another policy, and matches that end or are cut off."""
+    """Return a slab with idle time steps, another policy's, and matches that end or are cut off."""
     slab = random_slab(SPEC, steps, rows, seed, idle=0.3)
     other = np.random.default_rng(seed).random(slab.policy.shape) < 0.2
     slab.policy[other & (slab.active != 0)] = 1

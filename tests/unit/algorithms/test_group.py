@@ -193,7 +193,7 @@ def test_a_spoiled_parameter_ends_the_run(name: str) -> None:
         for error in in_threads(ThreadGroup.of(RANKS), work):
             assert isinstance(error, GroupError)
             assert str(error).startswith(
-                f"version {version}: the parameters of rank 1 of 2 differ from those"
+                f"version {version}: the parameters of rank 1 of 2 differ from rank 0's"
             )
 
 
@@ -289,7 +289,7 @@ def compared(*states: dict[str, Array]) -> list[str]:
 def test_equal_bytes_under_another_name_type_or_shape_differ(what: str) -> None:
     alike = ALIKE | ({"z": np.array([0.0], np.float32)} if what == "the sign of zero" else {})
     for text in compared(alike, OTHERS[what]):
-        assert "version 7: the parameters of rank 1 of 2 differ from those of rank 0" in text
+        assert "version 7: the parameters of rank 1 of 2 differ from rank 0's" in text
 
 
 def test_each_rank_that_differs_is_named_by_all() -> None:

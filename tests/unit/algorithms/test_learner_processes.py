@@ -58,7 +58,7 @@ class OneProcessMemory(Memory):
     """Memory of threads of this process, which a lock of files does not keep apart."""
 
     def __init__(self, size: int, others: OneProcessMemory | None = None) -> None:
-        """Make the memory, or map that of another thread."""
+        """Make the memory, or map another thread's."""
         super().__init__(size, others.descriptors if others is not None else ())
         self.mutex: threading.Lock = others.mutex if others is not None else threading.Lock()
 

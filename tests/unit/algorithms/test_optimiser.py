@@ -146,7 +146,7 @@ def test_schedules_reach_their_final_values(
 
 @pytest.mark.parametrize("bound", [0.5, 1.0, 5.0])
 def test_gradients_are_cut_to_roots_of_their_second_moment(bound: float) -> None:
-    """Against a float64 loop: v is that of gradients before they are cut."""
+    """Against a float64 loop: v takes the gradients before the cut."""
     parameters = FlatParameters(make_network())
     start = parameters.vector.double().numpy().copy()
     own = Adam(parameters, (0.8, 0.9), 1e-5, max_rms=bound)

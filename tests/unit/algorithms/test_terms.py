@@ -187,7 +187,7 @@ def divergence(p: list[np.ndarray], q: list[np.ndarray]) -> float:
 
 @pytest.mark.parametrize("method", EVERY_METHOD)
 def test_the_kl_penalty_is_that_from_the_weights_at_the_start(method: str) -> None:
-    """Two steps: at the first the divergence and its slope are 0, at the second it is that of one step."""
+    """Two steps: at the first the divergence and its slope are 0, at the second it is one step's."""
     settings: Settings = {"minibatches": 1, "learning_rate": 1e-2}
     learner = sharp(make_learner(method, **settings, epochs=1))
     slab = played(learner, 1)
@@ -198,7 +198,7 @@ def test_the_kl_penalty_is_that_from_the_weights_at_the_start(method: str) -> No
     numbers = learner.update(slab).numbers
     trained = np.flatnonzero(transitions_of(slab).valid)
     assert len(trained) == stats.samples
-    # observation statistics move after the gradients; the penalty saw those of the update's start
+    # observation statistics move after the gradients; the penalty saw them as at the update's start
     assert moved.normaliser is not None
     assert before.normaliser is not None
     moved.normaliser.load_state_dict(before.normaliser.state_dict())
@@ -296,7 +296,7 @@ def test_a_policy_nears_its_teacher_while_the_coefficient_is_above_zero(tmp_path
 def gone_on(
     network: PolicyNetwork, seed: int, memory: torch.Tensor | None
 ) -> tuple[Slab, torch.Tensor | None]:
-    """Return a slab whose matches continue those of the one before, and the memory at its end."""
+    """Return a slab whose matches continue the previous one's, and the memory at its end."""
     slab = random_slab(SPEC, 10, 24, seed, idle=0.3)
     if memory is not None:
         fresh = np.zeros(24, bool)

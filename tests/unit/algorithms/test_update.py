@@ -123,7 +123,7 @@ def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant:
 
 @pytest.mark.parametrize("memory", ["none", "gru"])
 def test_every_epoch_of_every_version_has_its_own_shuffle(memory: str) -> None:
-    """An epoch's minibatches share out all decisions (rows, with memory), in an order of its own."""
+    """An epoch's minibatches share out all decisions (rows, with memory), in a new order."""
     learner = make_learner(memory, epochs=2, minibatches=3)
     original = learner._loss
     parts: list[list[int]] = []

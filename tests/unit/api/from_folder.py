@@ -1,4 +1,4 @@
-"""Runs programs and commands as a user does: in a folder of their own, with the installed package."""
+"""Runs programs and commands as a user does: in a separate folder, with the installed package."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_the_board_fits_a_small_terminal_with_the_win_rates_first(opponents: int
     for i in range(9):
         view.message(f"message {i} " + "of many words " * 9)
     lines = board(view, 60, 15).splitlines()
-    assert len(lines) <= 14  # the cursor stands below
+    assert len(lines) <= 14  # the cursor is below
     assert all(len(line) <= 60 for line in lines)
     assert lines[1].split()[1:6] == ["against", "evaluation", "of", "version", "12"]
     assert "68.4% [61.7, 74.5] of 200" in lines[2]

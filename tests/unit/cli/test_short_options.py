@@ -84,7 +84,7 @@ def test_parameters_of_the_game_are_options(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_only_settings_of_the_presets_method_count() -> None:
-    """``visits`` is the search's too where there is one; a league's settings are where a league is."""
+    """``visits`` is also the search's; a league's settings need a league."""
     document: Document = {"game": {"name": "go"}, "algorithm": {"name": "alphazero"}}
     kind = preset_type("alphazero")
     here, every = setting_paths(kind, chosen=document), setting_paths(kind)

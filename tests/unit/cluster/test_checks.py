@@ -123,7 +123,7 @@ def test_addresses_are_read() -> None:
     ],
 )
 def test_an_address_of_ipv6_without_brackets_is_refused_with_them(address: str, nearest: str) -> None:
-    with pytest.raises(ConfigError, match="an IPv6 address stands in brackets") as refused:
+    with pytest.raises(ConfigError, match="write an IPv6 address in brackets") as refused:
         host_and_port(address)
     assert str(refused.value).endswith(f'"{nearest}"')
 

@@ -71,7 +71,7 @@ class Process:
         return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=self.answer))
 
     def answer(self) -> Answer:
-        """Return the answer to a ping that is sent now."""
+        """Return the answer to a ping sent now."""
         at = max(self.machine.now, self.starts_at)
         if self.silent_at <= at:
             at = NEVER

@@ -168,7 +168,7 @@ def test_yaml_reads_every_text_back(value: str) -> None:
         ((*MINIRTS, "--name", "My_Run"), f"--name My_Run: expected at most {MAX_NAME} lower-case letters"),
         ((*MINIRTS, "--name", "x" * 64), f"nearest: {'x' * MAX_NAME}"),
         ((*MINIRTS, "--name", "a\nb"), "nearest: a-b"),
-        ((*MINIRTS, "--cluster.address", "10.0.0.1:1"), "the job has a cluster of its own"),
+        ((*MINIRTS, "--cluster.address", "10.0.0.1:1"), "the job starts its cluster"),
         ((*MINIRTS, "--runs", "/a/../b"), "--runs /a/../b: expected a folder"),
         ((*MINIRTS, "--image", "a b"), "--image 'a b': expected the name of a container image"),
         ((*MINIRTS, "--claim", "A b"), "--claim 'A b': expected a PersistentVolumeClaim; nearest: a-b"),

@@ -315,7 +315,7 @@ def test_a_game_that_reads_a_file_of_its_own_is_named_with_the_machine(tmp_path:
     finally:
         host.leave()
     assert f"node 10.0.0.7: {path}: cannot be made: FileNotFoundError" in str(caught.value)
-    assert str(caught.value).endswith("(of a game in a file, that file alone is sent)")
+    assert str(caught.value).endswith("(of a game in a file, only that file is sent)")
 
 
 def test_a_module_that_a_machine_lacks_is_named(files: ReceivedFiles) -> None:

@@ -12,7 +12,7 @@ from ludus.flow.process import interrupts
 SOURCES = Path(interrupts.__file__).parents[2]
 LIST = SOURCES / "flow" / "process" / "interrupts.py"
 NAMES = {signal.Signals(number).name for number in interrupts.every_stop_signal()}
-#: Where the handler of a single signal is put back or set: not that of a stop signal.
+#: Modules that set or restore the handler of a single signal other than a stop signal.
 SETTERS = {"games/contained.py"}
 
 

@@ -15,7 +15,7 @@ from ludus.flow import HeadSpec
 from ludus.flow.slab import Array
 from ludus.games.python_game import Floats, Ints, declare, tensor
 
-#: Mask of each step, by name: step 0 is that of ``reset``.
+#: Mask of each step, by name: step 0 is ``reset``.
 CASES: dict[str, tuple[list[int] | None, ...]] = {
     "one": ([0, 1, 0, 0],) * 4,
     "gone": ([0, 1, 0, 0], None, None, [0, 0, 0, 1]),

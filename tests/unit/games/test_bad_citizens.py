@@ -62,7 +62,7 @@ def state() -> dict[str, Any]:
         "folder": os.getcwd(),
         "dtype": torch.get_default_dtype(),
         "signals": {n: signal.getsignal(n) for n in signal.valid_signals()},
-        "alarm": 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 1,  # pytest has one of its own
+        "alarm": 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 1,  # pytest has one too
         "random": (random.getstate(), np.random.get_state()[1].tolist()),  # type: ignore[index]
         "errors": np.geterr(),
         "recursion": sys.getrecursionlimit(),

@@ -92,7 +92,7 @@ def test_the_end_of_a_match_is_described_in_the_words_of_the_library() -> None:
     assert CallMonitor("./mine.py").end_of_match() == "return True from step()"
 
 
-# ---- in processes of its own ------------------------------------------------------------------------
+# ---- in separate processes --------------------------------------------------------------------------
 
 
 def test_the_command_finds_a_dependence_on_the_order_of_hashes(

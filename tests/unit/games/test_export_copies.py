@@ -132,7 +132,7 @@ def test_a_value_that_is_no_choice_is_refused(action: object) -> None:
     before = env.action_masks().tolist()
     with pytest.raises(ValueError, match=r"^tic_tac_toe: action .* expected (an integer|a finite number)$"):
         env.step(action)
-    assert env.action_masks().tolist() == before  # nothing was played
+    assert env.action_masks().tolist() == before  # without a move
 
 
 @pytest.mark.parametrize("action", [1, 1.0, np.int8(1), np.array(1), np.array([1]), [1]], ids=repr)

@@ -70,7 +70,7 @@ def test_the_codec_of_the_guide_decodes(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_environments_of_the_guide_run(tmp_path: Path) -> None:
-    """Run in a process of its own, in which no test registers the games."""
+    """Run in a separate process, in which no test registers the games."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     (faces,) = (b for b in blocks if "parallel_env(" in b)
     (learning,) = (b for b in blocks if "model.learn" in b)

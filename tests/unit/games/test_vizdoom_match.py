@@ -65,7 +65,7 @@ def test_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> None:
     for number in range(3):
         two.reset(number)
         assert len(two.engines) == 2
-        assert not two.engines & seen  # a match starts with engines of its own
+        assert not two.engines & seen  # a match starts with new engines
         seen |= two.engines
         assert list(two.to_act()) == [0, 1]
         steps = 1

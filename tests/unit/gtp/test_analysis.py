@@ -271,7 +271,7 @@ def test_a_closed_input_is_the_end_of_the_input(tmp_path: Path) -> None:
 
 
 def played(tmp_path: Path, *options: str) -> str:
-    """Return the moves of a player that draws, with a seed of its own."""
+    """Return the moves of a player that draws, with a new seed."""
     done = subprocess.run(
         [sys.executable, "-m", "ludus.cli", "gtp", "random", "--size", "9", "--quiet", *options],
         input="".join("genmove b\ngenmove w\n" for _ in range(5)),

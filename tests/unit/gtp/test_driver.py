@@ -1,4 +1,4 @@
-"""Matches between programs: our engine in a process of its own, with GNU Go as opponent and referee."""
+"""Matches between programs: our engine in a separate process, with GNU Go as opponent and referee."""
 
 from __future__ import annotations
 

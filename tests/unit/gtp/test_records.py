@@ -162,7 +162,7 @@ def test_values_of_a_record_that_are_not_used_are_noted(loader: Loader) -> None:
     assert loader.load("(;SZ[9]KM[1000]HA[2];W[gc])") == "= black"
     assert loader.notes[1:] == [
         "loadsgf: komi stays 7.5",
-        "loadsgf: HA[2]: no handicap stones in the file; none placed: the moves do not fit the fixed points",
+        "loadsgf: HA[2]: no handicap stones in the file; placed none: the moves do not fit the fixed points",
     ]
     assert "X" not in loader.board()
     for rules in ("Chinese", "chinese-ogs", "cn", "中国规则", ""):
@@ -329,7 +329,7 @@ def test_nothing_that_gtp_prints_acts_on_a_terminal(loader: Loader) -> None:
         assert all(c.isprintable() or c == "\n" for c in text), repr(text)
     assert "PW[\\\\x1b[31mx]" in said[0]
 
-    class Named(BotPlayer):  # a player's name is that of a folder
+    class Named(BotPlayer):  # a player's name is a folder's
         def choose(self, match: Match, seconds: float | None) -> Choice:
             return BotPlayer("random").choose(match, seconds)
 

@@ -67,7 +67,7 @@ def test_one_entry_stands_for_several_members() -> None:
     assert differences(league(*written_out), league(replace(one, count=3))) == []
     changed = league(replace(one, count=3, share=1.0))
     assert differences(league(*written_out), changed) == [
-        "league.players.0.share differs: expected that of the run's start"
+        "league.players.0.share differs: expected the value at the start"
     ]
     fewer = differences(repeated, league(replace(one, count=2), MAIN, rest, population=cfg.SampleFactory()))
     assert fewer == [
@@ -239,7 +239,7 @@ def test_a_resume_needs_the_same_league() -> None:
     assert differences(old, msgspec.structs.replace(old, cache=7, lanes=2)) == []
     assert "expected the players of the run, main, b" in differences(old, league(MAIN))[0]
     changed = league(MAIN, cfg.PlayerConfig("b", origin=cfg.Itself()))
-    assert differences(old, changed) == ["league.players.1.from differs: expected that of the run's start"]
+    assert differences(old, changed) == ["league.players.1.from differs: expected the value at the start"]
     assert differences(old, msgspec.structs.replace(old, rating_share=0.5)) != []
 
 

@@ -1,4 +1,4 @@
-"""A league that is killed again and again ends as one that never was."""
+"""A league killed again and again ends as one that never was."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def start(path: Path) -> subprocess.Popen[bytes]:
 
 
 def written(path: Path) -> int:
-    """Number of the newest row, 0 where there is no journal yet."""
+    """Return the number of the newest row, 0 without a journal."""
     try:
         with Journal.read(path) as journal:
             return journal.last

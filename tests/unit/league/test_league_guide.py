@@ -66,7 +66,7 @@ def test_every_rule_and_each_of_its_settings_has_its_row(title: str, rules: obje
     text = section(title)
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
     kinds = {str(k.__struct_config__.tag): k for k in get_args(rules)}
-    kinds.pop("role", None)  # that of the player's role
+    kinds.pop("role", None)  # from the player's role
     assert rows.keys() == kinds.keys()
     if title == "Populations":  # many rules with the same settings
         rows = dict.fromkeys(rows, text)

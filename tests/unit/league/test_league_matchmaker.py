@@ -74,7 +74,7 @@ def desk() -> Desk:
 
 
 def test_orders_fill_the_slots_and_fit_half_of_the_lanes(desk: Desk) -> None:
-    assert desk.matchmaker.next_orders(SLOTS) == Orders()  # nothing is known of the matches in play
+    assert desk.matchmaker.next_orders(SLOTS) == Orders()  # the matches in play are unknown
     desk.matchmaker.on_play({0: SLOTS})
     orders = desk.matchmaker.next_orders(SLOTS)
     assert sum(orders.slots) == SLOTS
@@ -166,7 +166,7 @@ def test_a_restored_matchmaker_continues_as_the_original(desk: Desk) -> None:
     other.league = desk.league
     other.matchmaker = other.another()
     other.matchmaker.load_state(matchmaker.state())
-    assert other.matchmaker.next_orders(SLOTS) == matchmaker.next_orders(SLOTS)  # the same batch stands
+    assert other.matchmaker.next_orders(SLOTS) == matchmaker.next_orders(SLOTS)  # the same batch is active
     desk.round()
     for one in (matchmaker, other.matchmaker):
         one.on_play(tags)

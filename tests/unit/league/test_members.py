@@ -231,9 +231,7 @@ def test_sample_factory_by_win_rate() -> None:
     assert isinstance(copy, Copy)
     assert copy.source == "p1"
     play = population(cfg.SampleFactory(every=10, mutation=1.0, to_default=0.0), 3)
-    play.result(
-        "p1", "p2", 58, 40
-    )  # rates .59 and .41 with those of the prior: the best leads, but not twice
+    play.result("p1", "p2", 58, 40)  # rates .59 and .41 with the prior: the best leads, but not twice
     play.result("p1", "p0", 58, 40)
     play.result("p0", "p2", 58, 40)
     (change,) = play.result("p2", steps=10)

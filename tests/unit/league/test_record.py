@@ -29,7 +29,7 @@ def record() -> Record:
 def test_members_and_what_happened_to_them(record: Record) -> None:
     shown = status(record, "running")
     assert (shown.state, shown.events, shown.frozen, shown.ignored) == ("running", len(EVENTS), 3, {})
-    assert shown.matches == 40 + 40 + 20 + 40 + 10 + 10  # not those of main against itself
+    assert shown.matches == 40 + 40 + 20 + 40 + 10 + 10  # without main against itself
     main, ex, p0, _ = shown.members
     assert (main.version, main.steps, main.frozen, main.last_frozen_steps) == (100, 1000, 2, 1000)
     assert (main.asked, ex.asked, p0.asked) == ("frozen main:100 (beats)", "reset seed", "mutated")
@@ -113,7 +113,7 @@ def test_live_weights_are_a_new_entrant_after_each_freeze(record: Record) -> Non
     assert [e.shown for e in mains] == [False, False, True]
     assert isinstance(mains[0], Entrant)
     met = [record.entrants[h.i].shown for h in record.history if isinstance(h, Met)]
-    assert met[0] is False  # main's matches before main:100 are not those of main today
+    assert met[0] is False  # main's matches before main:100 do not count for main today
     points, matches = record.points()
     assert points.sum() == matches.sum() / 2 == 160
 

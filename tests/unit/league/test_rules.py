@@ -174,7 +174,7 @@ def test_verification_meets_players_that_a_main_has_forgotten() -> None:
     play = league_of_three()
     assert play.shares("main", cfg.Verification()) == {"ex:1": 1.0}  # beaten at a rate of .2 < .3
     play.result("main", "ex:1", 30, 0)
-    # Rates of the past, oldest first: .8, .4: they fall all the way, so nothing was forgotten.
+    # Rates of the past, oldest first: .8, .4: they fall all the way: no past player is forgotten.
     assert play.shares("main", cfg.Verification()) == {}
     play.freeze("main", 3)
     play.result("main", "main:3", 7, 1)  # .8, .4, .8: main:2 was forgotten

@@ -1,4 +1,4 @@
-"""Games written in Python under the core's search: the same trees as those of the compiled game."""
+"""Games written in Python under the core's search: the same trees as with the compiled game."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def boards(batch: LeafBatch, count: int) -> Sequence[bytes]:
 
 
 class Opinion:
-    """Uneven priors and values that depend on the stones alone."""
+    """Uneven priors and values that depend only on the stones."""
 
     def __init__(self) -> None:
         self.asked: set[bytes] = set()

@@ -255,7 +255,7 @@ def test_all_symmetries_give_equal_outputs_for_a_board_and_its_mirror_image(name
     assert not np.allclose(found["one"][0][0], found["one"][1][0][:, back], atol=1e-3)
     np.testing.assert_allclose(found["all"][0][0], found["all"][1][0][:, back], atol=1e-5)
     np.testing.assert_allclose(found["all"][0][1], found["all"][1][1], atol=1e-5)
-    if symmetries.count == 2:  # as it stands and mirrored
+    if symmetries.count == 2:  # as it is and mirrored
         both = (found["one"][0][0] + found["one"][1][0][:, back]) / 2
         np.testing.assert_allclose(found["all"][0][0], both, atol=1e-5)
     with pytest.raises(ValueError, match=r"symmetries=all is for residual networks \(policy.network"):

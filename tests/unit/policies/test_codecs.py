@@ -17,7 +17,7 @@ from tests.unit.synthetic import tensor
 
 
 def cells_spec(side: int = 20, units: int = 64, types: int = 6) -> TensorSpec:
-    """Six types are those of MiniRTS, which needs no labels."""
+    """Six types as in MiniRTS, which needs no labels."""
     spec = tensor("cells", "u16", (units + 1, 5), "rts_cells", side)
     labels = () if types == 6 else tuple(f"plane{i}" for i in range(types + 16))
     return msgspec.structs.replace(spec, labels=labels)

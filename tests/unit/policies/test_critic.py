@@ -1,4 +1,4 @@
-"""Critics of their own, state-independent deviations, activations: settings of networks."""
+"""Separate critics, state-independent deviations, activations: settings of networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of computations that a GPU takes: their numbers are those of the processor's."""
+"""Forms of computations for a GPU: their numbers equal the processor's."""
 
 import copy
 import os

@@ -148,7 +148,7 @@ def test_an_acting_network_equals_the_learning_one_bit_for_bit(convolution: str,
 
 
 def test_pictures_are_scaled_by_the_weights_that_read_them() -> None:
-    """Bytes with a scale give what the same numbers give that were scaled before."""
+    """Bytes with a scale give what the same numbers give scaled before."""
     network = PolicyNetwork(SMALL, SPEC, seed=1)
     obs = {n: x[0] for n, x in observations(1, 16).items()}
     planes = network.planes["planes"]

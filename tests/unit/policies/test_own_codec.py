@@ -94,7 +94,7 @@ def test_rows_without_a_present_function_are_found_in_the_decoded_tensor() -> No
 
 def test_a_name_can_be_registered_once() -> None:
     register_codec("one_hot", OneHot())
-    register_codec("one_hot", OneHot)  # a module that is loaded again
+    register_codec("one_hot", OneHot)  # a module loaded again
     with pytest.raises(
         ExtensionError, match=r"codec 'one_hot': registered by OneHot of .* again by Pairs of"
     ):

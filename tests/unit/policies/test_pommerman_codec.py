@@ -1,4 +1,4 @@
-"""The codec against a plain reading of its own description."""
+"""The codec against a plain reading of its description."""
 
 from __future__ import annotations
 

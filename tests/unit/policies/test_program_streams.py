@@ -47,7 +47,7 @@ def fill(slab: Slab, actor: NetworkActor, seed: int) -> Iterator[Array]:
     for name, array in drawn.fields().items():
         slab.fields()[name][...] = array
     if seed == 2:
-        slab.active[:], slab.policy[:] = 0, -1  # nothing is learned, and nothing waited for
+        slab.active[:], slab.policy[:] = 0, -1  # without learning or waiting
     memory = np.zeros((ROWS, 2, 3), np.float32)
     slab.memory[0][...] = memory
     recalls = actor.network.memory_shape is not None
@@ -79,7 +79,7 @@ def trained(executor: Executor, policy: EncoderConfig = POLICY) -> list[Array]:
     for k in range(ROUNDS):
         found += fill(slab, actor, k)
         if k == 3:
-            slab.version -= 1  # V-trace needs a pass of its own
+            slab.version -= 1  # V-trace needs a separate pass
         learner.update(slab, k / ROUNDS)
         for array in slab.fields().values():
             array[...] = 1

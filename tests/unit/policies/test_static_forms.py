@@ -1,4 +1,4 @@
-"""Static forms: their numbers are those of the compact forms, and a tape holds them."""
+"""Static forms: their numbers equal the compact forms', and a tape holds them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def changed(**settings: object) -> EncoderConfig:
     return msgspec.structs.replace(SMALL, **settings)
 
 
-#: Networks beyond those of the presets.
+#: Networks beyond the presets.
 SYNTHETIC: dict[str, tuple[GameSpec, EncoderConfig]] = {
     "pointing": (pointing_spec(), SMALL),
     "pointing gru": (pointing_spec(), changed(memory="gru")),

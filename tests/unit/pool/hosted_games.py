@@ -25,7 +25,7 @@ def from_outside(number: int) -> None:
 class Walk:
     """Over after ``length`` ticks; earns the sum of its actions at every step.
 
-    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1. Whoever
+    ``trouble`` happens at tick ``at``, only in the match with that ``seed`` unless it is -1. Whoever
     makes one of these and is not the process ``parent`` gets the signal ``by`` as long as it finds a file in
     the folder ``crashes``, of which it takes one.
     """
@@ -167,7 +167,7 @@ class Duel:
 
 
 class Wages:
-    """Two seats, four ticks. Seat 0 acts at each; seat 1 at the last two alone. Every tick pays 1 and 10."""
+    """Two seats, four ticks. Seat 0 acts at each; seat 1 only at the last two. Every tick pays 1 and 10."""
 
     def __init__(self) -> None:
         self.truncated, self.tick = False, 0

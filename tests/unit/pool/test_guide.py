@@ -1,4 +1,4 @@
-"""The code of docs/guides/use_a_pool.md runs as it stands there."""
+"""The code of docs/guides/use_a_pool.md runs as printed."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def legal_choices(game: str, moves: list[int]) -> list[int]:
 
 
 def moved_as(policy: int, result: MatchResult, seat: int) -> bool:
-    """Whether the moves of a seat are those of policy 1 or 2."""
+    """Whether policy 1 or 2 made the moves of a seat."""
     game, moves, fits = replays.info(result.replay).game, list[int](), True
     for decision in replays.decisions(result.replay):
         (move,) = decision.action

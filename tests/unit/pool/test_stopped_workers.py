@@ -1,4 +1,4 @@
-"""Worker processes that are stopped (SIGSTOP): lost like dead ones, wherever they stand."""
+"""Stopped worker processes (SIGSTOP): lost like dead ones, at any point."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ while True:
 
 @pytest.mark.parametrize("workers_too", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_that_is_stopped_and_continued_keeps_its_workers(workers_too: bool) -> None:
-    """Ctrl-Z and fg stop the parent alone; a frozen container stops the workers too."""
+    """Ctrl-Z and fg stop only the parent; a frozen container stops the workers too."""
     child = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(path=sys.path, timeout=TIMEOUT_S)],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Rewards that a team shares: rows are paid by the rule, results stay those of the game."""
+"""Rewards that a team shares: rows are paid by the rule, results stay the game's."""
 
 from __future__ import annotations
 

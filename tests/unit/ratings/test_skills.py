@@ -22,7 +22,7 @@ def test_trueskill_is_that_of_the_reference() -> None:
         rated = rate_match(first, second, case["outcome"], case["draw"])
         for side, expected in zip(rated, case["after"], strict=True):
             found = [(s.mu, s.sigma) for s in side]
-            # The reference iterates to 1e-4 where there are teams.
+            # The reference iterates to 1e-4 with teams.
             np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
 
 

@@ -82,7 +82,7 @@ def test_lanes_play_the_weights_of_their_players() -> None:
     for lane, version in ((1, 5), (2, 6)):
         for name, tensor in lanes[lane].network.state_dict().items():
             assert np.array_equal(tensor.numpy(), disk.weights[f"main:{version}"].tensors[name])
-    assert disk.follow(made, {1: "main:5", 2: "main:6", 3: "main:5"}) is actors  # nothing is stacked again
+    assert disk.follow(made, {1: "main:5", 2: "main:6", 3: "main:5"}) is actors  # no second stacking
 
 
 def test_the_least_recently_used_networks_are_dropped() -> None:

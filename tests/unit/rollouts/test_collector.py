@@ -1,4 +1,4 @@
-"""The collector against a pool that is played by hand: what lands where in the slab."""
+"""The collector against a pool played by hand: what lands where in the slab."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class RowActor(CountingActor):
 
 
 class GroupActor(RowActor):
-    """Of several policy ids: each with a version of its own, which is ten times the id."""
+    """Actor of several policy ids: each has the version ten times the id."""
 
     def __init__(self) -> None:
         super().__init__()

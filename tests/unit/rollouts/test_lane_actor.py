@@ -1,4 +1,4 @@
-"""Lanes that are decided in one call decide as their networks do one by one."""
+"""Lanes decided in one call decide as their networks do one by one."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def lanes_of(made: list[Network]) -> dict[int, NetworkActor]:
 def inputs(
     spec: GameSpec, counts: tuple[int, ...], shape: tuple[int, ...] | None, step: int
 ) -> list[ActInput]:
-    """Draw rows of each lane with numbers of their own, some of them new in their match."""
+    """Draw rows of each lane with separate numbers, some of them new in their match."""
     slab = random_slab(spec, 1, sum(counts), step + 3)
     random = np.random.default_rng(step)
     numbers = random.permutation(100)[: sum(counts)].astype(np.int32)

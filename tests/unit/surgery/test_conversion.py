@@ -48,7 +48,7 @@ def grown(draw: st.DrawFn, old: str, further: str) -> str:
 
 
 def widths(draw: st.DrawFn, norm: str, convolution: str) -> dict[str, Any]:
-    """Return widths from those of SMALL on that ``norm`` allows."""
+    """Return widths from SMALL's on that ``norm`` allows."""
 
     def more(key: str, i: int) -> int:
         width: int = SMALL[key][i]

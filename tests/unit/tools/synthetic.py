@@ -49,7 +49,7 @@ PAGE = "# Results\n\n" + "".join(
 
 
 def run_of(cell: str, seed: int, weights: Path) -> Run:
-    """Return a run whose weights are its initial ones with some noise; nothing is trained."""
+    """Return a run whose weights are its initial ones with some noise, without training."""
     number = seed + 10 * CELLS.index(cell)
     preset = load_preset("tic_tac_toe", {**SMALL, "run.seed": str(number)}).preset
     first = build_learner(preset).weights()

@@ -29,7 +29,7 @@ def _undescribed(rows: int, columns: int) -> None:
     """Does it.
 
     Args:
-        rows: Of it.
+        rows: Rows of it.
     """
 
 
@@ -37,8 +37,8 @@ def _renamed(rows: int) -> None:
     """Does it.
 
     Args:
-        rows: Of it.
-        colums: Of it.
+        rows: Rows of it.
+        colums: Columns of it.
     """
 
 

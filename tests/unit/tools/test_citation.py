@@ -1,4 +1,4 @@
-"""CITATION.cff: its release and repository are those of the project; its papers are complete."""
+"""CITATION.cff: its release and repository are the project's; its papers are complete."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_the_state_of_the_guide_has_no_padding(tmp_path: Path, cxx: str) -> None
 
 
 def test_commands_of_the_guide_use_the_environment() -> None:
-    """``python`` and ``ludus`` without a path may be those of another environment."""
+    """``python`` and ``ludus`` without a path may belong to another environment."""
     commands = [
         line
         for block in GUIDE.split("```")[1::2]
@@ -38,7 +38,7 @@ def test_commands_of_the_guide_use_the_environment() -> None:
 
 
 def test_the_codec_and_the_view_of_the_guide_work(tmp_path: Path) -> None:
-    """A process of its own keeps the registrations away from other tests."""
+    """A separate process keeps the registrations away from other tests."""
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     program = (
         block

@@ -20,7 +20,7 @@ FILES = ("metrics", "events", "matches", "results")
 
 #: Objects whose keys are names of players, of parameters, or lags: the page has them once, in capitals.
 NAMED = {"lag": "N", "outcomes": "OPPONENT"}
-#: The entries of an evaluation have a table of their own, that of `ludus eval`.
+#: The entries of an evaluation are in the table of `ludus eval`.
 RESULT = "results[].KEY"
 #: Only in runs that a test of seconds does not make.
 RARE = {

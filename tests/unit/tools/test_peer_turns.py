@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.peers.record import Document, Row, Settings, figures_of, lines_of, wanted_of
 from benchmarks.peers.turns import Side, tree
 
-# Starts a process of its own that outlives it, as Sample Factory's workers do, and prints its progress.
+# Starts a process that outlives it, as Sample Factory's workers do, and prints its progress.
 PARENT = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

@@ -1,4 +1,4 @@
-"""Deeds of the members of a team are counted by matches that pay for one deed alone."""
+"""Deeds of the members of a team are counted by matches that pay for only one deed."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def test_a_sink_that_fails_is_left_out_and_the_run_continues(tmp_path: Path) -> 
     assert result.version > 2
     assert broken.seen == 2
     assert len(recorder.updates) == result.version
-    problem = "problem: Broken is left out from now on: no connection"
+    problem = "problem: Broken is left out: no connection"
     assert recorder.messages.count(problem) == 1
     assert problem in (run / "log.txt").read_text()
     problems = [e["text"] for e in read_jsonl(run / "events.jsonl") if e["event"] == "problem"]
-    assert problems == ["Broken is left out from now on: no connection"]
+    assert problems == ["Broken is left out: no connection"]

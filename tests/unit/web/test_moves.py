@@ -1,4 +1,4 @@
-"""Moves that are read from view documents are those that were played."""
+"""Moves read from view documents are those that were played."""
 
 from __future__ import annotations
 

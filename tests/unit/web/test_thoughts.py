@@ -156,7 +156,7 @@ def test_probabilities_and_values_are_those_of_acting(tmp_path: Path, memory: st
     assert np.abs(np.array(values) - [t.value for t in thoughts]).max() < 1e-6
     assert np.std(values) > 1e-3
     assert (opinion.kind, opinion.sees, opinion.tree, opinion.cut) == ("network", "own", "", False)
-    # The other seat's decisions, those of a bot, are thought over too: their choices are not recorded.
+    # The other seat's decisions, a bot's, are thought over too: their choices are not recorded.
     others = [t for t in opinion.thoughts if t not in thoughts]
     assert {t.tick for t in others} <= set(range(0, replays.info(replay).ticks, 40))
     assert others

@@ -44,10 +44,10 @@ class Objective(NamedTuple, Generic[Config]):
     """One method.
 
     ``returns(config, transitions, value, ratio, group)``: advantages and value targets. ``value:
-    float32[T+1, R]`` is in the game's units; ``ratio: float32[T, R]`` is pi / mu, None where lag is 0 or not
-    corrected for. A number of all decisions, as their mean, is that of all ranks of ``group``.
+    float32[T+1, R]`` is in the game's units; ``ratio: float32[T, R]`` is pi / mu, None if lag is 0 or not
+    corrected for. Statistics of all decisions, such as their mean, cover all ranks of ``group``.
 
-    ``loss(config, decisions, entropy_coefficient)``: the sum over the decisions that is differentiated.
+    ``loss(config, decisions, entropy_coefficient)``: the sum over the decisions to differentiate.
 
     ``corrects_lag(config)``: whether ``returns`` needs values and ratios of the learner's current weights for
     decisions of older ones. They cost a forward pass over the slab.

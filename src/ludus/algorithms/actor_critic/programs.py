@@ -39,7 +39,7 @@ class EpochPrograms(Generic[Config]):
         """Make programs when they are first needed.
 
         Args:
-            slabs: Holds the slab that is learned from.
+            slabs: Holds the slab to learn from.
             parameters: Parameters of the network that learns.
             objective: Its loss.
             config: Settings.
@@ -51,7 +51,7 @@ class EpochPrograms(Generic[Config]):
         self._made: dict[bool, MinibatchPrograms] = {}
 
     def fit(self, slabs: SlabPrograms, config: Config, optimiser: Optimiser) -> bool:
-        """Return whether the programs are those of ``slabs``, ``config`` and ``optimiser``."""
+        """Return whether the programs were made for ``slabs``, ``config`` and ``optimiser``."""
         same = slabs is self._slabs and optimiser is self._optimiser
         return same and held_settings(config) == held_settings(self._config)
 

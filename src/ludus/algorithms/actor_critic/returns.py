@@ -74,7 +74,7 @@ def vtrace_returns(
 
 
 def blank_values(slab: Slab, heads: int) -> Floats:
-    """Return room for the learner's values: those of the slab ``[T+1, R]``, or ``[T+1, R, K]`` if K > 1."""
+    """Return room for the learner's values: the slab's ``[T+1, R]`` copied, or ``[T+1, R, K]`` if K > 1."""
     return slab.value.copy() if heads == 1 else np.zeros((*slab.value.shape, heads), np.float32)
 
 
@@ -86,7 +86,7 @@ def transitions_of_heads(
     Args:
         slab: Rollout.
         rewards: ``float32[T, R]`` of each head.
-        final_value: ``float32[T, R]``, or None where it is not known (:func:`transitions`).
+        final_value: ``float32[T, R]``, or None if it is unknown (:func:`transitions`).
         value: Array of :func:`blank_values`, evaluated.
         active: ``bool[T+1, R]``.
     """

@@ -1,4 +1,4 @@
-"""A teacher: frozen weights that a learner stays near, with a memory of every row of their own."""
+"""A teacher: frozen weights that a learner stays near, with a separate memory of every row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Teacher(RowMemory):
             teacher_batch: Batch of :meth:`batch`.
             part: Units of the learner; rows if it has learned memory.
             steps: ``int64[N]``, the part's decisions.
-            valid: ``bool[T, R]``, the decisions that are trained on.
+            valid: ``bool[T, R]``, the decisions to train on.
         """
         if self.network.recurrent is None:
             return forward_steps(self.network, teacher_batch, steps).distribution

@@ -77,7 +77,7 @@ def anchor_term(coefficient: float, anchor: PolicyNetwork, valid: Bools) -> Term
     Args:
         coefficient: Weight of the term, >= 0.
         anchor: Network with the weights at the update's start.
-        valid: ``bool[T, R]``, the decisions that are trained on.
+        valid: ``bool[T, R]``, the decisions to train on.
     """
 
     def value(inputs: TermInput) -> Tensor:
@@ -95,7 +95,7 @@ def teacher_term(coefficient: float, teacher: Teacher, teacher_batch: Samples, v
         coefficient: Weight of the term, >= 0.
         teacher: Frozen policy.
         teacher_batch: Slab as the teacher sees it.
-        valid: ``bool[T, R]``, the decisions that are trained on.
+        valid: ``bool[T, R]``, the decisions to train on.
     """
 
     def value(inputs: TermInput) -> Tensor:
@@ -114,7 +114,7 @@ class ExtraTerms:
         Args:
             teacher: ``algorithm.teacher``.
             network: Network that learns.
-            policy: Id of the policy in slabs that is trained.
+            policy: Id of the trained policy in slabs.
 
         Raises:
             SettingError: ``teacher`` does not fit this learner.
@@ -136,8 +136,8 @@ class ExtraTerms:
         Args:
             config: ``kl_coefficient`` and the teacher's coefficients, which may change between updates.
             network: Network that learns.
-            valid: ``bool[T, R]``, the decisions that are trained on.
-            progress: Share in [0, 1] of the budget that is spent.
+            valid: ``bool[T, R]``, the decisions to train on.
+            progress: Spent share of the budget, in [0, 1].
         """
         terms: list[Term] = []
         if isinstance(config, ActorCriticConfig) and config.kl_coefficient > 0.0:
@@ -163,6 +163,6 @@ class ExtraTerms:
         return self.teacher.state() if self.teacher is not None else {}
 
     def load_state(self, arrays: dict[str, Array]) -> None:
-        """Restore the arrays of :meth:`state`; others are not read."""
+        """Restore the arrays of :meth:`state`; ignore the rest."""
         if self.teacher is not None:
             self.teacher.load_state(arrays)

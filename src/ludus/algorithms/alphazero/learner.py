@@ -124,12 +124,12 @@ class AlphaZeroLearner:
         """Learn from minibatches of ``positions``, in their order.
 
         Args:
-            positions: Positions that were drawn from the replay buffer.
-            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
+            positions: Positions drawn from the replay buffer.
+            progress: Spent share of the run's budget, in [0, 1], for schedules.
 
         Returns:
             Means over the samples; ``loss/ownership`` and ``loss/score`` over the ``learner/counted`` samples
-            whose match was counted, where there are any.
+            whose match was counted, if there are any.
         """
         stats = UpdateStats(self.version + 1, 0)
         sums = _Sums()
@@ -282,7 +282,7 @@ class AlphaZeroLearner:
 
     @torch.no_grad()
     def publish(self, positions: Positions | None) -> ResidualNetwork:
-        """Return the network that plays from now on: averaged weights, statistics of ``positions``.
+        """Return the network that plays next: averaged weights, statistics of ``positions``.
 
         It belongs to the learner and is the same object each time. The version is incremented.
 
@@ -393,7 +393,7 @@ def _ends_scale(batch: Positions) -> float:
 
 
 def acting_copy(network: Network) -> Network:
-    """Return a network of its own with the same numbers."""
+    """Return a copy of the network with the same numbers."""
     made = build_network(network.config, network.spec, None, network.precision)
     made.load_state_dict(network.state_dict())
     made.to(network.device)

@@ -23,10 +23,10 @@ EVEN_LOW, EVEN_HIGH = 0.45, 0.55  # ELF OpenGo's bounds of the share of seat 0's
 
 
 class Chunk:
-    """Matches that were added together; ``ends``: how they ended for seat 0, where that is learned."""
+    """Matches added together; ``ends``: how they ended for seat 0, if that is learned."""
 
     def __init__(self, number: int, matches: Matches, ends: Ends | None) -> None:
-        """Index the plies of ``matches``, which are kept under ``number``."""
+        """Index the plies of ``matches``, kept under ``number``."""
         self.number, self.matches, self.ends = number, matches, ends
         self.offset: Ints = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
         self.pairs: Ints = np.concatenate([[0], np.cumsum(matches.targets, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""Positions that are learned from, and ends of matches, as arrays."""
+"""Positions to learn from, and ends of matches, as arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """DQN on slabs: each slab joins the replay buffer, then gradient steps learn from decisions drawn from it.
 
-A gradient step is two lists of tasks: targets, then gradients. Draws depend on the seed and on the number of
-the step alone, so the bits do not depend on how many threads work.
+A gradient step is two lists of tasks: targets, then gradients. Draws depend only on the seed and the step's
+number, so the bits do not depend on how many threads work.
 """
 
 from __future__ import annotations

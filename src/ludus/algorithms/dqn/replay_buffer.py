@@ -2,7 +2,7 @@
 
 Shapes: ``K`` slabs, ``T`` steps, ``R`` rows. Decisions are numbered ``(k * T + t) * R + row``, observations
 ``(k * (T + 1) + t) * R + row``: the last observation of a slab has no decision. A successor is a number of an
-observation of the same slab, so nothing is stored twice.
+observation of the same slab, so every observation is stored once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENDED = -1  # in place of a successor: the match ended by its rules
 
 @dataclass(frozen=True, slots=True)
 class NStepReturns:
-    """Returns of each decision of a slab. All ``[T, R]``; entries that are not ``valid`` mean nothing.
+    """Returns of each decision of a slab. All ``[T, R]``; only ``valid`` entries have a meaning.
 
     ``returns``: discounted rewards of up to n decisions. ``successor``: time step, 0..T, of the observation
     after them, or :data:`ENDED`. ``discount``: gamma to the number of these decisions; 0 at an end.
@@ -86,7 +86,7 @@ class TransitionBatch(NamedTuple):
     """``N`` decisions with their returns and successors."""
 
     decisions: Index  # numbers
-    observations: Index  # numbers of the observations that were decided on
+    observations: Index  # numbers of the observations decided on
     successors: Index  # numbers of the observations after the returns; the slab's first where the match ended
     actions: npt.NDArray[np.int32]  # [N, heads]
     returns: Floats
@@ -101,7 +101,7 @@ class SlabReplayBuffer:
 
         Args:
             spec: Spec of the game.
-            inputs: Observation tensors that are kept.
+            inputs: Observation tensors to keep.
             slabs: Largest number of slabs, K.
             buffer_mib: Bound of the memory, MiB.
         """

@@ -27,7 +27,7 @@ def draw_by_priority(
             (section 3.4); the number counts priorities above 0.
         random: Source of the draws.
 
-    The largest weight is that of the rank's own draws: a group of learners does not share it.
+    The largest weight is over the rank's draws: a group of learners does not share it.
 
     Returns:
         Numbers ``int64[count]`` and importance weights ``float32[count]`` in (0, 1].

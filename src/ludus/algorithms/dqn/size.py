@@ -18,7 +18,7 @@ def slab_shapes(spec: GameSpec, inputs: tuple[TensorSpec, ...], steps: int, rows
 
     Args:
         spec: Spec of the game.
-        inputs: Observation tensors that are kept.
+        inputs: Observation tensors to keep.
         steps: Time steps of a slab.
         rows: Rows of a slab.
     """

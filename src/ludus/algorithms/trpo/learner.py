@@ -2,7 +2,7 @@
 
 An update of the policy: the gradient of the surrogate; conjugate gradients for the direction ``F^-1 g``; a
 line search along it, from the length at which the quadratic model of the divergence is ``max_kl``. Then
-epochs of the value, on an encoder of its own.
+epochs of the value, on a separate encoder.
 
 A product ``F v`` is the central difference of the divergence's gradient along ``v``: a backward pass at
 ``theta + e v`` and one at ``theta - e v``. Layers need no second derivative.
@@ -53,7 +53,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
     """Learner of TRPO. For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`."""
 
     def __init__(self, config: TrpoConfig, network: PolicyNetwork, context: LearnerContext) -> None:
-        """Check that the value has an encoder of its own.
+        """Check that the value has a separate encoder.
 
         Raises:
             ValueError: The value shares parameters with the policy: regression of the value would move the
@@ -180,7 +180,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
     ) -> Generator[Sequence[Task], None, tuple[float, _Measurement]]:
         """Find the first of the shortening steps that lowers the loss within the trust region.
 
-        Returns its share of ``step`` and the means there; 0 where there is none, and then nothing has moved.
+        Returns its share of ``step`` and the means there; 0 if no share improves, and then nothing has moved.
         """
         share = 1.0
         for _ in range(self.config.backtracks):

@@ -31,7 +31,7 @@ class Outputs(NamedTuple):
 
 
 def units_of(network: PolicyNetwork, wanted: Bools) -> Index:
-    """Return the units of parts: numbers of rows where the policy has learned memory, else of time steps.
+    """Return the units of parts: numbers of rows if the policy has learned memory, otherwise of time steps.
 
     Args:
         network: Network that learns.

@@ -1,7 +1,7 @@
 """Minibatches of a slab: shuffled passes, and one step of the optimiser as tasks of several threads.
 
 A minibatch's gradient is the sum over micro-batches that fit the cache, each differentiated by a replica of
-the network as a task of its own (``tasks.py``) and added in a fixed order, so that the bits do not depend on
+the network as one task (``tasks.py``) and added in a fixed order, so that the bits do not depend on
 how many threads or processes worked. Passes need not be whole: OpenAI Five calls it sample reuse
 (section 4.4).
 """
@@ -28,7 +28,7 @@ from ludus.algorithms.updates.tasks import DividedTasks, Processes, Task
 from ludus.policies.layers.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 
-EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
+EPOCHS_A_VERSION = 64  # bounds the shuffle numbers of one version
 _SAMPLES = ""  # name of their number among sums; no number of a loss has it
 #: A replica and a part of the minibatch -> the loss summed over the part's samples, and their number.
 PartLoss = Callable[[PolicyNetwork, Index], tuple[Loss, int]]
@@ -44,7 +44,7 @@ class PassSettings(Protocol):
 
     @property
     def micro_batch(self) -> int:
-        """Number of decisions that are differentiated at once."""
+        """Number of decisions differentiated at once."""
         ...
 
     @property
@@ -64,8 +64,8 @@ class MinibatchResult(NamedTuple):
 class _PartResult(msgspec.Struct, frozen=True, array_like=True):
     """Results of one part, but for its gradient.
 
-    ``numbers``: of ``Loss.numbers``; ``count``: samples; ``seen``: each ``float64[3, C]`` that a batch norm
-    saw, as bytes.
+    ``numbers``: sums of ``Loss.numbers``; ``count``: samples; ``seen``: ``float64[3, C]`` of each batch norm,
+    as bytes.
     """
 
     numbers: dict[str, float]
@@ -110,7 +110,7 @@ class Minibatches:
     def gradient(
         self, parts: Sequence[Index], loss: PartLoss
     ) -> Generator[Sequence[Task], None, tuple[Tensor, int, dict[str, float]]]:
-        """Differentiate the mean loss over all samples of ``parts``, those of the other ranks included.
+        """Differentiate the mean loss over all samples of ``parts`` on every rank.
 
         Yields one list with a task for each part. A rank may have none.
 
@@ -141,7 +141,7 @@ class Minibatches:
 
         yield DividedTasks((functools.partial(differentiate, i) for i in range(len(parts))), pack, unpack)
         if self.processes is not None and parts:
-            gradients[0] = self._gradients[0].copy_(gradients[0])  # others still read the shared one
+            gradients[0] = self._gradients[0].copy_(gradients[0])  # the rest still reads the shared one
         for sums in seen:
             self.norm_sums.add(sums)
         numbers = {name: sum(part[name] for part, _ in done) for name in done[0][0]} if parts else {}
@@ -189,7 +189,7 @@ def passes(config: AdvantageConfig) -> list[float]:
     """Return the share in (0, 1] of the slab that each pass over it differentiates.
 
     Args:
-        config: ``epochs``, and ``sample_reuse``, which replaces them where it is not 0.
+        config: ``epochs``, and ``sample_reuse``, which replaces them if it is not 0.
     """
     if config.sample_reuse <= 0.0:
         return [1.0] * config.epochs
@@ -220,7 +220,7 @@ def shuffled_minibatches(
     """Yield the parts of each minibatch of one shuffled pass over a slab, where any rank has some.
 
     Args:
-        network: Network that learns; with memory its units are rows, else decisions.
+        network: Network that learns; its units are rows with memory and decisions without.
         valid: ``bool[T, R]``, the decisions of the pass.
         config: Number of minibatches, decisions of a part.
         key: Key of the shuffle.

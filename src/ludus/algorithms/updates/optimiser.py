@@ -35,7 +35,7 @@ class Optimiser(Protocol):
         ...
 
     def set_counters(self, counters: dict[str, int]) -> None:
-        """Set what :meth:`counters` returned; others are ignored. ``KeyError`` for one that is missing."""
+        """Set what :meth:`counters` returned; ignore the rest. ``KeyError`` for a missing one."""
         ...
 
 
@@ -60,7 +60,7 @@ class SGD:
 
         Args:
             parameters: Parameters that it moves.
-            momentum: Share of the last step that is kept, in [0, 1].
+            momentum: Kept share of the last step, in [0, 1].
             weight_decay: Decay of matrices, not of biases and scales, >= 0.
         """
         self.vector, self.momentum, self.weight_decay = parameters.vector, momentum, weight_decay
@@ -116,7 +116,7 @@ class Adam:
             betas: Decay of the moments, in [0, 1).
             eps: Added to the root of the second moment, > 0.
             max_rms: Bound of each gradient in roots of its second moment, before it enters the first; the
-                second is that of the gradients before the cut (OpenAI Five, section 3.2: 5). 0 = off.
+                second takes the gradients before the cut (OpenAI Five, section 3.2: 5). 0 = off.
         """
         self.vector, self.betas, self.eps, self.max_rms = parameters.vector, betas, eps, max_rms
         self.first = torch.zeros_like(parameters.vector)
@@ -193,7 +193,7 @@ class AdamW(Adam):
 
 
 class Partial:
-    """Optimiser of some parameters: the learning rate of all others is 0.
+    """Optimiser of some parameters: the learning rate of the rest is 0.
 
     The vectors of the wrapped optimiser (Adam's moments) are updated for all parameters.
     """
@@ -258,7 +258,7 @@ def load_optimiser_state(
     """Restore what :func:`optimiser_state` returned; other arrays and counters are not read.
 
     Raises:
-        ValueError: Something is missing or has the wrong shape; ``where`` stands before its name.
+        ValueError: Something is missing or has the wrong shape; ``where`` precedes its name.
     """
     for name, vector in optimiser.vectors().items():
         parameters.fill(vector, under(f"{name}.", arrays), f"{where}: {name}")

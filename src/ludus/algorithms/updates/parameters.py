@@ -1,6 +1,6 @@
 """Parameters of a network in one flat vector: replicas and their gradients.
 
-A replica reads the same numbers as the network it was made from and has gradients of its own, so
+A replica reads the same numbers as the network it was made from and has separate gradients, so
 several threads differentiate at once; their gradients are added in a fixed order.
 """
 
@@ -50,7 +50,7 @@ class FlatParameters:
         starts = [0, *np.cumsum(lengths)[:-1].tolist()]
         self._places = [slice(at, at + size) for at, size in zip(starts, self.sizes, strict=True)]
         zeros = first.new_zeros(step)
-        #: behind each parameter, up to where the next one may start; none where no parameter has one
+        #: behind each parameter, up to where the next one may start; empty without gaps
         self._gaps = [zeros[: length - size] for length, size in zip(lengths, self.sizes, strict=True)]
         if lengths == self.sizes:
             self._gaps = []
@@ -107,7 +107,7 @@ class FlatParameters:
         """Fill ``vector`` from arrays of :meth:`named`.
 
         Raises:
-            ValueError: An array is missing or has the wrong shape; ``what`` stands before its name.
+            ValueError: An array is missing or has the wrong shape; ``what`` precedes its name.
         """
         shapes = [tuple(p.shape) for p in self.network.parameters()]
         for name, part, shape in zip(self.names, self.cut(vector), shapes, strict=True):
@@ -148,7 +148,7 @@ def load_tensors(network: nn.Module, arrays: dict[str, Array], prefix: str, wher
     """Set parameters and buffers from the arrays ``prefix + name``.
 
     Raises:
-        ValueError: An array is missing or has the wrong shape; ``where`` stands before its name.
+        ValueError: An array is missing or has the wrong shape; ``where`` precedes its name.
     """
     for name, tensor in network.state_dict().items():
         array = arrays.get(prefix + name)

@@ -38,7 +38,7 @@ class RowMemory:
         return self._memory
 
     def advance(self, samples: Samples, micro_batch: int) -> Sequence[Task]:
-        """Return tasks that bring the memory to the end of the slab; none without memory."""
+        """Return tasks that bring the memory to the end of the slab; an empty list without memory."""
         if self._memory is None:
             return ()
         rows = torch.arange(samples.slab.rows).numpy()
@@ -63,6 +63,6 @@ class RowMemory:
         return {} if self._memory is None else {self._key: self._memory.cpu().numpy().copy()}
 
     def load_state(self, arrays: dict[str, Array]) -> None:
-        """Restore the arrays of :meth:`state`; others are not read."""
+        """Restore the arrays of :meth:`state`; ignore the rest."""
         memory = arrays.get(self._key)
         self._memory = None if memory is None else uploaded(memory.copy(), self.network.device)

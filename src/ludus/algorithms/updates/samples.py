@@ -42,7 +42,7 @@ class Samples:
         Args:
             slab: Rollout that does not change meanwhile.
             network: Network that learns.
-            policy: Id of the policy in the slab that is trained.
+            policy: Id of the trained policy in the slab.
             memory: ``[R, ...]`` of ``network`` at t = 0; None: the slab's memory of ``policy``.
             recalls: Whether :meth:`recalled` will be asked.
         """
@@ -85,7 +85,7 @@ class Samples:
         return obs, first, self.tensor(self.learner_mask[:steps].take(rows, axis=1))
 
     def recalled(self, index: Index) -> Tensor | None:
-        """Return ``[N, 2, D]`` of time steps ``index: [N]``, for policies that recall; else None."""
+        """Return ``[N, 2, D]`` of time steps ``index: [N]``; None for policies that do not recall."""
         if self._recalled is None:
             return None
         return self._recalled.flatten(0, 1).index_select(0, self.tensor(index))
@@ -119,7 +119,7 @@ def steps_of(rows: Index, steps: int, total_rows: int) -> Index:
 
 
 def pieces(items: Index, size: int, multiple: int = 1) -> Iterable[Index]:
-    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty.
+    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``, if there are any.
 
     Args:
         items: Numbers of units.
@@ -135,7 +135,7 @@ def pieces(items: Index, size: int, multiple: int = 1) -> Iterable[Index]:
 def other_seats(slab: Slab, network: PolicyNetwork) -> Index:
     """Return ``int64[T+1, R, K]``: time steps ``t * R + row`` of the other seats' latest observations, or -1.
 
-    The latest is that of the row's own time step or, where the seat did not act then, of its last decision
+    The latest is of the row's own time step or, if the seat did not act then, of its last decision
     before it in this match. A seat is absent (-1) if a bot plays it, if it has not decided in this match, or
     if its last decision lies before the slab.
     """
@@ -146,7 +146,7 @@ def other_seats(slab: Slab, network: PolicyNetwork) -> Index:
 
 
 def rows_of_seats(slab: Slab, config: EncoderConfig, spec: GameSpec) -> Index:
-    """Return ``int64[R, K]``: the rows of the seats that are seen from a row's, -1 where there is none."""
+    """Return ``int64[R, K]``: the rows of the seats that each row's seat sees, -1 for no seat."""
     slots = int(slab.row_slot.max()) + 1
     row_at = np.full((slots, spec.seats), -1, np.int64)
     row_at[slab.row_slot, slab.row_seat] = np.arange(slab.rows)

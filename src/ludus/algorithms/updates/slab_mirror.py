@@ -93,11 +93,11 @@ class SlabMirror:
         return {name: _picked(self._tensors[_OBS + name], index) for name in self._names}
 
     def recalled_at(self, index: Tensor | slice) -> Tensor | None:
-        """Return ``[N, 2, D]`` of time steps, for policies that recall; else None."""
+        """Return ``[N, 2, D]`` of time steps; None for policies that do not recall."""
         return None if self.recalled is None else _picked(self.recalled.flatten(0, 1), index)
 
     def others(self, index: Tensor | slice) -> Others | None:
-        """Return ``N * S`` observations of other seats at time steps, for a centralised critic; else None."""
+        """Return ``N * S`` observations of other seats at time steps; None without a centralised critic."""
         if self._seen is None:
             return None
         seen = _picked(self._seen, index).flatten()

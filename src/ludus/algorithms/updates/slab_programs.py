@@ -1,6 +1,6 @@
 """Programs over a whole slab on an accelerator: its evaluation, and the statistics of normalisers and norms.
 
-``T`` steps, ``R`` rows, ``K`` value heads. The slab is that of a :class:`SlabMirror`.
+``T`` steps, ``R`` rows, ``K`` value heads. The slab is on a :class:`SlabMirror`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SlabPrograms:
             network: Network that learns.
             norm_sums: Sums of its batch norms over an update.
             slab: A slab of the shape that all have.
-            chunk: Number of time steps, or with learned memory of rows, that are evaluated at once.
+            chunk: Number of time steps, or with learned memory of rows, evaluated at once.
         """
         self.executor, self.stream, self.network, self.norm_sums = executor, stream, network, norm_sums
         self.mirror = SlabMirror(executor, stream, network, slab)

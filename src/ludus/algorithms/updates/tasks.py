@@ -1,6 +1,6 @@
 """One update as tasks of several threads, with a result that does not depend on which thread ran which.
 
-The update itself is a generator: between two ``yield``s it runs alone, and what it yields is a list
+The update itself is a generator: between two ``yield``s only it runs, and what it yields is a list
 of tasks that may run at the same time. The thread that finishes the last task of a list advances it.
 
 Several processes of one machine may make an update together: :class:`Processes`.
@@ -38,7 +38,7 @@ def _ignore(_: int, __: bytes) -> None:
 class DividedTasks(list[Task]):
     """Tasks of which each process of a learner runs some, in any order; all have all results afterwards.
 
-    Large results are written into :meth:`Processes.arrays`, others travel as bytes.
+    Large results are written into :meth:`Processes.arrays`, small ones travel as bytes.
     """
 
     def __init__(

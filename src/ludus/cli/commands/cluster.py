@@ -101,7 +101,7 @@ class PlanRun(msgspec.Struct, frozen=True):
     """Plan the machines of a run from measured rates: processors, learners, bytes, lag, idle time, the limit.
 
     The rates are files that ludus bench train PRESET --json wrote on a machine that plays and on one that
-    learns. Lag and idle time are those of a simulation. cluster.rollouts = 0 means: as many as are needed.
+    learns. Lag and idle time come from a simulation. cluster.rollouts = 0 means: as many as are needed.
     Any setting of the preset can be given as for ludus train. Ray is not needed.
     """
 

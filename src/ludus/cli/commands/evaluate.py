@@ -117,7 +117,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         return DONE
 
 
-#: Numbers that need matches, and those of them that need winners.
+#: Numbers that need matches, and the subset that needs winners.
 _MEASURED = ("mean_ticks", "mean_return", "return_low", "return_high", "return_deviation")
 _WON = ("win_rate", "ci_low", "ci_high", "score")
 
@@ -142,7 +142,7 @@ def document(result: EvalResult) -> dict[str, object]:
 
 
 def _returns(result: EvalResult) -> list[tuple[str, str]]:
-    """Return a row with the mean return if it adds to the outcomes, as in poker; else no row."""
+    """Return a row with the mean return if it adds to the outcomes, as in poker."""
     outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
     if abs(result.mean_return - outcome) < 1e-9:
         return []

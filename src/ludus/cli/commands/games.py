@@ -25,7 +25,7 @@ JSON = option("print one JSON document")
 
 
 class GamesList(msgspec.Struct, frozen=True):
-    """List the playable games: built in, installed as packages, and those of other libraries.
+    """List the playable games: built in, installed as packages, and from other libraries.
 
     LIBRARY lists the games of one library, as references that every command takes: gymnasium, atari,
     pettingzoo, openspiel, vizdoom.

@@ -150,7 +150,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
     """Show how often each player of a league beats each other, in percent; a draw is half a win.
 
     A rate is the mean of a Beta distribution; - stands for players that have not met. Rates of live members
-    are those of about their last 100 matches with each opponent (a star marks these members), rates between
+    cover about their last 100 matches with each opponent (a star marks these members), rates between
     frozen players count all. With --player the table has one player's opponents, their matches and the 95%
     interval: counts are of all matches since either's weights were replaced, RATE OF names the matches that a
     rate counts, DRAWN BY has all matches ever. The document of --json has all counts.
@@ -301,7 +301,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
 class LeagueLineage(msgspec.Struct, frozen=True):
     """Show the parent of each frozen player and of each copy of a member, as a tree.
 
-    A member that restarted from its first weights, or from another player's, starts a line of its own.
+    A member that restarted from its first weights, or from another player's, starts a new line.
     """
 
     EXAMPLES: ClassVar = (

@@ -18,7 +18,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """Measure search speed: simulations alone, and self-play with a network.
+    """Measure search speed: simulations without a network, and self-play with one.
 
     Simulations use a free evaluator on one thread and include rules and observations. With --blocks, a
     residual network of that size is timed alone and in self-play, alternately.

@@ -65,7 +65,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _has_network(player: str) -> bool:
-    """Return whether a player's name is that of weights, also of those of a search."""
+    """Return whether a player's name denotes weights, with or without a search."""
     from ludus.mcts.text import SUFFIX
     from ludus.storage import is_reference
 
@@ -217,7 +217,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
 
 
 def _folder(given: str, player: str = "") -> Path:
-    """Return the folder to serve: as given, else that of the player's run, else ``runs``, else ``.``."""
+    """Return the folder to serve: the first of ``given``, the player's run, ``runs`` and ``.``."""
     if given:
         return Path(given)
     if (run := _run_of(player)) is not None:
@@ -242,7 +242,7 @@ def _run_of(player: str) -> Path | None:
 
 
 def _game(player: str, game: str, given: tuple[str, ...]) -> tuple[str, dict[str, ParamValue]]:
-    """Return game and parameters: as given, else those of the weights.
+    """Return game and parameters: as given, or from the weights.
 
     Raises:
         UserError: None is given, and the player has none.
@@ -265,7 +265,7 @@ def _game(player: str, game: str, given: tuple[str, ...]) -> tuple[str, dict[str
 
 
 def _meant(player: str) -> str:
-    """Return the command for a game that was named in the player's place; "" if ``player`` is none."""
+    """Return the command for a game named in the player's place; "" if ``player`` is none."""
     from ludus.games import list_games, spec
     from ludus.games.hosted import is_hosted
 

@@ -122,8 +122,8 @@ class Report(msgspec.Struct, frozen=True):
     Runs that differ in nothing but the seed are one cell. A cell is named after the settings in which it
     differs. If these are many, it is named after its method, its game or its folder, and one table lists
     them. Each game has its tables and plots. RUN may be a folder of runs and sweeps. report.html is one file
-    with the plots inside, which opens in any browser. Intervals are Student's under ten seeds, else those
-    of a stratified bootstrap of the interquartile mean. The report of one sweep is written into its
+    with the plots inside, which opens in any browser. Intervals are Student's under ten seeds, and from
+    ten on a stratified bootstrap of the interquartile mean. The report of one sweep is written into its
     directory, any other into --out; without --out it is only printed.
     """
 

@@ -271,7 +271,7 @@ def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | 
 def ending_document(as_json: bool) -> Iterator[None]:
     """Print a JSON document about a run of the body that ended without its last state on disk.
 
-    ``version`` in it is that of the newest checkpoint, null without one. The caller gets the error too.
+    ``version`` in it is the newest checkpoint's, null without one. The caller gets the error too.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Figures that papers report, beside those of this planner from the papers' other figures."""
+"""Figures that papers report, beside this planner's figures for the same runs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def games_needed(decisions_per_s: float, reuse: float, steps_per_s: float, seats
     Args:
         decisions_per_s: Learned from.
         reuse: How often each is learned from.
-        steps_per_s: Of a game.
-        seats: Of a game whose decisions are learned from, on average.
+        steps_per_s: Time steps of a game a second.
+        seats: Learning seats of a game, on average.
     """
     return decisions_per_s / reuse / (steps_per_s * seats)
 
@@ -43,7 +43,7 @@ def openai_five() -> list[Figure]:
     flops = training_flops_per_s(parameters, heroes * batch / step_s)
     segment_s = segment / game_steps
     games = games_needed(batch / step_s, 1.1, game_steps, teams)
-    group = 64  # games that are simulated as one
+    group = 64  # games simulated as one
     lag = simulate(
         Loop(
             round(games / group),

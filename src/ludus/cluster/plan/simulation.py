@@ -1,7 +1,7 @@
 """An event simulation of rollouts and a learner: lag, and the time that each waits for the other.
 
-It is a closed loop. A rollout plays the slab that it was asked for, and the number of slabs that are asked
-for or wait is bounded. An update takes the oldest slabs. Little's law holds: slabs asked for or waiting =
+It is a closed loop. A rollout plays the slab that it was asked for, and the number of slabs asked
+for or waiting is bounded. An update takes the oldest slabs. Little's law holds: slabs asked for or waiting =
 slabs a second x seconds from a request to the update. Over the slabs of an update this is about the mean lag.
 """
 
@@ -31,11 +31,11 @@ class Loop(msgspec.Struct, frozen=True):
         slabs_an_update: Slabs that an update takes.
         update_s: Time of an update, in seconds.
         bound: Slabs that may be asked for or wait at once.
-        versions: Versions of the weights that are simulated.
+        versions: Simulated versions of the weights.
         updates_a_version: Updates between two versions that rollouts get.
         max_lag: Older slabs are dropped; None = none is.
         waits: The next slabs are asked for after an update, as in sync, not before it.
-        swaps: Decisions are by the newest weights of their moment, not by those of the request.
+        swaps: Whether each decision uses the newest weights instead of the weights of the request.
         spread: Standard deviation of a slab's time over its mean.
     """
 
@@ -56,13 +56,13 @@ class Outcome(msgspec.Struct, frozen=True):
     """Results, over the versions that count.
 
     Attributes:
-        slabs_per_s: Slabs that were learned from or dropped.
+        slabs_per_s: Slabs learned from or dropped.
         learner_idle: Share of the time that the learner waited for slabs, 0 to 1.
         rollout_idle: Share of the time that a rollout waited for a request, 0 to 1.
-        lag_mean: Versions, over the decisions that were learned from.
+        lag_mean: Versions, over the decisions learned from.
         lag_max: Versions.
         dropped: Share of the slabs, 0 to 1.
-        asked: Mean number of slabs that were asked for or waited.
+        asked: Mean number of slabs asked for or waiting.
         slab_time_s: Mean time from a slab's request to the update that takes it, or to its drop.
     """
 

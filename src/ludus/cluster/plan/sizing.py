@@ -25,8 +25,8 @@ SIMULATED_SLABS = 100_000
 class Wanted(msgspec.Struct, frozen=True):
     """The user's part of a plan.
 
-    ``decisions_per_s``: to be learned from. ``gbit_per_s``: of each machine's network. ``core_price``,
-    ``learner_price``: of a processor of a rollout and of a learner's machine, an hour; 0 = unknown.
+    ``decisions_per_s``: decisions to learn from. ``gbit_per_s``: network of each machine. ``core_price``,
+    ``learner_price``: hourly price of a rollout's processor and of a learner's machine; 0 = unknown.
     """
 
     decisions_per_s: float
@@ -42,14 +42,14 @@ class Plan(msgspec.Struct, frozen=True):
         rollouts: Processes that play, each with ``cluster.cpus`` processors.
         cores: Processors of all rollouts.
         inference_gpus: GPUs of all rollouts.
-        learners: Machines that learn, like the one that was measured.
-        learner_efficiency: Share of their time that is not exchange of gradients.
-        batch_decisions: Of an update.
+        learners: Machines that learn, like the measured one.
+        learner_efficiency: Share of their time without the exchange of gradients.
+        batch_decisions: Decisions of an update.
         slab_s: Time of a slab of one rollout.
         update_s: Time of an update.
         slab_mb_per_s: Slabs on their way to the controller.
         weights_mb_per_s: Weights on their way to the rollouts.
-        calls_per_s: Of the controller.
+        calls_per_s: Calls of the controller.
         store_mb: Object store that the slabs take at once.
         lag_mean: Expected.
         lag_max: In the simulation.
@@ -170,9 +170,9 @@ def _check_async(preset: Preset, rollouts: int) -> None:
 
 
 def _learners(preset: Preset, learner: Measured, wanted: Wanted, batch: int) -> tuple[int, float]:
-    """Return the number of learners and the share of their time that is not exchange of gradients.
+    """Return the number of learners and the share of their time without the exchange of gradients.
 
-    ``cluster.learners`` above 1 is taken; else as many as are needed, within bounds.
+    ``cluster.learners`` if it is above 1; otherwise as many as needed, within bounds.
     """
     config = preset.algorithm
     steps = int(getattr(config, "epochs", 1)) * int(getattr(config, "minibatches", 1))

@@ -1,6 +1,6 @@
 """Calls of rollouts by Ray.
 
-Processes are started, asked and ended here alone, and all of Ray's errors about them are handled here.
+Only this module starts, asks and ends processes and handles Ray's errors about them.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class RolloutActor:
         return Call(self, tuple(refs) if returns > 1 else (refs,))
 
     def ask_beside(self, method: str, *arguments: object) -> None:
-        """Call ``method`` while another call is carried out. No answer is waited for."""
+        """Call ``method`` during another call, without waiting for an answer."""
         try:
             beside = self._handle.call.options(concurrency_group="health")
             beside.remote(self._name, method, *arguments)
@@ -168,7 +168,7 @@ def fetch(ref: Any, kind: str = "rollout") -> Any:  # noqa: ANN401
 
     Args:
         ref: The reference.
-        kind: Of the process that answers.
+        kind: Kind of the process that answers.
     """
     try:
         return ray.get(ref)
@@ -193,7 +193,7 @@ def first_line(error: Exception) -> str:
 
 
 def first_ready(calls: Mapping[int, Call]) -> int:
-    """Return the key of the call that is answered first.
+    """Return the key of the first answered call.
 
     A rollout that does not answer is ended, and its call returned.
     """
@@ -209,7 +209,7 @@ def first_ready(calls: Mapping[int, Call]) -> int:
 
 
 def ready_of(calls: Mapping[int, Call], seconds: float) -> list[int]:
-    """Return the keys of the calls that are answered within ``seconds``, ascending; one is enough."""
+    """Return the keys of the calls answered within ``seconds``, ascending; one is enough."""
     by_ref = {call.refs[0]: number for number, call in calls.items()}
     refs = list(by_ref)
     if ray.wait(refs, timeout=seconds, fetch_local=False)[0]:

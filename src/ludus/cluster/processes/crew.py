@@ -18,7 +18,7 @@ MAX_DEATHS = 5  # of one rollout without a slab between them
 
 
 class Crew:
-    """N rollouts in processes of their own. One thread calls it.
+    """N rollouts, one process each. One thread calls it.
 
     A rollout that dies gets a successor with the next incarnation. Each fleet that played on it builds its
     sampler there again when it asks next.
@@ -28,7 +28,7 @@ class Crew:
         """Start the rollouts of ``preset``.
 
         Args:
-            preset: Of the run.
+            preset: Settings of the run.
             report: Called with a line now and then while machines are missing.
 
         Raises:
@@ -71,8 +71,8 @@ class Crew:
         """Start a successor of the rollout ``number``, unless another fleet has replaced it already.
 
         Args:
-            number: Of the rollout.
-            lost: The one that was asked.
+            number: Number of the rollout.
+            lost: The lost rollout.
             error: How it was lost.
 
         Raises:

@@ -6,7 +6,7 @@ import sys
 
 
 def command_of(module: str, *arguments: str) -> list[str]:
-    """Return a command that calls ``main`` of ``module`` with ``arguments`` as those of its command line.
+    """Return a command that calls ``main`` of ``module`` with the command line ``arguments``.
 
     The current folder is not on the path of the process: it may be untrusted.
     """

@@ -24,7 +24,7 @@ class PrivateFolder:
     """A new folder with mode 0700."""
 
     def __init__(self, parent: str = "", prefix: str = PREFIX) -> None:
-        """Make the folder, and remove those of processes that have ended. Raises ``OSError``.
+        """Make the folder, and remove the folders of ended processes. Raises ``OSError``.
 
         Args:
             parent: Folder that it is made in; empty = the one for temporary files.
@@ -45,7 +45,7 @@ class PrivateFolder:
 
 
 def _locked(path: Path) -> int | None:
-    """Lock a folder and return its descriptor; None where it is locked, or was removed before."""
+    """Lock a folder and return its descriptor; None if it is locked or removed."""
     try:
         lock = os.open(path, _DIRECTORY)
     except FileNotFoundError:

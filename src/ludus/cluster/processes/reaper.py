@@ -21,11 +21,11 @@ PROC = Path("/proc")
 
 
 def start(before: Mapping[int, int], folder: str = "") -> subprocess.Popen[bytes] | None:
-    """Start the reaper of this process's descendants; None where there is none or no ``/proc``.
+    """Start the reaper of this process's descendants; None without descendants or ``/proc``.
 
     Args:
-        before: Descendants from before Ray was started (:func:`descendants`), which are left alone.
-        folder: Their private folder, which is removed after their end; empty = none.
+        before: Descendants from before Ray was started (:func:`descendants`); the reaper spares them.
+        folder: Their private folder, removed after their end; empty = none.
     """
     started = {p: time for p, time in descendants(os.getpid()).items() if before.get(p) != time}
     if not started:
@@ -62,7 +62,7 @@ def descendants(ancestor: int) -> dict[int, int]:
 
 
 def _stat(pid: int) -> tuple[int, int] | None:
-    """Return the parent and the start time of a process; None where there is none."""
+    """Return the parent and the start time of a process; None if it has ended."""
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

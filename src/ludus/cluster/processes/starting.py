@@ -42,9 +42,9 @@ def start_all(
     """Start the processes of all rollouts and compare their machines with this one.
 
     Args:
-        preset: Of the run.
-        settings: Of :func:`put_settings`.
-        spec_hash: Of the game on this machine.
+        preset: Settings of the run.
+        settings: Return value of :func:`put_settings`.
+        spec_hash: Hash of the game's spec on this machine.
         report: Called with a line now and then while processors are missing.
 
     Raises:
@@ -92,7 +92,7 @@ class Room(Protocol):
 class _Room:
     """Room that was free before the rollouts were asked for, and that machines which joined since brought.
 
-    The numbers of free processors now leave out those of rollouts that are starting.
+    The counts of free processors exclude processors of rollouts in their start.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def wait_for_all(
 
 
 def check_store(spec: GameSpec, rows: int, preset: Preset, inputs: Sequence[str]) -> None:
-    """Check that the slabs that are asked for at once fit in half of this machine's object store.
+    """Check that the slabs in flight fit in half of this machine's object store.
 
     Raises:
         ConfigError: They do not.

@@ -17,7 +17,7 @@ from ludus.presets.file import LoadedPreset
 from ludus.presets.options import ends_with
 from ludus.version import __version__
 
-RAY_VERSION = "2.60.0"  # that of the image; the smallest that the extra `cluster` allows
+RAY_VERSION = "2.60.0"  # of the image; the smallest that the extra `cluster` allows
 #: KubeRay appends its own parts to a job's name, and Kubernetes allows 63 characters in all.
 MAX_NAME = 47
 RULE = (
@@ -33,7 +33,7 @@ class Options(msgspec.Struct, frozen=True):
     """Settings of a job that a preset does not have.
 
     Attributes:
-        name: Of the job; empty = made from the preset's.
+        name: Name of the job; empty = made from the preset's.
         image: Container image with Ludus.
         claim: PersistentVolumeClaim that keeps the runs.
         runs: Folder of the runs there.
@@ -58,8 +58,8 @@ class Options(msgspec.Struct, frozen=True):
 class Machines(msgspec.Struct, frozen=True):
     """Machines of one kind.
 
-    ``cpus``, ``gpus``: of each. ``ray_cpus``, ``ray_gpus``: those of them that Ray may give to processes; the
-    controller's are its own.
+    ``cpus``, ``gpus``: number in each machine. ``ray_cpus``, ``ray_gpus``: how many Ray may use; the
+    controller keeps the rest.
     """
 
     kind: str
@@ -108,9 +108,7 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
         such = Setting("cluster.rollouts", "4")
         raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as ", such)
     if cluster.address != "local":
-        raise ConfigError(
-            f'cluster.address = "{cluster.address}": leave it out, the job has a cluster of its own'
-        )
+        raise ConfigError(f'cluster.address = "{cluster.address}": leave it out, the job starts its cluster')
     if not _IMAGE.fullmatch(options.image):
         raise ConfigError(
             f"expected the name of a container image, such as {Options().image}",
@@ -156,7 +154,7 @@ def _is_label(name: str, longest: int) -> bool:
 
 
 def machines_of(job: Job) -> tuple[Machines, ...]:
-    """Return the machines of a job: the controller's, those of further learners, those of the rollouts."""
+    """Return the machines of a job: of the controller, of further learners, of the rollouts."""
     cluster, options = job.preset.cluster, job.options
     gpus = 1 if job.preset.run.device == "cuda" else 0
     cpus = max(options.learner_cpus, job.preset.run.threads)

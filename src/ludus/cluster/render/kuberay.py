@@ -17,7 +17,7 @@ FILES = "/etc/ludus"
 PRESET = f"{FILES}/preset.toml"
 PID = "/tmp/ludus.pid"
 USER = 1000  # of the image: without rights
-RETRIES = 100  # each has a cluster of its own and resumes the run
+RETRIES = 100  # each starts a cluster and resumes the run
 SAVE_S = 120  # to write a checkpoint before a pod ends
 STORE_SHARE = 0.3  # of a pod's memory: Ray's object store
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -112,7 +112,7 @@ def _start_params(machines: Machines) -> dict[str, str]:
 
 
 def _pod(job: Job, machines: Machines, files: str) -> dict[str, object]:
-    """Return the template of a pod; that of the controller has ``files`` and the runs."""
+    """Return the template of a pod; the controller's has ``files`` and the runs."""
     memory = machines.cpus * job.options.memory_gib
     amounts: dict[str, object] = {"cpu": machines.cpus, "memory": f"{memory}Gi"}
     if machines.gpus:
@@ -162,12 +162,12 @@ while kill -0 "$pid" 2>/dev/null; do sleep 1; done
 
 
 def to_yaml(document: dict[str, object]) -> str:
-    """Return ``document`` as YAML. Text stands in JSON's quotes, or as a block if it has several lines."""
+    """Return ``document`` as YAML. Text is in JSON's quotes, or a block if it has several lines."""
     return "".join(f"{line}\n" for line in _lines(document))
 
 
 def _lines(value: object) -> list[str]:
-    """Return the lines of a value that is not empty."""
+    """Return the lines of a non-empty value."""
     if isinstance(value, dict):
         return [line for key, item in value.items() for line in _entry(f"{_key(key)}:", item)]
     if isinstance(value, list):

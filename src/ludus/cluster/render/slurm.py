@@ -31,7 +31,7 @@ def script(job: Job) -> str:
 
 
 def _resources(machines: Machines, hours: float) -> list[str]:
-    """Return the directives of a group of machines. SLURM applies each to the group that it stands in."""
+    """Return the directives of a group of machines. SLURM applies each to its group."""
     lines = [
         f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus} --requeue"
     ]

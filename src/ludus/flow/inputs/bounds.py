@@ -1,4 +1,4 @@
-"""Bounds of numbers that are read from files: whole in a float64, and finite."""
+"""Bounds of numbers read from files: whole in a float64, and finite."""
 
 from __future__ import annotations
 

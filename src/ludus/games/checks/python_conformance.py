@@ -31,7 +31,7 @@ from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
 TRACE_TICKS = 200  # of the first match, which other processes play as well
-END_S = 20.0  # of one match that is played on where none was over by then
+END_S = 20.0  # of one match played on where none was over by then
 SLOW_S = 1.0  # of one step: a pool's time-out would be near
 CHECKS = (
     "spec",

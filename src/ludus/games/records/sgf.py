@@ -22,7 +22,7 @@ MAX_BYTES = 8 << 20
 MAX_NODES = 200_000
 MAX_VALUES = 1_000_000
 MAX_DEPTH = 1_000  # of variations inside variations
-#: Properties that are read in small letters too. A move in small letters (``b``) is refused.
+#: Properties read in small letters too. A move in small letters (``b``) is refused.
 FOLDED = frozenset("GM FF CA SZ KM HA RU RE PL AB AW AE PB PW".split())
 #: Properties without which a game has other moves or another board: each needs a value.
 NEEDED = frozenset("B W AB AW AE SZ".split())

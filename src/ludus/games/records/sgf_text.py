@@ -1,6 +1,6 @@
 r"""Text of an SGF file: detection of its encoding.
 
-The second byte of a character of Shift_JIS, GBK and Big5 may be ``\`` or ``]``, so a file that is read in
+The second byte of a character of Shift_JIS, GBK and Big5 may be ``\`` or ``]``, so a file read in
 the wrong encoding loses properties and moves. A byte order mark decides, then ``CA``, then UTF-8. A file
 without any of these is read in the encoding that gives it the most properties, then the most common
 characters.

@@ -49,14 +49,14 @@ class ActionDistribution(ABC):
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
         """Return KL(self || other) in nats, summed over heads: ``float32[N]``; carries both gradients.
 
-        Exact for independent heads. Heads that depend on others are compared given the choices before them in
+        Exact for independent heads. Dependent heads are compared given the choices before them in
         ``actions: int[N, K]`` (chain rule). The mean over actions that ``self`` sampled is then the
         divergence of whole decisions.
 
         Args:
             other: Distributions over the same decisions, of the same kind; else ``TypeError``.
             mask: ``uint8[N, A]``, 1 = legal.
-            actions: Read only by heads that depend on others.
+            actions: Read only by dependent heads.
         """
 
     @abstractmethod

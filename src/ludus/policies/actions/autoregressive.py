@@ -96,7 +96,7 @@ class Head(nn.Module):
 def _rows_of(table: Tensor, index: Tensor, static: bool) -> Tensor:
     """Return the rows ``[N, C]`` of a small ``table`` at ``index: int64[N]``.
 
-    The gradient of a lookup adds in any order on a GPU; that of a product has one.
+    The gradient of a lookup adds in any order on a GPU; a product adds in one order.
     """
     if not static or not torch.is_grad_enabled():
         return functional.embedding(index, table)

@@ -2,9 +2,9 @@
 
 The slab keeps ``u``, the number before squashing, as the bits of a float32
 (:class:`ludus.flow.spec.HeadSpec`), so that nothing has to be inverted: ``a = low + (tanh(u) + 1) / 2 *
-(high - low)`` has the density of ``u`` divided by a Jacobian that depends on ``u`` alone, which cancels in
-every probability ratio and divergence. Log-probabilities here are therefore those of ``u``; entropies are
-those of ``tanh(u)`` (Haarnoja et al. 2018, appendix C).
+(high - low)`` has the density of ``u`` divided by a Jacobian of ``u``, which cancels in
+every probability ratio and divergence. Log-probabilities here are therefore of ``u``, but entropies of
+``tanh(u)`` (Haarnoja et al. 2018, appendix C).
 
 A continuous head has two outputs among the ``A``: mean and log-deviation.
 """
@@ -149,8 +149,8 @@ class MixedHeads(Heads):
 class FreeDeviation(nn.Module):
     """Outputs ``[N, A]`` of heads whose log-deviations are parameters, the same in every state.
 
-    ``linear`` makes the means and the logits of the other heads; ``log_deviation: float32[C]`` is that of
-    each continuous head, in the spec's order, and starts at 0.
+    ``linear`` makes the means and the logits of the other heads; ``log_deviation: float32[C]`` has
+    one entry for each continuous head, in the spec's order, and starts at 0.
     """
 
     def __init__(self, features: int, heads: Heads) -> None:

@@ -55,7 +55,7 @@ class Axis:
 class Mixing:
     """A norm over several coordinates (LayerNorm, GroupNorm).
 
-    ``groups``: of its coordinates; ``eights``: groups of 8 where the width is a multiple of 8. ``rotates``:
+    ``groups``: groups of its coordinates; ``eights``: groups of 8 if they divide the width. ``rotates``:
     it reads a linear layer's outputs as they are, so that a rotation of them passes to the norm.
     """
 
@@ -82,7 +82,7 @@ class Coordinates:
 
 
 def column_labels(tensor: TensorSpec, layout: TensorLayout) -> tuple[str, ...]:
-    """Return a name for each column or plane: the labels if there is one for each, else numbers."""
+    """Return a name for each column or plane: a complete set of labels, or numbers."""
     count = column_count(layout)
     if len(tensor.labels) == count and len(set(tensor.labels)) == count:
         return tensor.labels
@@ -95,7 +95,7 @@ def column_count(layout: TensorLayout) -> int:
 
 
 def choice_labels(head: HeadSpec) -> tuple[str, ...]:
-    """Return a name for each choice of a head: its labels if there is one for each, else numbers.
+    """Return a name for each choice of a head: a complete set of labels, or numbers.
 
     Rows that a head points at are named by their number, choices behind them by their labels.
     """
@@ -174,7 +174,7 @@ class _Names:
     # --- layers ---------------------------------------------------------------------------------
 
     def put(self, name: str, out: Sequence[Place] | None = None, ins: Sequence[Place] | None = None) -> None:
-        """Name the axes of one tensor: outputs, inputs, and those of a kernel."""
+        """Name the axes of one tensor: outputs, inputs, and a kernel's."""
         shape = self.state.get(name, ())
         axes = [Axis(tuple(out))] if out is not None else []
         if ins is not None:
@@ -294,7 +294,7 @@ class _Names:
             self.entities[tensor] = places
 
     def own(self, prefix: str, encoder: Encoder, who: str) -> list[Place]:
-        """Name every place of a user's encoder by its number: nothing is known of them."""
+        """Name every place of a user's encoder by its number, for lack of labels."""
         for name, shape in self.state.items():
             if name.startswith(prefix):
                 self.axes[name] = tuple(
@@ -372,7 +372,7 @@ class _Names:
             self.layer("policy_head", every, features)
 
     def heads_in_turn(self, heads: AutoregressiveHeads, features: list[Place], config: EncoderConfig) -> None:
-        """Name heads that are decided one after the other."""
+        """Name heads decided one after the other."""
         context: list[Place] = [("context", i) for i in range(config.context)]
         self.layer("policy_head.start", context, features)
         for k, head in enumerate(heads.each):
@@ -436,5 +436,5 @@ class _Names:
 
 
 def double_names(places: Sequence[Place]) -> list[Place]:
-    """Return the places that stand more than once on an axis: none, where names are unique."""
+    """Return the places that occur more than once on an axis; an empty list if names are unique."""
     return [place for place, count in Counter(places).items() if count > 1]

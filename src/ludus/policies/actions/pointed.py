@@ -42,7 +42,7 @@ class PointerTargets(ABC):
 
     @abstractmethod
     def spread(self, index: Tensor, samples: int) -> PointerTargets:
-        """Place these samples at ``index: int64[N]``, ascending, among ``samples``; the others are empty."""
+        """Place these samples at ``index: int64[N]``, ascending, among ``samples``; the rest is empty."""
 
     @abstractmethod
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:

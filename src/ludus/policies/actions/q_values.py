@@ -27,7 +27,7 @@ class QValues(ActionDistribution):
             heads: Independent heads, none continuous.
             scores: ``float32[N, A]``: Q-values, or with ``value`` the advantages of duelling networks.
             value: ``float32[N]``: V of duelling networks (Wang et al. 2016), or None.
-            epsilon: ``float32[]`` or ``[N]``: the share of choices that are drawn evenly.
+            epsilon: ``float32[]`` or ``[N]``: the share of choices drawn evenly.
         """
         self.heads, self.scores, self.value, self.epsilon = heads, scores, value, epsilon
 

@@ -24,7 +24,7 @@ DECAY = 0.9  # factor of stored statistics per update
 
 
 class BatchNorm(nn.Module):
-    """Norm of one layer. Its statistics start as those of a layer that changes nothing."""
+    """Norm of one layer. Its statistics start as the identity."""
 
     mean: Tensor
     variance: Tensor
@@ -39,7 +39,7 @@ class BatchNorm(nn.Module):
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))  # of past updates
         #: sums of z, of its squares and their number, of each pass; None outside observing()
         self.seen: list[Tensor] | None = None
-        #: ``bool[N]``, the rows that are recorded; None: all
+        #: ``bool[N]``, the recorded rows; None: all
         self.counted: Tensor | None = None
 
     def affine(self) -> tuple[Tensor, Tensor]:
@@ -161,7 +161,7 @@ class NormSums:
                 total.add_(sums)
 
     def meet(self, add: Callable[[Tensor], Tensor]) -> None:
-        """Replace the sums of every norm by ``add`` of them, which adds those of other learners.
+        """Replace the sums of every norm by ``add`` of them, which adds other learners' sums.
 
         A norm without sums gives zeros ``float64[3, C]``, and has none afterwards if all gave zeros.
         """

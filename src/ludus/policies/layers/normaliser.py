@@ -100,7 +100,7 @@ class ValueNormaliser(nn.Module):
         self.static: bool | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what was read: a copy has tensors of its own."""
+        """Leave out what was read: a copy has separate tensors."""
         return {**self.__dict__, "_read": None}
 
     def moments(self) -> tuple[float, float]:
@@ -202,7 +202,7 @@ class HeadsNormaliser(ValueNormaliser):
         self.register_buffer("square", torch.ones(heads, dtype=torch.float64))
 
     def moments(self) -> tuple[float, float]:
-        """Raise ``TypeError``: each head has moments of its own."""
+        """Raise ``TypeError``: each head has separate moments."""
         raise TypeError("several value heads have no common moments")
 
     def denormalise(self, value: Tensor) -> Tensor:

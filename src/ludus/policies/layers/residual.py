@@ -94,7 +94,7 @@ class ResidualNetwork(nn.Module):
         self.value_plane = Convolution(config.filters, config.value_planes, 1)
         self.value_inner = nn.Linear(config.value_planes * cells, config.value_hidden)
         self.value_head = nn.Linear(config.value_hidden, 1)
-        # After all others: with or without them the other layers start with the same numbers.
+        # Last, so that the other layers start with the same numbers with or without them.
         self.ownership_plane: nn.Conv2d | None = None
         self.score_head: nn.Linear | None = None
         for key in ("ownership", "score"):

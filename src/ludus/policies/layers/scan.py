@@ -19,7 +19,7 @@ from torch.autograd import Function
 
 
 class Context(Protocol):
-    """The part of autograd's context that is used here."""
+    """The part of autograd's context used here."""
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:

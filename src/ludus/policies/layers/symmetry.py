@@ -75,7 +75,7 @@ class Symmetries:
             if choices == width and choices < height * width:
                 self.choice[k] = np.arange(width)[::-1]
                 continue
-            # the cell that stands at position p after the transformation came from `source[p]`
+            # the cell at position p after the transformation came from `source[p]`
             source = _numpy_turn(cells, k).reshape(-1)
             self.choice[k, source] = np.arange(height * width)
 
@@ -106,7 +106,7 @@ class Symmetries:
         return policy if k == 0 else policy.index_select(1, self._on(policy.device).choice[k])
 
     def each(self, turns: Tensor) -> RowTurns:
-        """Return a transformation of its own for each row, ``int64[N]`` on the device of the rows."""
+        """Return one transformation for each row, ``int64[N]`` on the device of the rows."""
         sources = self._on(turns.device).sources[turns]
         height, width = self.board
         cell, choice = torch.split(sources, [height * width, self.choice.shape[1]], dim=1)
@@ -132,7 +132,7 @@ class Symmetries:
         """Return the tables on a device, where they stay: graphs keep their addresses."""
         tables = self._tables.get(device)
         if tables is None:
-            with torch.inference_mode(False):  # the first caller's mode must not bind the others
+            with torch.inference_mode(False):  # the first caller's mode must not bind later ones
                 made = _Tables(self._table().to(device), torch.from_numpy(self.choice).to(device))
             tables = self._tables.setdefault(device, made)
         return tables

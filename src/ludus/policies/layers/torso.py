@@ -273,7 +273,7 @@ class Rows(nn.Module):
         return torch.cat([mean, _top(features, owner, count)], dim=1)
 
     def embed_every(self, present: Tensor, rows: Tensor) -> Tensor:
-        """Embed ``rows: float32[N, U, F]``, of which ``bool[N, U]`` are present; zeros for the others."""
+        """Embed ``rows: float32[N, U, F]``, of which ``bool[N, U]`` are present; zeros for the rest."""
         return self.embed(rows.flatten(0, 1)).view(*present.shape, self.each.size) * present.unsqueeze(2)
 
     def pool_every(self, present: Tensor, features: Tensor) -> Tensor:

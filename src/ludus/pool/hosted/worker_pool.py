@@ -26,7 +26,7 @@ from ludus.pool.hosted.worker import READY, UNUSABLE, NewSlab, Start, receive_me
 
 CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
-# Crashes: a process that was killed from outside while it made its games is not restarted.
+# Crashes: a process killed from outside while it made its games is not restarted.
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 # The current folder is on a worker's path only if it is on the parent's: it may be a run from elsewhere.

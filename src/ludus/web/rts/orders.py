@@ -11,7 +11,7 @@ from ludus.web.rts.events import words
 class OrderLog:
     """Log of orders: takes every view document in order, and returns the orders of a seat at a tick.
 
-    An order that was replaced before the next document came is not seen.
+    An order replaced before the next document came is not seen.
     """
 
     def __init__(self) -> None:

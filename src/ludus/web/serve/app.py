@@ -81,7 +81,7 @@ class Api:
     def __init__(self, library: Library, matches: Matches) -> None:
         """Answer about ``library`` and ``matches``."""
         self._library, self._matches = library, matches
-        self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves that are made at a time
+        self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves made at a time
 
     async def alive(self, _: Request) -> Response:
         """``/api/alive``: by which a page without a match knows that its server can be reached."""
@@ -323,7 +323,7 @@ def _shell() -> Endpoint:
 
 
 def _files() -> Endpoint:
-    """Return the endpoint of the package's own files, by a table made once: no path is ever opened."""
+    """Return the endpoint of the package's own files, by a table made once, so that requests open no path."""
     root = resources.files("ludus.web").joinpath("static")
     table: dict[str, tuple[bytes, str]] = {}
     for folder in ("app", "replay", "vendor"):

@@ -53,7 +53,7 @@ class MoveClock:
         """Allow ``seconds`` a decision, 0 = any time."""
         self.seconds = seconds
         self._ends: dict[int, float] = {}  # seat -> when its time is over
-        self._left: dict[int, float] = {}  # seat -> seconds, while the clock stands
+        self._left: dict[int, float] = {}  # seat -> seconds, while the clock is stopped
 
     def start(self, seat: int, now: float) -> None:
         """Start the time of a seat, unless it runs."""
@@ -66,7 +66,7 @@ class MoveClock:
         self._left.clear()
 
     def stand(self, since: float) -> None:
-        """Let the clock stand, from a time that may be past."""
+        """Stop the clock, from a time that may be past."""
         self._left.update({seat: min(self.seconds, end - since) for seat, end in self._ends.items()})
         self._ends.clear()
 

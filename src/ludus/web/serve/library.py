@@ -1,6 +1,6 @@
 """Runs and replays in the served folder, by ids that pages use. No path ever comes from a page.
 
-The folder may hold other people's files: no link is followed, sizes and numbers are bounded, and whatever
+The folder may hold other people's files: links are not followed, sizes and numbers are bounded, and whatever
 cannot be read is listed with its reason.
 """
 

@@ -98,7 +98,7 @@ class Matches:
     """Sessions by id. Threads may share it."""
 
     def __init__(self, library: Library, device: str = "auto", beat_s: float = BEAT_S) -> None:
-        """Play matches whose players and files are those of ``library``; networks are on ``device``.
+        """Play matches with players and files of ``library``; networks are on ``device``.
 
         ``beat_s``: seconds between two signs of life of a page.
         """
@@ -107,7 +107,7 @@ class Matches:
         self._lock = threading.Lock()
 
     def create(self, asked: NewMatch, *, typed: bool = False) -> Session:
-        """Start a match; it stands until a page is connected.
+        """Start a match; it waits until a page is connected.
 
         Args:
             asked: The match.
@@ -214,7 +214,7 @@ class Matches:
     def _check_room(self) -> Session | None:
         """Return the match that has to end before the next one starts, or None.
 
-        It is the oldest that no page has ever joined. Raises :class:`NoRoom` where there is none.
+        It is the oldest that no page has ever joined. Raises :class:`NoRoom` without one.
         """
         playing = [s for s in self._sessions.values() if not s.closed and not s.stopping]
         if len(playing) < MAX_MATCHES:

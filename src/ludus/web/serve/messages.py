@@ -51,7 +51,7 @@ class Alive(_Message, frozen=True, tag="alive"):
 class Act(_Message, frozen=True, tag="act"):
     """A decision of a seat: one number per head. ``echo`` comes back in the answer.
 
-    ``tick``: of the moment that the page shows. Where the game has turns, a decision for an earlier tick is
+    ``tick``: tick of the moment that the page shows. In games with turns, a decision for an earlier tick is
     refused.
     """
 
@@ -84,7 +84,7 @@ class Resign(_Message, frozen=True, tag="resign"):
 
 
 class Hints(_Message, frozen=True, tag="hints"):
-    """Send thoughts from now on, or no more. Refused while a person plays."""
+    """Turn thoughts on or off. Refused while a person plays."""
 
     on: bool
 
@@ -141,7 +141,7 @@ class Moment(_Message, frozen=True, tag="moment"):
         left_s: Seat to move -> seconds that its clock has left; empty without a clock.
         echo: ``echo`` of the last decision that was played; 0 at the start.
         last: Pairs of a seat and the text of its decision since the last moment.
-        paused: Whether the clock stands.
+        paused: Whether the clock is stopped.
         can_take_back: Whether ``take_back`` is accepted now.
     """
 
@@ -166,7 +166,7 @@ class Hello(_Message, frozen=True, tag="hello"):
         view: How a click or key becomes a decision.
         heads: Heads of a decision.
         seats: Player of each seat.
-        you: Seats of the page; none for a spectator.
+        you: Seats of the page; empty for a spectator.
         turn_based: Whether the game waits for decisions.
         ticks_per_s: Ticks a second at rate 1.
         rate: Present speed, in times of ``ticks_per_s``.
@@ -224,14 +224,14 @@ class Thought(_Message, frozen=True, tag="thought"):
 
 
 class Refused(_Message, frozen=True, tag="refused"):
-    """A message of the page had no effect. ``echo``: that of the decision, else 0."""
+    """A message of the page had no effect. ``echo``: the decision's, or 0."""
 
     echo: int
     why: str
 
 
 class Paused(_Message, frozen=True, tag="paused"):
-    """The clock stands from now on."""
+    """The clock has stopped."""
 
     why: str
 
@@ -279,7 +279,7 @@ def read(data: bytes | str) -> FromPage:
 
 
 def linked(params: Mapping[str, str]) -> dict[str, str]:
-    """Return parameters of a game for the address of a page; none where they are too long for one."""
+    """Return parameters of a game for the address of a page; empty if they are too long for one."""
     found = dict(params)
     return found if sum(map(len, (*found, *found.values()))) <= MAX_LINK else {}
 

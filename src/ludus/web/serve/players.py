@@ -39,7 +39,7 @@ PERSON = "person"
 MAX_NAME = 300
 MAX_VISITS, MAX_TREES, MAX_ROLLOUTS = 100_000, 64, 10_000  # of a search that a page names
 MAX_THOUGHT_VISITS = 2_000  # of each decision of a match that a page asks thoughts of
-PLAN_S = 10.0  # of one decision of a plan that has no time limit of its own
+PLAN_S = 10.0  # of one decision of a plan without a time limit
 MOST_VERSIONS = 200  # of a run in a list
 _SEARCH = re.compile(r"[1-9][0-9]{0,8}")
 _THINKER = re.compile(
@@ -77,7 +77,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
 
 
 class Ladder(msgspec.Struct, frozen=True):
-    """Versions of a run by strength, the weakest first; ``random`` stands at the foot."""
+    """Versions of a run by strength, the weakest first; ``random`` is at the foot."""
 
     run: str
     name: str

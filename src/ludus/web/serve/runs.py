@@ -218,7 +218,7 @@ def _curves(path: Path, stamp: tuple[int, int], wanted: tuple[str, ...], axis: s
         if (at := point.get(axis)) is None:
             continue
         place = places.setdefault(at, len(places))
-        for name in wanted:  # an update and its evaluation stand at one point
+        for name in wanted:  # an update and its evaluation share a point
             if place == len(values[name]):
                 values[name].append(None)
             if (value := point.get(name)) is not None:
@@ -288,7 +288,7 @@ def _method(directory: RunDirectory) -> str:
 
 
 def _params(directory: RunDirectory) -> dict[str, str]:
-    """Return the parameters of the run's game, for a link to its players; none where they fit no link."""
+    """Return the parameters of the run's game, for a link to its players; empty if they fit no link."""
     try:
         about = directory.config.stat()
         return _configured(directory.config, about.st_mtime_ns, about.st_size)

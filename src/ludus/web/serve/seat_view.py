@@ -1,6 +1,6 @@
 """Seat views: what of a game's view document a seat may see.
 
-A seat's documents depend on its observations alone: while two matches look the same to a seat, its documents
+A seat's documents depend only on its observations: while two matches look the same to a seat, its documents
 are equal byte for byte. So a cut keeps what the observation has and what follows from it. A unit's id is a
 number of the viewer's own, since the game's running number counts what was made out of sight.
 """
@@ -20,12 +20,12 @@ _STEPS = 255  # of a map's side, and of a share: observations have bytes
 _FOG = 5  # the item of a cell of an arena that is not seen
 #: Fields of a map that every seat knows.
 _OPEN = ("game", "tick", "map", "over", "winner", "roles", "score")
-#: Fields of a unit that every seat sees, and those that its own seat alone knows.
+#: Fields of a unit that every seat sees, and fields that only its seat knows.
 _LOOKS = ("id", "seat", "type", "x", "y", "hp", "max_hp", "built", "carries")
 _ORDERS = ("command", "phase", "builds")
 _COOLDOWNS = ("attack", "gather", "build")
 _UNITS_OF_ORDERS = ("target", "base")
-#: Fields of a hero that everyone who sees it knows, and those that its own team alone knows.
+#: Fields of a hero that everyone who sees it knows, and fields that only its team knows.
 _OF_HEROES_IN_SIGHT = ("class", "level", "tier")
 _OF_OWN_HEROES = (
     *_OF_HEROES_IN_SIGHT, "gold", "worth", "mana", "max_mana", "cooldowns", "respawn", "kills", "deaths",
@@ -40,7 +40,7 @@ class SeatView:
 
     Args:
         seats: The viewer's seats; together they see what any of them sees.
-        how: ``hide`` of the game's view: ``map``, ``arena``, ``cards``, "" (nothing is hidden), or
+        how: ``hide`` of the game's view: ``map``, ``arena``, ``cards``, "" (hide nothing), or
             ``module:function`` of a game of one's own, called with the document and the only seat.
         mates: Other seats of their team, whose heroes' numbers the viewer sees.
 
@@ -121,7 +121,7 @@ def _cut_map(view: SeatView, document: Document) -> Document:
 
 
 def _hero_seen(hero: Mapping[str, Any], ours: bool, ids: Mapping[int, int]) -> Document:
-    """Return the numbers of a hero: those of the own team, and of others the looks of who is in sight."""
+    """Return the numbers of a hero of the own team, or the looks of another one in sight."""
     in_sight = hero["id"] in ids
     names = _OF_OWN_HEROES if ours else _OF_HEROES_IN_SIGHT if in_sight else ()
     return {

@@ -19,7 +19,7 @@ from ludus.rollouts.actor import ActInput, Actor
 from ludus.web.serve.messages import SeatKind
 
 QUEUE = 8  # decisions of a person that wait for their turn
-LONGEST_S = 30.0  # of one decision of a search that has no time limit of its own
+LONGEST_S = 30.0  # of one decision of a search without a time limit
 
 
 class Choice(NamedTuple):
@@ -96,7 +96,7 @@ class Person:
         return None
 
     def state(self) -> None:
-        """Nothing is remembered."""
+        """Stateless."""
 
     def restore(self, state: None) -> None:
         """Forget what was sent."""
@@ -117,7 +117,7 @@ class BotSeat:
         return None if match.tick % self.skip else Choice(None, self.name)
 
     def state(self) -> None:
-        """Nothing is remembered here."""
+        """Stateless here."""
 
     def restore(self, state: None) -> None:
         """Do nothing: the match has been restored."""
@@ -154,7 +154,7 @@ class _Memory(NamedTuple):
 
 
 class ActorSeat:
-    """A network, or a bot in Python, with its memory, at multiples of its own frame skip."""
+    """A network, or a bot in Python, with its memory, at multiples of its frame skip."""
 
     def __init__(
         self, name: str, kind: SeatKind, actor: Actor, skip: int, weights: str = "", device: str = "auto"
@@ -213,7 +213,7 @@ class SearchSeat:
         return Choice((self.found.move,))
 
     def hurry(self) -> None:
-        """Decide at once from now on, with what was found: the match is to end. For any thread."""
+        """Decide at once, with what was found, until the end of the match. For any thread."""
         self._hurried = True
 
     def _ends(self) -> bool:
@@ -246,7 +246,7 @@ class PlanSeat:
         return Choice((self._planner.plan(match.state, seat, seed).choice,))
 
     def state(self) -> None:
-        """Nothing is remembered."""
+        """Stateless."""
 
     def restore(self, state: None) -> None:
         """Do nothing."""

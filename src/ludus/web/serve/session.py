@@ -1,8 +1,8 @@
 """A live match: one thread owns it, keeps its clock and checks every decision before it is played.
 
-Pages join and leave, and send messages; the thread alone handles them. A person who decides nothing plays
-nothing in a game that does not wait. Where no page is left, the match stands for :data:`GRACE_S` seconds, and
-clocks stand from the last sign of life of a page.
+Pages join and leave, and send messages; only the thread handles them. A person who decides nothing plays
+nothing in a game that does not wait. Without pages, the match pauses for :data:`GRACE_S` seconds, and
+clocks stop at the last sign of life of a page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOST = "no page is connected"
 class Viewer(Protocol):
     """A page, called by the thread.
 
-    ``plays``: it decides for the persons of the match; else it looks on. ``name``: its own, under which it
+    ``plays``: whether it decides for the persons of the match or only watches. ``name``: under which it
     connects again, or empty. ``heard_at``: time of its last sign of life.
     """
 
@@ -362,7 +362,7 @@ class Session(threading.Thread):
             yours = ", ".join(map(str, table.persons)) if viewer.plays else "none"
             return f"seat {act.seat} is not of this page (its seats: {yours})"
         if self._paused:
-            return "the clock stands: continue first"
+            return "the match is paused: continue first"
         behind = table.match.tick - act.tick
         allowed = LATE_S * table.ticks_per_s * self._rate if table.real_time else 0
         if behind < 0 or behind > max(allowed, 2 if table.real_time else 0):

@@ -1,4 +1,4 @@
-"""Documents that the pages of a match get: of all of it, of the persons' seats, or observations alone."""
+"""Documents that the pages of a match get: of all of it, of the persons' seats, or only observations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Observations:
         self._spec, self._seats = spec, tuple(seats)
 
     def see(self, match: Match) -> dict[str, Any]:
-        """Return the seats' tensors by name; of a large one its shape alone."""
+        """Return the seats' tensors by name; of a large one only its shape."""
         seen = {}
         for seat in self._seats:
             tensors = unpack(self._spec, match.observe(seat))

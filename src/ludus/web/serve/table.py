@@ -47,7 +47,7 @@ class Table:
         match: The match; a decision that is taken back puts another in its place.
         seats: Player of each seat.
         persons: Seats of persons.
-        real_time: Whether the match continues without decisions; else it waits for each person.
+        real_time: Whether the match continues without decisions; otherwise it waits for each person.
         ticks_per_s: Ticks a second at rate 1.
         limit: Most ticks of the match.
         decided: Whether a person's decision was played in the last tick.

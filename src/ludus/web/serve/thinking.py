@@ -18,7 +18,7 @@ MOST_NAMED = 32  # choices of a head
 
 
 class Thinking:
-    """Asks networks and searches what they think of their own decisions. One match, in the order of play."""
+    """Asks networks and searches how they rate their decisions. One match, in the order of play."""
 
     def __init__(self, match: Match, view: View, seats: Sequence[Seat]) -> None:
         """Look on at ``seats``, and load the weights that play there."""

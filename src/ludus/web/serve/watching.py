@@ -33,7 +33,7 @@ def watch_run(
     Args:
         matches: The server's matches, whose table has the run.
         path: Folder of the run.
-        against: Opponent, a bot or a search; empty: the bot of the run's evaluations, else the same weights.
+        against: Opponent, a bot or a search; empty: the bot of the run's evaluations, or the same weights.
         rate: Speed, in times of the game's own.
         newest: How many of such matches stay as files, 0 for all.
         loading: Called once everything is checked, before the weights are loaded.
@@ -76,7 +76,7 @@ def _rules(run: Run) -> Rules:
 
 
 def _opponent(run: Run, rules: Rules) -> str:
-    """Return the bot that most evaluations of a run have, else the last bot that is not a weak one."""
+    """Return the bot of most evaluations of a run, or the last bot that is not a weak one."""
     bots = [bot.name for bot in rules.spec.bots]
     found = [s.against for s in strengths(run.directory).values()]
     if found and found[-1] in bots:

@@ -66,7 +66,7 @@ def order_of(weights: Floats, legal: npt.NDArray[np.bool_], chosen: int) -> list
     Args:
         weights: ``float32[size]``.
         legal: ``bool[size]``.
-        chosen: Choice that is kept in any case; -1: none.
+        chosen: Choice kept in any case; -1: none.
     """
     there = legal.nonzero()[0]
     order = there[(-weights[there]).argsort(kind="stable")]

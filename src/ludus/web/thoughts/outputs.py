@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Decisions(NamedTuple):
-    """Decisions that were made at ``N`` moments."""
+    """Decisions made at ``N`` moments."""
 
     action: npt.NDArray[np.int64]  # [N, K]
     made: npt.NDArray[np.uint8]  # [N]: whether the decision is known
@@ -106,7 +106,7 @@ def _heads(distribution: ActionDistribution, mask: Tensor, chosen: Tensor) -> li
 
 
 def _in_turn(distribution: AutoregressiveDistribution, mask: Tensor, chosen: Tensor) -> list[HeadOutput]:
-    """Return heads that are decided in order, each given the choices ``chosen: int64[N, K]`` before it."""
+    """Return heads decided in order, each given the choices ``chosen: int64[N, K]`` before it."""
     heads = distribution.heads
     legal = [heads.heads.legal(mask, k, chosen) for k in range(len(heads.heads.sizes))]
     weights = [mask.new_zeros(part.shape, dtype=torch.float32) for part in legal]
