@@ -290,7 +290,7 @@ def _learn(
     arrays, counters = components.learner.state()
     started = time.perf_counter()
     plan = components.learner.start(slab, 0.0)
-    learner_threads.start((plan,))
+    learner_threads.start(plan)
     plan.help(own - 1)
     update = components.learner.finish()
     learner_threads.settle()

@@ -54,7 +54,7 @@ class AsyncRounds:
         """Start the sampler thread.
 
         Args:
-            components: The sampler and its learners.
+            components: The sampler and its learner.
             learner_threads: Threads that learn.
             config: Settings of the run.
             overtaking: Whether slabs may be older than those that came before them, as slabs of several
@@ -63,12 +63,12 @@ class AsyncRounds:
         self._drops = overtaking or config.over_lag == "drop"
         self.components, self.learner_threads, self.config = components, learner_threads, config
         self.waiting: tuple[FullSlab, ...] = ()
-        self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
+        self._staged = StagedWeights(components.learner)
         self._changed = threading.Condition()
         self._free: deque[Slab] = deque(components.sampler.facts.slabs)
         self._full: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
-        self._plans: tuple[UpdatePlan, ...] = ()
+        self._plan: UpdatePlan | None = None
         self.terms = Terms()  # of the next slab
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
@@ -106,7 +106,7 @@ class AsyncRounds:
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Restore a checkpoint of :meth:`checkpoint`. Raises ``CorruptFile``."""
         restore_components(self.components, checkpoint, state)
-        self._publish()
+        self._staged.stage()
 
     def ask(self) -> None:
         """Do nothing: the sampler's thread asks."""
@@ -145,11 +145,11 @@ class AsyncRounds:
         waited = time.perf_counter() - entered
         sampler = self.components.sampler
         summary = summarise_stats(stats, sampler.facts.labels, sampler.facts.spec.teams)
-        updates, dropped = {}, 0
+        update, dropped = None, 0
         if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
         else:
-            updates = self._learn(slab, progress, times)
+            update = self._learn(slab, progress, times)
         with self._changed:
             self._unlearned -= 1
             self._free.append(slab)
@@ -157,7 +157,7 @@ class AsyncRounds:
         times.total_s = time.perf_counter() - entered
         times.learn_wait_s += waited
         times.learn_s += times.total_s  # of the calling thread, which only learns here
-        return Round(updates, summary, stats.steps, times, stats.results, dropped)
+        return Round(update, summary, stats.steps, times, stats.results, dropped)
 
     def close(self) -> None:
         """Stop the sampler after its slab. Idempotent."""
@@ -167,39 +167,29 @@ class AsyncRounds:
         self._thread.join()
 
     def _age(self, slab: Slab) -> int:
-        """Return the most versions between a learned policy's decision in ``slab`` and its learner."""
-        ages = [0]
-        for policy, learner in self.components.learners.items():
-            decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == policy)
-            if decided.any():
-                ages.append(learner.version - int(slab.version[decided].min()))
-        return max(ages)
+        """Return the most versions between a learned decision in ``slab`` and the learner."""
+        decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == self.components.policy)
+        if not decided.any():
+            return 0
+        return max(0, self.components.learner.version - int(slab.version[decided].min()))
 
-    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> dict[int, UpdateStats]:
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
         busy = sum(self.learner_threads.busy_s)
-        learners = self.components.learners
-        plans = tuple(learner.start(slab, progress) for learner in learners.values())
+        plan = self.components.learner.start(slab, progress)
         with self._changed:
-            self._plans = plans
+            self._plan = plan
             self._changed.notify_all()
-        self.learner_threads.start(plans)
-        for plan in plans:
-            plan.help(CALLER)
-        updates = {policy: learner.finish() for policy, learner in learners.items()}
+        self.learner_threads.start(plan)
+        plan.help(CALLER)
+        update = self.components.learner.finish()
         self.learner_threads.settle()
         with self._changed:
-            self._plans = ()
+            self._plan = None
         times.threads = self.learner_threads.size + 1
-        times.learn_wait_s = sum(
-            s for plan in plans for worker, s in plan.waited_s.items() if worker != SAMPLER
-        )
+        times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != SAMPLER)
         times.learn_s = sum(self.learner_threads.busy_s) - busy
-        self._publish()
-        return updates
-
-    def _publish(self) -> None:
-        for staged in self._staged.values():
-            staged.stage()
+        self._staged.stage()
+        return update
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -225,11 +215,11 @@ class AsyncRounds:
         """Return a free slab as soon as the lag allows one, None at the end. Help the learner until then."""
         entered = time.perf_counter() - self._paused_s
         helped_s = 0.0
-        helped: tuple[UpdatePlan, ...] = ()
+        helped: UpdatePlan | None = None
         while True:
             with self._changed:
                 while not self._closing and (self._paused or not self._may_start()):
-                    if self._plans and self._plans is not helped and not self._paused:
+                    if self._plan is not None and self._plan is not helped and not self._paused:
                         break
                     self._parked = self._paused
                     self._changed.notify_all()
@@ -241,11 +231,11 @@ class AsyncRounds:
                     waited = time.perf_counter() - self._paused_s - entered - helped_s
                     self._sampler_wait_s += max(0.0, waited)  # a pause may start while it still samples
                     return self._free.popleft()
-                helped = self._plans
-            for plan in helped:
+                helped = self._plan
+            if helped is not None:
                 started = time.perf_counter()
-                plan.help(SAMPLER)
-                helped_s += time.perf_counter() - started - plan.waited_s.get(SAMPLER, 0.0)
+                helped.help(SAMPLER)
+                helped_s += time.perf_counter() - started - helped.waited_s.get(SAMPLER, 0.0)
 
     def _may_start(self) -> bool:
         if not self._free:
@@ -253,5 +243,5 @@ class AsyncRounds:
         return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
 
     def _swap(self) -> None:
-        """Copy the newest weights into the acting networks, if there are newer ones."""
-        self.components.sampler.send(LoadWeights(self._staged))
+        """Copy the newest weights into the acting network, if there are newer ones."""
+        self.components.sampler.send(LoadWeights({self.components.policy: self._staged}))

@@ -1,8 +1,9 @@
-"""Components of a run: a sampler, its learners in this process, and the sources of their weights."""
+"""Components of a run: a sampler, its learner in this process, and the sources of its weights."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol, cast
 
@@ -41,18 +42,19 @@ from ludus.training.start import load_start
 
 @dataclass(slots=True)
 class Components:
-    """Parts of a run. The networks that act are never those that learn.
+    """Parts of a run. The network that acts is never the one that learns.
 
-    ``learners``: policy id -> the learner that trains it. ``threads``: of this process. ``processes``: number
+    ``policy``: the policy id that ``learner`` trains. ``threads``: of this process. ``processes``: number
     of processes that learn, this one included. ``siblings``: the samplers of the other pools,
     where each has a copy of the weights.
     """
 
     sampler: Sampler
-    learners: dict[int, Learner]
+    learner: Learner
+    policy: int
     threads: int
     processes: int = 1
-    siblings: list[Sampler] = field(default_factory=list)
+    siblings: Sequence[Sampler] = ()
 
     @property
     def spec(self) -> GameSpec:
@@ -63,17 +65,6 @@ class Components:
     def params(self) -> dict[str, str]:
         """Parameters of the game."""
         return self.sampler.facts.params
-
-    @property
-    def policy(self) -> int:
-        """The policy id of a run with one learner."""
-        (policy,) = self.learners
-        return policy
-
-    @property
-    def learner(self) -> Learner:
-        """The learner of a run with one."""
-        return self.learners[self.policy]
 
     @property
     def actor(self) -> NetworkActor:
@@ -88,16 +79,14 @@ class Components:
         """
         threads = max(0, self.threads - own)
         threads = max(min(threads, 1), threads - (self.processes - 1))
-        on_gpu = any(executor_of(learner.network.device).static for learner in self.learners.values())
-        return min(threads, 1) if on_gpu else threads
+        return min(threads, 1) if executor_of(self.learner.network.device).static else threads
 
     def close(self) -> None:
         """Stop the pools, and the processes that learn."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
-        for learner in self.learners.values():
-            if isinstance(learner, SlabLearner):
-                learner.close()
+        if isinstance(self.learner, SlabLearner):
+            self.learner.close()
 
 
 class LocalWeights:
@@ -241,15 +230,9 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines 
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = machines.grouped(preset, build_learner(preset))
     sampler, *siblings = _samplers(preset, slabs, restarts, machines)
-    learners = {policy_ids(opponents_of(sampler.facts.spec, preset)).learner: learner}
-    sampler.send(LoadWeights({policy: LocalWeights(learner) for policy, learner in learners.items()}))
-    return Components(
-        sampler=sampler,
-        learners=learners,
-        threads=thread_count(preset.run),
-        processes=_processes(preset),
-        siblings=siblings,
-    )
+    policy = policy_ids(opponents_of(sampler.facts.spec, preset)).learner
+    sampler.send(LoadWeights({policy: LocalWeights(learner)}))
+    return Components(sampler, learner, policy, thread_count(preset.run), _processes(preset), siblings)
 
 
 def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> list[Sampler]:

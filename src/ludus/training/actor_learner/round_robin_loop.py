@@ -78,7 +78,7 @@ class TurnRounds(Rounds):
         self._own_copy = OwnCopy(learner)
         self.pools = [
             OnePool(
-                Components(sampler, components.learners, components.threads),
+                Components(sampler, learner, components.policy, components.threads),
                 PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device),
             )
             for sampler in (components.sampler, *components.siblings)
@@ -129,7 +129,7 @@ class TurnRounds(Rounds):
         pool.full = FullSlab(slab, summary, stats)
         return stats
 
-    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> UpdatePlan:
         self._own_copy.leave(self._pool(0).copy)
         return super()._start(slab, progress, value_only)
 

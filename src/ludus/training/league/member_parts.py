@@ -80,4 +80,4 @@ def member_components(
     slabs = 2 + preset.cluster.ahead  # each round to come may be this member's
     sampler = machines.sampler(preset, slabs=slabs, restarts=restarts, seats=seats)
     sampler.send(LoadWeights({LEARNER: LocalWeights(learner)}))
-    return Components(sampler, {LEARNER: learner}, thread_count(preset.run))
+    return Components(sampler, learner, LEARNER, thread_count(preset.run))
