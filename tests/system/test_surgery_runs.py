@@ -106,7 +106,7 @@ def test_surgery_to_the_same_preset_changes_no_byte(tmp_path: Path, name: str) -
     assert not outline.new_matches
     assert not outline.empty_replay_buffer
     assert outline.settle == 0
-    assert RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].signed
+    assert not RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].restart
     resume_run(tmp_path / "new")
     found, expected = digests(tmp_path / "new"), digests(tmp_path / "whole")
     if name in ("league", "past"):  # resumed, they have other bytes where no one decided, as without surgery
@@ -332,7 +332,7 @@ def test_kills_leave_the_old_run_and_no_half_of_a_new_one(tmp_path: Path, kills:
     assert made
     for run in made:
         assert digests(run) == expected
-        assert RunDirectory.open(run).checkpoints.load_last()[0].signed
+        assert not RunDirectory.open(run).checkpoints.load_last()[0].restart
 
 
 def test_the_command_writes_a_run_that_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -189,11 +189,11 @@ def count_restarts(checkpoint: Checkpoint) -> int:
 
     Matches that start again have a pool with a seed of its own, so that they are not the run's first ones.
     """
-    return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
+    return max(0, decode_state(checkpoint.state).restarts) + bool(checkpoint.restart)
 
 
 def check_matches(checkpoint: Checkpoint) -> None:
-    """Let the matches of a checkpoint start again where surgery asks for it; ``signed`` is False then.
+    """Let the matches of a checkpoint start again if surgery asks for it.
 
     Raises ``CorruptFile``.
     """
@@ -202,24 +202,22 @@ def check_matches(checkpoint: Checkpoint) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"state of a checkpoint: {error}") from error
     if asked.new_matches:
-        checkpoint.signed, checkpoint.why_restart = False, visible(asked.new_matches)
+        checkpoint.restart = visible(asked.new_matches)
 
 
 def check_samplers(checkpoint: Checkpoint, rollouts: int) -> None:
-    """Let the matches of a checkpoint start again where other samplers than those of the run played them.
+    """Let the matches of a checkpoint start again if other samplers than the run's played them.
 
     Args:
-        checkpoint: Its field ``signed`` is set to False then.
+        checkpoint: Its field ``restart`` is set then.
         rollouts: Number of rollouts, 0 for one process.
     """
     expected = max(1, rollouts)
     samplers = {found.group(1) for name in checkpoint.rollout if (found := SAMPLER.match(name))}
     if (count := max(1, len(samplers))) != expected:
-        checkpoint.signed = False
-        checkpoint.why_restart = f"it has the matches of {count}, now {expected} play"
+        checkpoint.restart = f"it has the matches of {count}, now {expected} play"
     elif not rollouts and any(name.rpartition("/")[2] == INCARNATION for name in checkpoint.rollout):
-        checkpoint.signed = False
-        checkpoint.why_restart = "it has the matches of a rollout that replaced another"
+        checkpoint.restart = "it has the matches of a rollout that replaced another"
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
@@ -227,14 +225,14 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 
     Slabs that waited are then the sampler's first ones.
 
-    Of a checkpoint that is not signed the learner alone is set: bytes of unknown origin must not become
+    From a checkpoint with ``restart`` only the learner is restored: bytes of unknown origin must not become
     memory of the core. Matches, rows' memory and the slab in flight start again.
     """
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
         components.learner.lineage = checkpoint.weights.meta.lineage
-        if not checkpoint.signed or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
+        if checkpoint.restart or checkpoint.rollout.keys() == {TIME_STEP}:  # it has no matches
             components.sampler.send(StartAt(_time_step(checkpoint)))
             return
         components.sampler.send(RestoreMatches(checkpoint.rollout))
@@ -272,7 +270,7 @@ def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
 
 
 def _time_step(checkpoint: Checkpoint) -> int:
-    """Return the time step of an unsigned checkpoint, so that draws do not repeat; 0 where it is invalid."""
+    """Return the time step of a checkpoint without its matches, so that no draw repeats; 0 if invalid."""
     stored = checkpoint.rollout.get(TIME_STEP)
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0

@@ -171,14 +171,14 @@ class TurnRounds(Rounds):
                 checkpoint.optimizer,
                 under(f"pool{i}.", checkpoint.rollout),
                 checkpoint.state,
+                checkpoint.restart,
             )
-            part.signed = checkpoint.signed
             own, summary = TrainerState(learner=state.learner), turns.full[i]
             own.set_waiting([summary] if summary is not None else ())
             restore_components(pool.components, part, own)
             slab = pool.components.sampler.facts.slabs[0]
             pool.full = FullSlab(slab, summary) if summary is not None else None
-        if not checkpoint.signed:
+        if checkpoint.restart:
             self._refresh_all()
             return
         self._turn = turns.turn

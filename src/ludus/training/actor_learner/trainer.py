@@ -20,7 +20,7 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.checks.before import before_text
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import GroupLost, RunFailed
-from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, why_unsigned
+from ludus.storage import Checkpoint, CheckpointStore, CorruptFile
 from ludus.training.actor_learner.acting import player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
@@ -150,14 +150,14 @@ class Trainer:
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
-        if not checkpoint.signed:
+        if checkpoint.restart:
             self._restart_matches(checkpoint, state)
         with _in_group(self.run_dir.checkpoints):
             self.rounds.restore(checkpoint, state)
         self.state = state
         self._saved = self.rounds.progress_marker
         try:
-            self.seating.load(state, restarted=not checkpoint.signed)
+            self.seating.load(state, restarted=bool(checkpoint.restart))
         except ValueError as error:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
         self.seating.resume()
@@ -176,7 +176,7 @@ class Trainer:
         state.restarts = count_restarts(checkpoint)
         state.drop_waiting()
         state.new_matches, state.opening = "", Opening()
-        self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, checkpoint.restart)
 
     def _lost(self, error: PlayerLost) -> None:
         version = member_and_version(error.player)[1]

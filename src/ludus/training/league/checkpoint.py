@@ -95,14 +95,17 @@ def restore_member(member: Member, checkpoint: Checkpoint) -> None:
     """
     prefix = f"{member.name}/"
     part = Checkpoint(
-        checkpoint.weights, _under(prefix, checkpoint.optimizer), _under(prefix, checkpoint.rollout), b"{}"
+        checkpoint.weights,
+        _under(prefix, checkpoint.optimizer),
+        _under(prefix, checkpoint.rollout),
+        b"{}",
+        checkpoint.restart or ("" if member.state.played else "its pool has no matches yet"),
     )
-    part.signed = checkpoint.signed and member.state.played
     counts = member.state.counts
     restore_components(member.components, part, counts)
     member.rounds.resume(counts)
     try:
-        member.seating.load(counts, restarted=not checkpoint.signed)
+        member.seating.load(counts, restarted=bool(checkpoint.restart))
     except ValueError as error:
         raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
 

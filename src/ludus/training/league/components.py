@@ -117,7 +117,7 @@ def build_league(
                 f"cluster.ahead = {preset.cluster.ahead}: expected {state.ahead}, as the run started"
             )
         _check_schedule(state)
-        state.restarts += not checkpoint.signed
+        state.restarts += bool(checkpoint.restart)
     members: dict[str, Member] = {}
     starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
     try:

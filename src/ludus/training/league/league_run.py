@@ -38,7 +38,7 @@ from ludus.league.players import member_and_version, player_of
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
-from ludus.storage import Checkpoint, StorageError, why_unsigned
+from ludus.storage import Checkpoint, StorageError
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
@@ -145,7 +145,7 @@ class LeagueTrainer:
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         self.league.replay(self.journal.rows())
-        if not checkpoint.signed:
+        if checkpoint.restart:
             self._restart_matches(checkpoint)
         for member in self.members.values():
             restore_member(member, checkpoint)
@@ -163,7 +163,7 @@ class LeagueTrainer:
             member.state.counts.opening = Opening()
             member.state.played = False
         self.state.scheduled, self.state.new_matches = [], ""
-        self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, checkpoint.restart)
 
     # ---- the loop --------------------------------------------------------------------------------
 

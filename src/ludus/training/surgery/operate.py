@@ -132,7 +132,7 @@ class Operation:
             source.preset,
             self.preset,
             same_spec=same,
-            signed=source.checkpoint.signed,
+            signed=not source.checkpoint.restart,
             compiled=is_compiled(source.checkpoint.rollout),
         )
         self.empty_ring = why_empty_ring(source.preset, self.preset, same_spec=same)
