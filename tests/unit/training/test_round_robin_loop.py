@@ -67,7 +67,7 @@ def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -
     lags: list[list[int]] = []
     try:
         for _ in range(3 * POOLS):
-            pool = rounds.pools[rounds.progress_marker % POOLS]
+            pool = rounds.pools[rounds.turn % POOLS]
             alone = cast("ActorCriticLearner[AppoConfig]", build_learner(preset))
             torch.nn.Module.load_state_dict(alone.network, pool.copy.state_dict())
             alone.version = shared.version

@@ -89,11 +89,6 @@ class AsyncRounds:
         """Number of matches that are played at a time."""
         return self.components.sampler.facts.all_slots
 
-    @property
-    def progress_marker(self) -> int:
-        """A number that changes with every state worth a checkpoint."""
-        return self.components.sampler.state.time_step
-
     def doing(self) -> str:
         """Describe the sampler's work. Any thread may call this."""
         return playing_text([self.components.sampler])

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
+from ludus.algorithms.learner import UpdateStats
 from ludus.flow import MatchResult, Slab, Terms
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.shown import visible
@@ -129,6 +130,15 @@ class TrainerState(msgspec.Struct):
             self.helped, self.win_rate = helped, {}
             if not self.opening.over:
                 self.opening = Opening()
+
+    def count_update(self, update: UpdateStats, summary: RolloutSummary) -> None:
+        """Add an update by the slab of ``summary``."""
+        self.budget.steps += summary.steps
+        self.budget.ticks += summary.ticks
+        self.learned += update.learned
+        self.gradient_steps += update.gradient_steps
+        self.matches += summary.matches
+        self.errors += summary.errors
 
     def count_results(self, summary: RolloutSummary, slots: int) -> None:
         """Add the matches of one slab of a pool with ``slots`` slots to the running averages."""

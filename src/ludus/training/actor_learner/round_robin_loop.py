@@ -83,7 +83,7 @@ class TurnRounds(Rounds):
             )
             for sampler in (components.sampler, *components.siblings)
         ]
-        self._turn = 0
+        self.turn = 0  # number of turns so far
         self._refresh_all()
 
     @property
@@ -96,11 +96,6 @@ class TurnRounds(Rounds):
         """Number of matches that all pools play at a time."""
         return sum(pool.components.sampler.facts.all_slots for pool in self.pools)
 
-    @property
-    def progress_marker(self) -> int:
-        """Number of turns."""
-        return self._turn
-
     def doing(self) -> str:
         """See :meth:`Rounds.doing`."""
         return playing_text([pool.components.sampler for pool in self.pools])
@@ -110,7 +105,7 @@ class TurnRounds(Rounds):
 
     def _pool(self, after: int) -> OnePool:
         """Return the pool whose turn it is, 0, or those before it, below 0."""
-        return self.pools[(self._turn + after) % len(self.pools)]
+        return self.pools[(self.turn + after) % len(self.pools)]
 
     def _next(self) -> FullSlab | None:
         pool = self._pool(0)
@@ -118,7 +113,7 @@ class TurnRounds(Rounds):
         return full
 
     def _take(self, learning: FullSlab | None = None) -> RolloutStats:
-        index, pool = (self._turn - 1) % len(self.pools), self._pool(-1)
+        index, pool = (self.turn - 1) % len(self.pools), self._pool(-1)
         sampler = pool.components.sampler
         slab, first = sampler.facts.slabs[0], index * sampler.facts.all_slots
         sampler.send(self.terms)
@@ -137,7 +132,7 @@ class TurnRounds(Rounds):
         """Give the pool whose turn ends the newest weights."""
         self._own_copy.back()
         self._refresh(self._pool(0))
-        self._turn += 1
+        self.turn += 1
 
     def _refresh(self, pool: OnePool) -> None:
         pool.act(self.components.learner.copy_to(pool.copy))
@@ -152,7 +147,7 @@ class TurnRounds(Rounds):
         """See :meth:`Rounds.checkpoint`: with each pool's matches, copy of the weights and full slab."""
         state.set_waiting(())
         summaries = [pool.full.summary if pool.full else None for pool in self.pools]
-        state.turns = Turns(self._turn, summaries, [pool.components.actor.version for pool in self.pools])
+        state.turns = Turns(self.turn, summaries, [pool.components.actor.version for pool in self.pools])
         rollout: dict[str, Array] = {}
         for i, pool in enumerate(self.pools):
             part = make_checkpoint(pool.components, state, [pool.full.slab] if pool.full else [])
@@ -181,7 +176,7 @@ class TurnRounds(Rounds):
         if checkpoint.restart:
             self._refresh_all()
             return
-        self._turn = turns.turn
+        self.turn = turns.turn
         for i, pool in enumerate(self.pools):
             try:
                 load_tensors(pool.copy, checkpoint.rollout, f"copy{i}.", where)

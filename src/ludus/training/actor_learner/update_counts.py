@@ -46,15 +46,10 @@ class UpdateCounts:
                 f"{', '.join(f'{name} = {value}' for name, value in broken.items())}; "
                 f"{DIVERGED}"
             )
-        state.budget.steps += summary.steps
-        state.budget.ticks += summary.ticks
-        state.learned += update.learned
-        state.gradient_steps += update.gradient_steps
-        state.matches += summary.matches
+        state.count_update(update, summary)
         if state.before is not None:
             steps = state.before.steps + summary.before_steps
             state.before = msgspec.structs.replace(state.before, steps=steps)
-        state.errors += summary.errors
         state.count_results(summary, slots)
         if summary.errors:
             self._report.problem(

@@ -18,14 +18,14 @@ def update_metrics(
     summary: RolloutSummary,
     times: RoundTimes,
     *,
-    player: str = "",
-    used: Budget | None = None,
+    player: str,
+    used: Budget,
 ) -> UpdateMetrics:
     """Return the report of an update that ``state`` has counted.
 
     ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
     """
-    used, run = used or state.budget, preset.run
+    run = preset.run
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/learned"] = float(state.learned)

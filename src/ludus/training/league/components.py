@@ -25,7 +25,7 @@ from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
-from ludus.training.league.member import Member
+from ludus.training.league.member import LeagueMember
 from ludus.training.league.member_parts import MemberState
 from ludus.training.league.seats import LEARNER
 from ludus.training.machines import LOCAL, Machines
@@ -40,11 +40,11 @@ class LeagueComponents:
 
     config: LeagueConfig
     league: League
-    members: dict[str, Member]
+    members: dict[str, LeagueMember]
     state: LeagueState
 
     @property
-    def first(self) -> Member:
+    def first(self) -> LeagueMember:
         """First main, else the first member: the player of ``RUN@last``."""
         members = list(self.members.values())
         return next((m for m in members if choices_of(m.config).kind == "main"), members[0])
@@ -118,12 +118,12 @@ def build_league(
             )
         _check_schedule(state)
         state.restarts += bool(checkpoint.restart)
-    members: dict[str, Member] = {}
+    members: dict[str, LeagueMember] = {}
     starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
     try:
         for index, player in enumerate(config.members):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
-            members[player.name] = Member(
+            members[player.name] = LeagueMember(
                 preset,
                 index,
                 player,

@@ -26,15 +26,13 @@ STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
 class MemberState(msgspec.Struct):
     """State of a member in a checkpoint, apart from tensors and matches.
 
-    ``hyper``: its settings by path. ``pools``: how often its pool was built again; ``played``: whether the
-    present one has played a slab. ``value_only``: number of updates to come in which only the parameters move
-    that the value alone depends on.
+    ``hyper``: its settings by path. ``pools``: how often its pool was built again. ``value_only``: number of
+    updates to come in which only the parameters move that the value alone depends on.
     """
 
     counts: TrainerState = msgspec.field(default_factory=TrainerState)
     hyper: dict[str, float] = {}
     pools: int = 0
-    played: bool = False
     value_only: int = 0
 
 
