@@ -29,8 +29,8 @@ from ludus.training.actor_learner.build import Components, LocalWeights, build_l
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
 from ludus.training.machines import JoinedMachines
-from ludus.training.runs import resume_run, start_run
-from tests.unit.training.runs import Recorder, small_preset
+from ludus.training.runs import start_run
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 from tests.unit.training.test_team_spirit import MOVING, SQUADS, START, squads
 

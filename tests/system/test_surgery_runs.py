@@ -27,13 +27,13 @@ from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
 from ludus.training.surgery.source import read_source
 from tests.unit.training.league.test_league_runs import league_preset
-from tests.unit.training.runs import Recorder, small_preset
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 from tests.unit.training.test_dqn_runs import preset_of as dqn_preset
 from tests.unit.training.test_runs import InterruptAt
 

@@ -17,7 +17,8 @@ from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import small_preset
 from .test_runs import InterruptAt

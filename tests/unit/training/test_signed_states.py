@@ -17,7 +17,8 @@ from safetensors.numpy import load_file, save_file
 
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from ludus.flow import GameSpec
 from ludus.league.checks import differences
 from ludus.league.config import LeagueConfig
@@ -29,6 +27,7 @@ from ludus.training.league.member import LeagueMember
 from ludus.training.league.member_parts import MemberState
 from ludus.training.league.seats import LEARNER
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.resumed import without_seeds
 
 
 @dataclass(slots=True)
@@ -103,7 +102,7 @@ def build_league(
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
-    if wrong := [*league_problems(_without_seeds(preset) if checkpoint else preset, spec)]:
+    if wrong := [*league_problems(without_seeds(preset) if checkpoint else preset, spec)]:
         raise ConfigError(*wrong)
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
@@ -146,9 +145,3 @@ def _check_schedule(state: LeagueState) -> None:
         raise CorruptFile(f"{where}: {len(rounds)} rounds to come, cluster.ahead = {state.ahead}")
     if unknown := sorted(set(rounds) - {player.name for player in state.league.members}):
         raise CorruptFile(f"{where}: a round of {unknown[0][:100]!r}, who is no member")
-
-
-def _without_seeds(preset: Preset) -> Preset:
-    assert preset.league is not None
-    players = tuple(msgspec.structs.replace(player, seed="") for player in preset.league.players)
-    return msgspec.structs.replace(preset, league=msgspec.structs.replace(preset.league, players=players))

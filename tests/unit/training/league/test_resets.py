@@ -22,9 +22,9 @@ from ludus.training.actor_learner.sync_loop import Round
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import LeagueMember
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 EXPLOITER = 'role = "main_exploiter"'
 RESET_TO_BEST = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
