@@ -19,8 +19,8 @@ from ludus.presets.document import to_toml
 from ludus.rollouts.commands import BindLanes, RestoreMatches
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
+from ludus.training.actor_learner.state import decode_state
 from ludus.training.opponents import build_seats
 from ludus.training.surgery.matches import Moved
 from ludus.training.surgery.operate import Operation, Request

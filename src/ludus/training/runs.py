@@ -51,9 +51,10 @@ from ludus.training.resumed import Resumed
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_code import changed_code, code_files
 from ludus.training.run_context import RunContext
-from ludus.training.run_loop import RunLoop, Steps
+from ludus.training.run_loop import RunLoop
 from ludus.training.schedules import moved_schedules, used_budget
 from ludus.training.start import resumed_start, start_file
+from ludus.training.steps import RunSteps
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
 from ludus.training.trusted_code import given_rulebooks, why_not_recorded
@@ -331,7 +332,7 @@ def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
 
 
 def _result(
-    steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
+    steps: RunSteps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
 ) -> RunResult:
     """Return the result of a run that is on disk; ``reported``: its report is there."""
     preset, run, state = context.preset, context.directory, steps.state

@@ -177,7 +177,7 @@ def test_matches_of_another_user_restart(tmp_path: Path, monkeypatch: pytest.Mon
 def test_settings_that_do_not_fit_are_refused(preset: str, settings: dict[str, str], expected: str) -> None:
     with pytest.raises(PresetError) as error:
         check_game(load_preset(preset, {**settings, "run.topology": "one_to_one"}))
-    text = f'--run.topology: run.topology = "one_to_one": expected "many_to_one" where {expected}'
+    text = f'settings["run.topology"]: run.topology = "one_to_one": expected "many_to_one" where {expected}'
     assert text in error.value.lines
 
 

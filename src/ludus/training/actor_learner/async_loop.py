@@ -20,16 +20,14 @@ from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.updates.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab, Terms
+from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import RunConfig
-from ludus.rollouts.commands import LoadWeights
-from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, StagedWeights
-from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
+from ludus.training.actor_learner.checkpoint import make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import summarise_stats
-from ludus.training.actor_learner.sync_loop import FullSlab, Round, RoundTimes, collect_times, playing_text
+from ludus.training.actor_learner.state import TrainerState
+from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes, collect_times
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -41,7 +39,7 @@ def slabs_needed(config: RunConfig) -> int:
     return ahead + (1 if config.over_lag == "wait" else 3)
 
 
-class AsyncRounds:
+class AsyncRounds(Rounds):
     """The sampler thread and the slabs between it and the learner. One thread drives the run."""
 
     def __init__(
@@ -60,16 +58,15 @@ class AsyncRounds:
             overtaking: Whether slabs may be older than those that came before them, as slabs of several
                 machines are. Those that are too old are dropped then, whatever ``over_lag`` is.
         """
-        self._drops = overtaking or config.over_lag == "drop"
-        self.components, self.learner_threads, self.config = components, learner_threads, config
-        self.waiting: tuple[FullSlab, ...] = ()
+        super().__init__(components, learner_threads, pipelined=False)
+        self._drops, self.config = overtaking or config.over_lag == "drop", config
         self._staged = StagedWeights(components.learner)
+        self._sources = {components.policy: self._staged}
         self._changed = threading.Condition()
-        self._free: deque[Slab] = deque(components.sampler.facts.slabs)
-        self._full: deque[tuple[Slab, RolloutStats]] = deque()
+        self._spare: deque[Slab] = deque(components.sampler.facts.slabs)
+        self._filled: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
         self._plan: UpdatePlan | None = None
-        self.terms = Terms()  # of the next slab
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
@@ -78,20 +75,6 @@ class AsyncRounds:
         self._thread.start()
 
     # ---- the driving thread ----------------------------------------------------------------------
-
-    @property
-    def actor(self) -> NetworkActor:
-        """The acting network (:attr:`Rounds.actor`)."""
-        return self.components.actor
-
-    @property
-    def slots(self) -> int:
-        """Number of matches that are played at a time."""
-        return self.components.sampler.facts.all_slots
-
-    def doing(self) -> str:
-        """Describe the sampler's work. Any thread may call this."""
-        return playing_text([self.components.sampler])
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
         """Make a checkpoint between two rounds. Slabs in flight are not part of it."""
@@ -115,7 +98,7 @@ class AsyncRounds:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._parked or self._error is not None)
             self._raise()
-        self._swap()
+        self.publish()
         try:
             yield
         finally:
@@ -124,30 +107,31 @@ class AsyncRounds:
                 self._paused_s += time.perf_counter() - entered
                 self._changed.notify_all()
 
-    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
+    def run(
+        self, progress: float, meanwhile: Callable[[], None] | None = None, *, value_only: bool = False
+    ) -> Round:
         """Learn from the oldest full slab, or drop it. ``meanwhile`` runs while the sampler is paused."""
         entered = time.perf_counter()
         if meanwhile is not None:
             with self.paused():
                 meanwhile()
         with self._changed:
-            self._changed.wait_for(lambda: self._full or self._error is not None)
+            self._changed.wait_for(lambda: self._filled or self._error is not None)
             self._raise()
-            slab, stats = self._full.popleft()
+            slab, stats = self._filled.popleft()
             rested, self._sampler_wait_s = self._sampler_wait_s, 0.0
         times = collect_times(stats)
         times.help_wait_s = rested
         waited = time.perf_counter() - entered
-        sampler = self.components.sampler
-        summary = summarise_stats(stats, sampler.facts.labels, sampler.facts.spec.teams)
+        summary = self._summary(stats, self.components.sampler.facts.labels)
         update, dropped = None, 0
         if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
         else:
-            update = self._learn(slab, progress, times)
+            update = self._learn(slab, progress, times, value_only)
         with self._changed:
             self._unlearned -= 1
-            self._free.append(slab)
+            self._spare.append(slab)
             self._changed.notify_all()
         times.total_s = time.perf_counter() - entered
         times.learn_wait_s += waited
@@ -168,9 +152,9 @@ class AsyncRounds:
             return 0
         return max(0, self.components.learner.version - int(slab.version[decided].min()))
 
-    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes, value_only: bool) -> UpdateStats:
         busy = sum(self.learner_threads.busy_s)
-        plan = self.components.learner.start(slab, progress)
+        plan = self.components.learner.start(slab, progress, value_only=value_only)
         with self._changed:
             self._plan = plan
             self._changed.notify_all()
@@ -196,9 +180,9 @@ class AsyncRounds:
         try:
             while (slab := self._next_slab()) is not None:
                 self.components.sampler.send(self.terms)
-                stats = self.components.sampler.play(slab, self._swap)
+                stats = self.components.sampler.play(slab, self.publish)
                 with self._changed:
-                    self._full.append((slab, stats))
+                    self._filled.append((slab, stats))
                     self._unlearned += 1
                     self._changed.notify_all()
         except BaseException as error:
@@ -225,7 +209,7 @@ class AsyncRounds:
                 if not self._paused and self._may_start():
                     waited = time.perf_counter() - self._paused_s - entered - helped_s
                     self._sampler_wait_s += max(0.0, waited)  # a pause may start while it still samples
-                    return self._free.popleft()
+                    return self._spare.popleft()
                 helped = self._plan
             if helped is not None:
                 started = time.perf_counter()
@@ -233,10 +217,6 @@ class AsyncRounds:
                 helped_s += time.perf_counter() - started - helped.waited_s.get(SAMPLER, 0.0)
 
     def _may_start(self) -> bool:
-        if not self._free:
+        if not self._spare:
             return False
         return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
-
-    def _swap(self) -> None:
-        """Copy the newest weights into the acting network, if there are newer ones."""
-        self.components.sampler.send(LoadWeights({self.components.policy: self._staged}))

@@ -114,39 +114,39 @@ class StagedWeights(LocalWeights):
     """Weights of a learner, from a copy that another thread may take while the learner learns."""
 
     def __init__(self, learner: Learner) -> None:
-        """Copy the weights of ``learner``."""
+        """Copy the weights of ``learner``: ``copy`` has those of version ``staged``."""
         super().__init__(learner)
         mine = learner.network
-        self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        self.copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
         self._lock = Lock()
         self._meta = learner.acting_weights().meta
-        self._version = learner.copy_to(self._copy)
+        self.staged = learner.copy_to(self.copy)
 
     @property
     def version(self) -> int:
         """Version of the copy."""
-        return self._version
+        return self.staged
 
     def stage(self) -> None:
         """Copy the learner's weights; no update is under way."""
         with self._lock:
-            self._version = self._learner.copy_to(self._copy)
+            self.staged = self._learner.copy_to(self.copy)
 
     def newest(self) -> Weights:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         with self._lock:
-            meta = msgspec.structs.replace(self._meta, version=self._version)
-            return Weights(meta, tensors_of(self._copy))
+            meta = msgspec.structs.replace(self._meta, version=self.staged)
+            return Weights(meta, tensors_of(self.copy))
 
     @torch.no_grad()
     def copy_to(self, network: Network) -> int:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         with self._lock:
-            state = self._copy.state_dict()
+            state = self.copy.state_dict()
             for name, tensor in network.state_dict().items():
                 tensor.copy_(state[name])
             executor_of(network.device).wait()  # for the copies: the next stage() may be on another stream
-            return self._version
+            return self.staged
 
 
 class MakeLearner(Protocol):

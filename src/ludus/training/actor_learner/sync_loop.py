@@ -30,14 +30,10 @@ from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, LocalWeights
-from ludus.training.actor_learner.checkpoint import (
-    ArrivedSlab,
-    TrainerState,
-    make_checkpoint,
-    restore_components,
-)
+from ludus.training.actor_learner.checkpoint import make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_stats
+from ludus.training.actor_learner.state import ArrivedSlab, TrainerState
 
 
 @dataclass(slots=True)
@@ -90,7 +86,7 @@ class Rounds:
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.queue = queue
         self.waiting: deque[FullSlab] = deque()  # oldest first
-        self._sources = {components.policy: LocalWeights(components.learner)}
+        self._sources: dict[int, LocalWeights] = {components.policy: LocalWeights(components.learner)}
         self.arrived: deque[FullSlab] = deque()  # of rounds to come, oldest first
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
         self._in_play: dict[int, int] | None = None  # after the last round; None: ask the sampler
@@ -233,32 +229,9 @@ class Rounds:
                 asked for before, so that other processes play it in that time.
             value_only: Whether only parameters move that the value alone depends on.
         """
-        one_round = self._pipelined if self.pipelined else self._sync
-        return one_round(progress, meanwhile, value_only)
-
-    def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
-        teams = self.components.spec.teams
-        return summarise_stats(stats, labels, teams)
-
-    def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()
         self.ask()
-        if meanwhile is not None:
-            meanwhile()
-        stats = self._take()
-        times = collect_times(stats)
-        learning = self._next()
-        update = None
-        if learning is not None:
-            busy = sum(self.learner_threads.busy_s)
-            update = self._finish(self._start(learning.slab, progress, value_only), times, busy)
-        self.publish()
-        return self._round(update, learning, stats, times, start)
-
-    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
-        start = time.perf_counter()
-        self.ask()
-        learning = self._next()
+        learning = self._next() if self.pipelined else None
         busy = sum(self.learner_threads.busy_s)
         plan = self._start(learning.slab, progress, value_only) if learning is not None else None
         try:
@@ -270,21 +243,17 @@ class Rounds:
                 self._finish(plan, RoundTimes(), busy)
             raise
         times = collect_times(stats)
+        if not self.pipelined and (learning := self._next()) is not None:
+            plan = self._start(learning.slab, progress, value_only)
         update = self._finish(plan, times, busy) if plan is not None else None
         self.publish()
-        return self._round(update, learning, stats, times, start)
-
-    def _round(
-        self,
-        update: UpdateStats | None,
-        learned: FullSlab | None,
-        stats: RolloutStats,
-        times: RoundTimes,
-        start: float,
-    ) -> Round:
         times.total_s = time.perf_counter() - start
-        summary = learned.summary if learned is not None else None
+        summary = learning.summary if learning is not None else None
         return Round(update, summary, stats.steps, times, stats.results)
+
+    def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
+        teams = self.components.spec.teams
+        return summarise_stats(stats, labels, teams)
 
     def _next(self) -> FullSlab | None:
         """Return the slab to learn from, if enough others wait behind it."""

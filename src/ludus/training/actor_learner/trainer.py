@@ -9,32 +9,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.evaluation.results import EvalResult
 from ludus.league.players import member_and_version
-from ludus.presets.checks.before import before_text
 from ludus.presets.config import Preset, RunConfig
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.acting import player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
-from ludus.training.actor_learner.checkpoint import (
-    TrainerState,
-    count_restarts,
-    decode_state,
-)
+from ludus.training.actor_learner.checkpoint import count_restarts
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.member import Member
-from ludus.training.actor_learner.old_rules import evaluated, moved
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.seating import PlayerLost, Seating
+from ludus.training.actor_learner.slab_steps import SlabSteps, in_group
 from ludus.training.actor_learner.snapshots import Snapshots
+from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.actor_learner.sync_loop import Rounds
-from ludus.training.evaluations import PlayerFactory
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import bot_opponents, build_matchmaker, measured_against, opponents_of
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
-from ludus.training.steps import SlabSteps, in_group
+from ludus.training.run_evaluator import PlayerFactory
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
@@ -63,7 +57,7 @@ def slabs_of(run: RunConfig) -> int:
     return slabs_needed(run) if run.lag == "async" else run.queue + 2
 
 
-def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
+def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds]:
     """Return the threads that learn, and the rounds that collect and learn as the preset asks."""
     run = preset.run
     own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
@@ -88,7 +82,7 @@ class Trainer(SlabSteps):
         if checkpoint is not None:
             self.state = decode_state(checkpoint.state)
             self.state.restarts = count_restarts(checkpoint)
-        member = Member("", components, self.state)
+        member = Member("", preset, components, self.state)
         threads, member.rounds = make_rounds(components, preset)
         self.snapshots = Snapshots(context.directory, context.needed.write)
         matchmaker = build_matchmaker(spec, preset)
@@ -101,16 +95,6 @@ class Trainer(SlabSteps):
 
     def _start(self) -> None:
         self.seating.start()
-        self._report_old_rules()
-
-    def _resumed(self) -> None:
-        self._report_old_rules()
-
-    def _report_old_rules(self) -> None:
-        if (before := self.preset.game.before) is not None:
-            state = self.state.before
-            now = f"; now {before.share_at(state.way):.1%}" if state is not None else ""
-            self.report.message(f"{before_text(before)}{now}")
 
     def _lost(self, error: PlayerLost) -> None:
         version = member_and_version(error.player)[1]
@@ -119,28 +103,7 @@ class Trainer(SlabSteps):
 
     def prepare_round(self) -> None:
         """Seat the opponents of the next round, and set its terms."""
-        self._move_old_rules()
-        self.first.assign(self.preset, self.progress)
-
-    def _move_old_rules(self) -> None:
-        before, run = self.preset.game.before, self.preset.run
-        if before is not None:
-            self.state.before = moved(before, run, self.state.budget, self.state.before)
-
-    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
-        """See :class:`ludus.training.evaluations.Evaluable`: a fall may set back new rules."""
-        before, state = self.preset.game.before, self.state.before
-        if before is None or state is None:
-            return
-        self.state.before = evaluated(before, state, results)
-        if self.state.before.setbacks > state.setbacks:
-            self._move_old_rules()
-            self.first.rounds.terms = self.state.terms(self.preset, self.progress)
-            share = before.share_at(self.state.before.way)
-            self.report.message(
-                f"the evaluation fell by more than game.before.setback = {before.setback:g}: "
-                f"old rules in {share:.1%} of the slabs, a share that moves at half the speed from now on"
-            )
+        self.first.assign(self.state.budget)
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """Return the weights of ``version``, None for the newest, as a player of evaluations."""

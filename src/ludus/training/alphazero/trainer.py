@@ -44,11 +44,11 @@ from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.self_play_progress import SelfPlayProgress
 from ludus.training.alphazero.update_metrics import Round, update_metrics
-from ludus.training.evaluations import PlayerFactory
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
+from ludus.training.run_evaluator import PlayerFactory
 from ludus.training.steps import RunSteps
 from ludus.training.stopping import reason_to_stop
 
@@ -152,7 +152,7 @@ class AlphaZeroTrainer(RunSteps):
     # ---- a round ---------------------------------------------------------------------------------
 
     def doing(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if self.gate.doing:
             return self.gate.doing
         if self._learning:
@@ -160,11 +160,11 @@ class AlphaZeroTrainer(RunSteps):
         return self._self_play.text(self.state.matches, self.components.learner.steps > 0)
 
     def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """See :class:`ludus.training.run_loop.Steps`: the first matches come first."""
+        """See :class:`ludus.training.steps.RunSteps`: the first matches come first."""
         self._evaluate_initial = evaluate
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if evaluate is not None:
             self.workers.pause()
             evaluate()
@@ -234,12 +234,12 @@ class AlphaZeroTrainer(RunSteps):
     # ---- learning --------------------------------------------------------------------------------
 
     def owes(self) -> bool:
-        """See :class:`ludus.training.run_loop.Steps`: learning, or the judgement of what was learned."""
+        """See :class:`ludus.training.steps.RunSteps`: learning, or the judgement of what was learned."""
         ready = self.components.replay_buffer.ready
         return ready and (self.state.debt >= 1.0 or self.state.gate_due)
 
     def why_untrained(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if self.components.learner.steps > 0:
             return ""
         buffer, wanted = self.components.replay_buffer, self.config.window_matches_min
@@ -282,7 +282,7 @@ class AlphaZeroTrainer(RunSteps):
             self._hand_over(self.acting.evaluator())
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         network: Network = self.components.learner.playing
         store = self.run_dir.checkpoints
         if version is None or version == self.version or version not in store.versions():

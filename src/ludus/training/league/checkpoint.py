@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import msgspec
 
 from ludus.flow import Weights
-from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
-from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound, read_weights
-from ludus.training.actor_learner.checkpoint import SCHEMA, TrainerState
+from ludus.storage import Checkpoint, CheckpointStore, RunNotFound, read_weights
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.league.member import LeagueMember
 from ludus.training.league.member_parts import MemberState
+from ludus.training.run_state import decode_as
 
 
 class LeagueState(TrainerState):
@@ -58,10 +58,4 @@ def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
 
 def decode_league_state(data: bytes) -> LeagueState:
     """Decode the state of a checkpoint from JSON. Raises ``CorruptFile`` on anything else."""
-    try:
-        state = from_json(data, LeagueState)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptFile(f"state of a league's checkpoint: {error}") from error
-    if state.schema != SCHEMA:
-        raise CorruptFile(f"state of a league's checkpoint: schema {state.schema}, expected {SCHEMA}")
-    return state
+    return decode_as(LeagueState, data, "state of a league's checkpoint")

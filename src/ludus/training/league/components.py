@@ -24,8 +24,7 @@ from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
 from ludus.training.league.member import LeagueMember
-from ludus.training.league.member_parts import MemberState
-from ludus.training.league.seats import LEARNER
+from ludus.training.league.member_parts import LEARNER, MemberState
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.resumed import without_seeds
 

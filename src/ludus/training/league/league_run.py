@@ -39,8 +39,8 @@ from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import PlayerLost
+from ludus.training.actor_learner.slab_steps import SlabSteps
 from ludus.training.actor_learner.sync_loop import Round
-from ludus.training.evaluations import PlayerFactory
 from ludus.training.league.checkpoint import LeagueState, league_checkpoint, saved_weights
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.frozen import FrozenWeights
@@ -50,7 +50,7 @@ from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
-from ludus.training.steps import SlabSteps
+from ludus.training.run_evaluator import PlayerFactory
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
@@ -139,7 +139,7 @@ class LeagueTrainer(SlabSteps):
         scheduled, ahead = self.state.scheduled, self.preset.cluster.ahead
         if not ahead:
             self.playing = member = self.members[self.league.next_member()]
-            member.assign(self.preset, self.progress)
+            member.assign(self.state.budget)
             return
         while len(scheduled) <= ahead:
             scheduled.append(self.league.next_member(scheduled, self._decisions))
@@ -148,7 +148,7 @@ class LeagueTrainer(SlabSteps):
             rounds[name] += 1
             member = self.members[name]
             if member.rounds.pending < rounds[name]:
-                member.assign(self.preset, self.progress)
+                member.assign(self.state.budget)
                 member.rounds.ask_ahead()
         self.playing = self.members[scheduled[0]]
 
@@ -159,7 +159,7 @@ class LeagueTrainer(SlabSteps):
             member.matchmaker.on_lost(error.player, member.version)
 
     def play(self, evaluate: Callable[[], None] | None) -> Round:
-        """See :class:`ludus.training.steps.SlabSteps`."""
+        """See :class:`ludus.training.actor_learner.slab_steps.SlabSteps`."""
         done = super().play(evaluate)
         del self.state.scheduled[:1]
         if self.preset.cluster.ahead:
@@ -253,7 +253,7 @@ class LeagueTrainer(SlabSteps):
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """See :class:`ludus.training.run_loop.Steps`. Acting weights are a checkpoint's if one has them."""
+        """See :class:`ludus.training.steps.RunSteps`. Acting weights are a checkpoint's if one has them."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor
         wanted = version
@@ -270,11 +270,11 @@ class LeagueTrainer(SlabSteps):
         return player_of_actor(self.context, actor, member.name)
 
     def referred_to(self) -> set[Path]:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         return self.frozen.written
 
     def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
-        """See :class:`ludus.training.saving.Checkpointable`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")

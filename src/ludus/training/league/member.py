@@ -25,6 +25,7 @@ from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.league import member_parts as parts
 from ludus.training.league.learner_states import state_from
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.stopping import Budget
 
 
 class LeagueMember(Member):
@@ -41,7 +42,6 @@ class LeagueMember(Member):
     """
 
     matchmaker: LeagueMatchmaker
-    rounds: Rounds
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class LeagueMember(Member):
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
         learner = parts.member_learner(self.preset, config, index, seeded=not resumed)
-        super().__init__(config.name, self._components(learner), state.counts)
+        super().__init__(config.name, preset, self._components(learner), state.counts)
         self.saved_version: int | None = None  # in the newest checkpoint
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
@@ -82,10 +82,10 @@ class LeagueMember(Member):
         """Return the weights that the member started with, built again."""
         return parts.member_learner(self.preset, self.config, self._index).weights()
 
-    def assign(self, preset: Preset, progress: float) -> None:
+    def assign(self, used: Budget) -> None:
         """Assign new orders if they are due; live players play with their newest weights."""
         self.matchmaker.on_play(self.rounds.in_play())
-        super().assign(preset, progress)
+        super().assign(used)
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """Play one round. Raises ``MatchError`` and ``PoolError``."""

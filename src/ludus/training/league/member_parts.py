@@ -7,8 +7,10 @@ import msgspec
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.updates.parameters import load_tensors
 from ludus.evaluation.weights import check_spec
+from ludus.flow import Controller, GameSpec, SeatPlan
+from ludus.flow.lineups import lineup_of
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
-from ludus.league.config import PlayerConfig
+from ludus.league.config import LeagueConfig, PlayerConfig
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -16,10 +18,11 @@ from ludus.presets.hardware import thread_count
 from ludus.rollouts.commands import LoadWeights
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
-from ludus.training.actor_learner.checkpoint import TrainerState
-from ludus.training.league.seats import LEARNER, member_seats
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.machines import Machines
+from ludus.training.opponents import PolicyIds, Seats
 
+LEARNER = 0  # policy id of the member in its own pool
 STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
 
 
@@ -58,6 +61,23 @@ def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: 
             entry = preset.league.entry_of(index)
             raise ConfigError(error, where=f"league.players.{entry}.seed") from error
     return learner
+
+
+def member_seats(spec: GameSpec, league: LeagueConfig, frame_skip: int, name: str) -> Seats:
+    """Return the seats of the pool of the member ``name``. Without orders it would meet itself.
+
+    All plans have the same controllers in the same order: the member's own policy, the lanes, the game's
+    bots. A lane is a policy id that is bound to one player at a time.
+    """
+    ids = PolicyIds(LEARNER, tuple(range(1, 1 + league.lanes)))
+    controllers = (
+        Controller(policy=LEARNER),
+        *(Controller(policy=lane, weight=0.0) for lane in ids.past),
+        *(Controller(bot=bot.name, weight=0.0) for bot in spec.bots),
+    )
+    plan = SeatPlan(controllers=controllers, frame_skip=frame_skip)
+    others = frozenset(player.name for player in league.members) - {name}
+    return Seats(ids, lineup_of(spec, plan, plan), {LEARNER: name}, league.cache, others)
 
 
 def member_components(
