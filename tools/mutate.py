@@ -140,7 +140,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "training/test_runs.py",
     ),
     "training/evaluations": ("training/test_candidates.py", "training/test_runs.py"),
-    "training/saving": ("training/test_lost_files.py", "training/test_runs.py"),
     "reporting/metrics": ("training/test_metrics.py",),
     "reporting/run_view": ("training/test_run_view.py", "training/test_metrics.py"),
     "reporting/sinks": ("training/test_metrics.py", "training/test_sinks.py"),
@@ -162,6 +161,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "presets": ("training/test_preset_file.py", "training/test_parts.py"),
     "training/run_evaluator": ("training/test_candidates.py", "training/test_one_seat.py"),
     "reporting/report": ("training/test_parts.py", "training/test_one_seat.py"),
+    "training/actor_learner/slab_steps": (
+        "training/test_weight_hashes.py",
+        "training/test_lost_files.py",
+        "training/test_runs.py",
+    ),
+    "training/actor_learner/old_rules": ("training/test_old_rules.py", "training/test_game_before.py"),
+    "training/resumed": ("training/test_changes.py", "training/test_run_code.py"),
     "training/actor_learner/trainer": (
         "training/test_weight_hashes.py",
         "training/test_lost_files.py",

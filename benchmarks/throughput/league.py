@@ -52,8 +52,8 @@ from ludus.storage import RunDirectory, RunInfo
 from ludus.training.actor_learner.trainer import prepare as prepare_run
 from ludus.training.league.league_run import LeagueTrainer
 from ludus.training.league.league_run import prepare as prepare_league
-from ludus.training.run_builder import ClosableSteps
 from ludus.training.run_context import RunContext
+from ludus.training.steps import RunSteps
 
 PRESETS = ("presets/minirts.toml", "presets/pommerman-ffa.toml")
 WARM = 40  # random decisions until the matches differ
@@ -208,7 +208,7 @@ class Spent:
 
 
 @contextlib.contextmanager
-def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
+def started(preset: Preset, folder: Path) -> Iterator[RunSteps]:
     """Yield the steps of a new run in ``folder``."""
     spec, _ = resolve_spec(preset)
     info = RunInfo(1, "", spec.name, spec.spec_hash, preset.run.seed, "", ())
@@ -218,7 +218,7 @@ def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
         yield steps
 
 
-def rounds_of(steps: ClosableSteps, rounds: int) -> float:
+def rounds_of(steps: RunSteps, rounds: int) -> float:
     """Plays ``rounds``. Gives decisions that were learned from per second of processor time."""
     learned, start = steps.state.budget.steps, time.process_time()
     for _ in range(rounds):

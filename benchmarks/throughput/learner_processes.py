@@ -53,7 +53,7 @@ class Way:
         learner.prepare()
         start = time.perf_counter()
         plan = learner.start(slab, 0.0)
-        self.threads.start((plan,))
+        self.threads.start(plan)
         plan.help(0)
         update = learner.finish()
         seconds = time.perf_counter() - start

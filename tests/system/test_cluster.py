@@ -29,8 +29,8 @@ from ludus.training.actor_learner.build import Components, LocalWeights, build_l
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
 from ludus.training.machines import JoinedMachines
-from ludus.training.runs import resume_run, start_run
-from tests.unit.training.runs import Recorder, small_preset
+from ludus.training.runs import start_run
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 from tests.unit.training.test_team_spirit import MOVING, SQUADS, START, squads
 
@@ -123,7 +123,7 @@ def trained(
     """Train from scratch with a sampler that ``make`` returns. ``each`` is called after each round."""
     sampler, learner = make(preset), build_learner(preset)
     (policy,) = sampler.facts.actors
-    components = Components(sampler=sampler, learners={policy: learner}, threads=1)
+    components = Components(sampler, learner, policy, threads=1)
     threads, rounds = None, None
     results: list[MatchResult] = []
     try:
@@ -338,7 +338,7 @@ def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it
     sampler, learner = remote(preset), build_learner(preset)
     (policy,) = sampler.facts.actors
     assert isinstance(sampler, RemoteSampler)
-    components = Components(sampler=sampler, learners={policy: learner}, threads=1)
+    components = Components(sampler, learner, policy, threads=1)
     sampler.send(LoadWeights({policy: LocalWeights(learner)}))
     sampler.send(SeatPlayers(Orders()))
     slow = sampler.fleet.pids()[1]
@@ -353,7 +353,7 @@ def test_async_learns_from_no_slab_that_is_older_than_allowed_and_counts_what_it
             done = rounds.run(0.0)
             received += done.received
             dropped += done.dropped
-            lags += [lag for update in done.updates.values() for lag in update.lag]
+            lags += [] if done.update is None else list(done.update.lag)
     finally:
         os.kill(slow, signal.SIGCONT)
         rounds.close()

@@ -26,7 +26,8 @@ from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
 from ludus.storage.matches import MatchFiles
 from ludus.training.alphazero.components import SESSION_SHIFT, build_alphazero, read_matches
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 from tests.unit.training.test_alphazero import TOML
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")

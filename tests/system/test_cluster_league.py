@@ -18,14 +18,14 @@ from ludus.reporting.metrics import UpdateMetrics
 from ludus.rollouts.exchange import Sampler
 from ludus.training.machines import JoinedMachines
 from ludus.training.opponents import Seats
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import (
     assert_equal_runs,
     journal_rows,
     league_preset,
 )
 from tests.unit.training.league.test_populations import population
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 

@@ -21,8 +21,8 @@ from ludus.presets.errors import ConfigError, Interrupted, RunFailed
 from ludus.presets.file import load_preset
 from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import RunDirectory
-from ludus.training.runs import MAX_GROUPS, resume_run, start_run
-from tests.unit.training.runs import Recorder, reproducible_rows, small_preset
+from ludus.training.runs import MAX_GROUPS, start_run
+from tests.unit.training.runs import Recorder, reproducible_rows, resume_run, small_preset
 from tests.unit.training.test_runs import InterruptAt, last_weights, same_weights
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")

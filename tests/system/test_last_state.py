@@ -39,9 +39,9 @@ from ludus.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells
 from ludus.sweep.processes import ProcessCommand
 from ludus.sweep.results import read_run
 from ludus.training.machines import JoinedMachines, Machines
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.system.test_full_disk import small_disk  # noqa: F401  a fixture
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 BASE = """
 [game]

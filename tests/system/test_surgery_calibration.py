@@ -14,11 +14,11 @@ from ludus.policies.layers.batch_norm import BatchNorm, NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
-from ludus.training.runs import resume_run
 from ludus.training.surgery import record
 from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.record import network_of
 from tests.system.test_surgery_runs import cut, operated, preset_named
+from tests.unit.training.runs import resume_run
 
 NORM = {"policy__norm": "batch", "policy__hidden": "16,16"}
 

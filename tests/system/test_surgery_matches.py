@@ -19,16 +19,15 @@ from ludus.presets.document import to_toml
 from ludus.rollouts.commands import BindLanes, RestoreMatches
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
+from ludus.training.actor_learner.state import decode_state
 from ludus.training.opponents import build_seats
-from ludus.training.runs import resume_run
 from ludus.training.surgery.matches import Moved
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.pool_bytes import START, SURFACED, PoolBytes, put_together, take_apart
 from ludus.training.surgery.source import read_source
 from tests.system.test_surgery_runs import cut, operated, preset_named
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 #: A game whose matches last longer than a slab.
 LONG = {

@@ -27,13 +27,13 @@ from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import Plan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from ludus.training.surgery.calibration import new_places
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.proof import prove
 from ludus.training.surgery.source import read_source
 from tests.unit.training.league.test_league_runs import league_preset
-from tests.unit.training.runs import Recorder, small_preset
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 from tests.unit.training.test_dqn_runs import preset_of as dqn_preset
 from tests.unit.training.test_runs import InterruptAt
 
@@ -106,7 +106,7 @@ def test_surgery_to_the_same_preset_changes_no_byte(tmp_path: Path, name: str) -
     assert not outline.new_matches
     assert not outline.empty_replay_buffer
     assert outline.settle == 0
-    assert RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].signed
+    assert not RunDirectory.open(tmp_path / "new").checkpoints.load_last()[0].restart
     resume_run(tmp_path / "new")
     found, expected = digests(tmp_path / "new"), digests(tmp_path / "whole")
     if name in ("league", "past"):  # resumed, they have other bytes where no one decided, as without surgery
@@ -332,7 +332,7 @@ def test_kills_leave_the_old_run_and_no_half_of_a_new_one(tmp_path: Path, kills:
     assert made
     for run in made:
         assert digests(run) == expected
-        assert RunDirectory.open(run).checkpoints.load_last()[0].signed
+        assert not RunDirectory.open(run).checkpoints.load_last()[0].restart
 
 
 def test_the_command_writes_a_run_that_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

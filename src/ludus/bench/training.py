@@ -37,7 +37,6 @@ from ludus.presets.parts import larger_parts, with_parts
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.rollouts.commands import AddPlayer, SeatPlayers
-from ludus.training.actor_learner.async_loop import AsyncRounds
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.sampler import local_sampler
@@ -235,7 +234,7 @@ class _PoolAlone:
         self._pool.close()
 
 
-def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
+def _train(rounds: Rounds, preset: Preset, tally: _Tally) -> None:
     started = time.perf_counter()
     done: Round = rounds.run(0.0)
     tally.seconds += time.perf_counter() - started
@@ -290,7 +289,7 @@ def _learn(
     arrays, counters = components.learner.state()
     started = time.perf_counter()
     plan = components.learner.start(slab, 0.0)
-    learner_threads.start((plan,))
+    learner_threads.start(plan)
     plan.help(own - 1)
     update = components.learner.finish()
     learner_threads.settle()

@@ -147,7 +147,7 @@ class Rank:
             slab = rows_of(sent, slice(None), self._fields)
             self._fields = slab.fields()
             plan = learner.start(slab, order.progress, value_only=order.value_only)
-            self._threads.start((plan,))
+            self._threads.start(plan)
             try:
                 plan.help(0)
             finally:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     )
     from ludus.storage.run_info import RunInfo, RunStatus
     from ludus.storage.rundir import RunDirectory, RunLog, utc_now
-    from ludus.storage.signing import why_unsigned
     from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
 else:
     _NAMES = {
@@ -43,7 +42,6 @@ else:
         ),
         "run_info": ("RunInfo", "RunStatus"),
         "rundir": ("RunDirectory", "RunLog", "utc_now"),
-        "signing": ("why_unsigned",),
         "tensors": ("decode_file", "encode_tensors", "encode_weights", "read_weights"),
     }
     _HOME = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
@@ -83,6 +81,5 @@ __all__ = [
     "resolve_weights",
     "run_of",
     "utc_now",
-    "why_unsigned",
     "write_atomic",
 ]

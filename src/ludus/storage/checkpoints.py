@@ -39,7 +39,7 @@ from ludus.storage.files import (
     write_directory_atomic,
     write_synced,
 )
-from ludus.storage.signing import NoKey, is_signed, sign
+from ludus.storage.signing import NoKey, is_signed, sign, why_unsigned
 from ludus.storage.tensors import (
     MAX_FILE_BYTES,
     decode_file,
@@ -107,9 +107,9 @@ class Pointer(msgspec.Struct, frozen=True):
 class Checkpoint:
     """Everything that a run resumes from.
 
-    ``state``: the trainer's own state as JSON text. ``signed``: read from a file that this user's key
-    signed, as this version of this run. Otherwise nothing of ``rollout`` may reach the core's memory.
-    ``why_restart``: why matches start again all the same; ``signed`` is False then.
+    ``state``: the trainer's own state as JSON text. ``restart``: why matches start again, so that nothing of
+    ``rollout`` may reach the core's memory; empty only if this user's key signed the file, as this version of
+    this run.
     Written, not read: ``members``, the weights of each member of a league, and ``player``, the one whose
     weights ``weights`` are.
     """
@@ -118,8 +118,7 @@ class Checkpoint:
     optimizer: dict[str, Array]
     rollout: dict[str, Array]
     state: bytes
-    signed: bool = False
-    why_restart: str = ""
+    restart: str = "not read from a signed file"
     members: dict[str, Weights] = field(default_factory=dict)
     player: str = ""
 
@@ -225,7 +224,7 @@ class CheckpointStore:
             optimizer=decode_file(folder / OPTIMIZER_FILE)[0],
             rollout=_read_checked(folder / ROLLOUT_FILE, state.files[ROLLOUT_FILE]),
             state=bytes(state.state),
-            signed=is_signed(self._message(state), state.signature),
+            restart="" if is_signed(self._message(state), state.signature) else why_unsigned(),
         )
 
     def load_state(self, version: int) -> bytes:

@@ -189,15 +189,11 @@ def resume(
         RunNotFound: No such run.
         CorruptFile: No checkpoint can be read; else as :func:`train`.
     """
+    from ludus.training.resumed import resumed_settings
     from ludus.training.runs import resume_run
 
-    where = Path(run_dir)
-
-    def run(more: Sequence[Sink]) -> RunResult:
-        every = (*more, *sinks)
-        return resume_run(where, sinks=every, game=game, teacher=teacher, method=str(method))
-
-    return _with_callback(callback, run)
+    resumed = resumed_settings(Path(run_dir), game=game, teacher=teacher, method=str(method))
+    return _with_callback(callback, lambda more: resume_run(resumed, sinks=(*more, *sinks)))
 
 
 @as_found()

@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
-
-import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.reporting.sinks import Sinks
 from ludus.storage import Pointer, RunDirectory
+from ludus.training.run_state import Candidate, RunState
 
 CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
-
-
-class Candidate(msgspec.Struct, frozen=True):
-    """A version of the weights and the score of its newest evaluation inside training.
-
-    ``player``: the member of a league whose weights and version they are.
-    """
-
-    version: int
-    score: float
-    player: str = ""
-
-
-class BestState(Protocol):
-    """Part of a run's state about its evaluations."""
-
-    best_score: float | None
-    best_version: int
-    best_player: str
-    candidates: list[Candidate]
 
 
 def score_of(results: Sequence[EvalResult]) -> float:
@@ -59,7 +37,7 @@ class BestWeights:
         self._checkpoints.pinned = frozenset(number for number in holding if number is not None)
         self._checkpoints.held = frozenset((c.player, c.version) for c in candidates if c.player)
 
-    def consider(self, state: BestState, version: int, score: float, player: str = "") -> bool:
+    def consider(self, state: RunState, version: int, score: float, player: str = "") -> bool:
         """Add an evaluated version, of ``player`` in a league. Returns whether it is the best so far.
 
         Weights that no checkpoint has (the disk was full) cannot become the best.

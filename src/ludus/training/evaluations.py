@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
 from ludus.reporting.changes import run_settings
@@ -14,15 +12,12 @@ from ludus.reporting.floors import floors_of
 from ludus.reporting.metrics import EvaluationMetrics
 from ludus.reporting.run_view import RunView
 from ludus.storage import StorageError
-from ludus.training.candidates import BestState, BestWeights, score_of
+from ludus.training.candidates import BestWeights, score_of
 from ludus.training.run_context import RunContext
-from ludus.training.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
-from ludus.training.stopping import Budget
+from ludus.training.run_evaluator import FINAL, INITIAL, PLAYOFF, PlayerFactory
+from ludus.training.steps import RunSteps
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
-
-#: From the seed of random choices to a player with some weights.
-PlayerFactory = Callable[[int], MatchPlayer]
 
 
 class PlayOffEntrant(NamedTuple):
@@ -38,51 +33,10 @@ class PlayOffEntrant(NamedTuple):
         return f"{self.member}:{self.version}" if self.member else str(self.version)
 
 
-class EvaluationState(BestState, Protocol):
-    """The part of a run's state that evaluations read and change."""
-
-    budget: Budget
-    evaluations: int
-    evaluated_steps: int
-    evaluation_due: bool
-
-
-class Evaluable(Protocol):
-    """The part of a trainer that is evaluated."""
-
-    run_evaluator: RunEvaluator
-
-    @property
-    def state(self) -> EvaluationState:
-        """State of the run."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """Version of the newest weights."""
-        ...
-
-    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
-        """Take the results of acting weights inside training, one for each opponent."""
-        ...
-
-    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """Return weights as a player, and their version.
-
-        Args:
-            version: Version of a checkpoint, whose weights are used where it exists; None for the acting
-                weights. In a league they are those of the member that is evaluated.
-
-        Raises:
-            StorageError: A checkpoint that cannot be read.
-        """
-        ...
-
-
 class Evaluations:
     """Evaluations of one run."""
 
-    def __init__(self, steps: Evaluable, context: RunContext) -> None:
+    def __init__(self, steps: RunSteps, context: RunContext) -> None:
         """Prepare the evaluations of the run that ``steps`` trains."""
         self._steps, self._context, self._report = steps, context, context.report
         self._config = context.preset.evaluation

@@ -11,15 +11,7 @@ from ludus.presets.config import Preset
 from ludus.storage import Checkpoint
 from ludus.training.machines import Machines
 from ludus.training.run_context import RunContext
-from ludus.training.run_loop import Steps
-
-
-class ClosableSteps(Steps, Protocol):
-    """The steps of a run, with threads and files."""
-
-    def close(self) -> None:
-        """Stop all threads and close all files. Idempotent."""
-        ...
+from ludus.training.steps import RunSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,7 @@ class RunBuilder:
     """
 
     spec: GameSpec
-    start: Callable[[RunContext], ClosableSteps]
+    start: Callable[[RunContext], RunSteps]
     close: Callable[[], None]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from ludus.flow.process.interrupts import on_stop
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
-from ludus.reporting.sinks import Reporter, Sink
+from ludus.reporting.sinks import Reporter, Sink, Sinks
 from ludus.storage import RunDirectory, RunLog
-from ludus.training.saving import NeededFiles
 from ludus.training.stopping import Budget
 
 
@@ -55,6 +55,38 @@ class TrainingClock:
             budget.minutes += (now - self._mark) / 60.0
             budget.cpu_minutes += (cpu - self._cpu_mark) / 60.0
         self._mark, self._cpu_mark = now, cpu
+
+
+class NeededFiles:
+    """Files that a run's state refers to. No checkpoint is written while the disk refuses one of them."""
+
+    def __init__(self, report: Sinks) -> None:
+        """Start without files. ``report`` receives failures."""
+        self._report = report
+        self._refused: dict[Path, Callable[[], object]] = {}
+
+    def write(self, path: Path, write: Callable[[], object]) -> None:
+        """Write a file with ``write``; a failure is reported, and tried again before the next checkpoint."""
+        try:
+            write()
+        except OSError as error:
+            self._refused[path] = write
+            self._report.problem(
+                f"{path} was not written ({error.strerror or error}); "
+                "it is tried again before the next checkpoint"
+            )
+        else:
+            self._refused.pop(path, None)
+
+    def write_refused(self, needed: set[Path]) -> None:
+        """Write refused files of ``needed``. Raises ``OSError`` where one still cannot be written."""
+        for path, write in list(self._refused.items()):
+            if path in needed:
+                try:
+                    write()
+                except OSError as error:
+                    raise OSError(error.errno, f"it needs {path}: {error.strerror or error}") from error
+            del self._refused[path]
 
 
 class RunContext:

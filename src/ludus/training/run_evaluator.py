@@ -34,6 +34,9 @@ WHAT = {
 }
 REPLAYS_PER_OPPONENT = 2
 
+#: From the seed of random choices to a player with some weights.
+PlayerFactory = Callable[[int], MatchPlayer]
+
 
 class RunEvaluator:
     """Plays evaluations on matches that neither training nor another evaluation uses.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.inputs.shown import shell
@@ -12,66 +12,65 @@ from ludus.presets.errors import RunFailed, RunUnsaved
 from ludus.reporting.changes import options
 from ludus.reporting.report import write_report
 from ludus.storage import StorageError
-from ludus.training.evaluations import Evaluable, Evaluations
+from ludus.training.evaluations import Evaluations
 from ludus.training.run_context import RunContext
-from ludus.training.saving import Checkpointable, Saver
+from ludus.training.steps import RunSteps
 from ludus.training.stopping import more_budget, reason_to_stop
 
 
-class Steps(Evaluable, Checkpointable, Protocol):
-    """Part of a run that each trainer implements. Between two rounds no match or update is in progress."""
+class Saver:
+    """Writes the checkpoints of one run."""
 
-    def doing(self) -> str:
-        """Return a description of the round's present work. Any thread may call it."""
-        ...
+    def __init__(self, steps: RunSteps, context: RunContext) -> None:
+        """Start the clock of the run that ``steps`` train."""
+        self._steps, self._store = steps, context.directory.checkpoints
+        self._needed, self._report = context.needed, context.report
+        self._every_minutes = context.preset.run.checkpoint_every_minutes
+        self._saved_at = time.perf_counter()
+        self.refused = ""  #: why the last attempt failed; empty if it did not
 
-    def prepare_round(self) -> None:
-        """Update opponents and curricula to the newest weights."""
-        ...
+    def due(self) -> bool:
+        """Return whether enough time has passed since the last attempt."""
+        return (time.perf_counter() - self._saved_at) / 60.0 >= self._every_minutes > 0
 
-    def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """Call ``evaluate`` before the first update: now, or where matches take minutes after the first ones.
-
-        Args:
-            evaluate: Evaluates the initial weights; it takes no minutes of the budget.
-        """
-        ...
-
-    def ask(self) -> None:
-        """Ask for the slab of the prepared round, where other processes play it from now on."""
-        ...
-
-    def owes(self) -> bool:
-        """Return whether an interrupt left a part of the last round undone; it is done despite the budget."""
-        ...
-
-    def why_untrained(self) -> str:
-        """Return the reason why the run has made no gradient step; empty after the first."""
-        ...
-
-    def round(self, evaluate: Callable[[], None] | None) -> None:
-        """Play matches and learn, until the run can be saved.
+    def save(self, taken: Callable[[], None] | None = None, *, last: bool = False) -> bool:
+        """Write a checkpoint. Returns False after a failure, which is reported (:attr:`refused`).
 
         Args:
-            evaluate: Called once, while the acting weights do not change; None where no evaluation is due.
+            taken: See :meth:`RunSteps.write_checkpoint`.
+            last: The run ends after this one.
         """
-        ...
+        steps = self._steps
+        self.refused = ""
+        with steps.paused():
+            if steps.saved_already():
+                return True
+            try:
+                self._needed.write_refused(steps.referred_to())
+                path = steps.write_checkpoint(taken)
+            except OSError as error:
+                self.refused = error.strerror or str(error)
+                before = "the one before it stands" if self._store.versions() else "there is none before it"
+                self._report.problem(
+                    f"checkpoint of version {steps.version} was not written ({self.refused}); "
+                    f"{before}{'' if last else ', the run continues'}"
+                )
+                return False
+            finally:
+                self._saved_at = time.perf_counter()
+            steps.after_checkpoint()
+            self._report.checkpoint(path, steps.version)
+            return True
 
 
 class RunLoop:
     """Drives a trainer through one run."""
 
-    def __init__(self, steps: Steps, context: RunContext) -> None:
+    def __init__(self, steps: RunSteps, context: RunContext) -> None:
         """Prepare a loop over the rounds of ``steps``."""
         self.steps, self.context = steps, context
         self.evaluations = Evaluations(steps, context)
-        self.saver = Saver(
-            steps,
-            context.directory.checkpoints,
-            context.needed,
-            context.report,
-            context.preset.run.checkpoint_every_minutes,
-        )
+        self.saver = Saver(steps, context)
         self.reason = ""  #: why training ended
         self._evaluated_initial = False
         self._saved = -1  # version that was saved before the due evaluation; -1 for none

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import cast
@@ -13,8 +13,6 @@ import msgspec
 from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.flow.inputs.shown import shown
-from ludus.flow.problem import Argument
 from ludus.flow.process.as_found import as_found
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
@@ -31,7 +29,6 @@ from ludus.reporting.changes import (
     code_in_words,
     in_words,
     record_change,
-    run_settings,
     schedules_in_words,
 )
 from ludus.reporting.floors import Floors
@@ -50,15 +47,17 @@ from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.resumed import Resumed
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_code import changed_code, code_files
 from ludus.training.run_context import RunContext
-from ludus.training.run_loop import RunLoop, Steps
+from ludus.training.run_loop import RunLoop
 from ludus.training.schedules import moved_schedules, used_budget
 from ludus.training.start import resumed_start, start_file
+from ludus.training.steps import RunSteps
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
-from ludus.training.trusted_code import given_rulebooks, resumed_code, resumed_method, why_not_recorded
+from ludus.training.trusted_code import given_rulebooks, why_not_recorded
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
@@ -147,31 +146,15 @@ def start_run(
 
 
 @as_found()
-def resume_run(
-    run_dir: Path,
-    *,
-    sinks: Iterable[Sink] = (),
-    more: Callable[[Preset], Preset] | None = None,
-    game: str = "",
-    teacher: str = "",
-    method: str = "",
-    machines: Machines = LOCAL,
-) -> RunResult:
-    """Resume from the newest whole checkpoint of ``run_dir``, or start again if there is none.
+def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machines = LOCAL) -> RunResult:
+    """Resume a run from its newest whole checkpoint, or start again if there is none.
 
     Args:
-        run_dir: The directory of the run.
+        resumed: The run and its settings from now on (:func:`ludus.training.resumed.resumed_settings`).
         sinks: Receive the reports of the run, besides its files.
-        more: Changes settings of :data:`ludus.reporting.changes.RESUMABLE`, such as the budget; later resumes
-            keep the change.
-        game: Code of a game that is neither built in nor installed, for a run that this user did not start
-            here (:mod:`ludus.training.trusted_code`).
-        teacher: File of a bot in Python that the run learns from, for such a run.
-        method: File of the learning method, for such a run.
         machines: Makes what plays the matches; the caller closes it.
 
     Raises:
-        RunNotFound: No such run.
         RunBusy: Another process trains the run.
         CorruptFile: No checkpoint can be read.
         ConfigError: Settings that do not fit together, or another game.
@@ -179,15 +162,8 @@ def resume_run(
         RunFailed: Training cannot continue.
     """
     report = Sinks((*default_sinks(), *sinks))
-    run = RunDirectory.open(run_dir)
-    resumed_method(run, method)
-    preset = run_settings(run).preset
-    configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
-    _same_game(run, preset, game)
-    before = preset
-    if more is not None:
-        preset = more(preset)
-    run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
+    preset = resumed.preset
+    run = RunDirectory.open(resumed.run.path, preset.run.keep_checkpoints)
     status = run.status()
     with run.lock():
         if status.state == "lost" and status.holder is not None:
@@ -200,7 +176,7 @@ def resume_run(
                 check_spec(
                     checkpoint.weights.meta, builder.spec, f"version {checkpoint.version} of {run.path}"
                 )
-            change = _change(run, before, preset, checkpoint)
+            change = _change(run, resumed.configured, preset, checkpoint)
             record_change(run, change)
         except BaseException:
             builder.close()
@@ -209,7 +185,7 @@ def resume_run(
             report.message(f"changed from now on: {in_words(change)}")
         for text in (*schedules_in_words(change), *code_in_words(change)):
             report.message(text)
-        _record_code(run, configured, preset, report)
+        _record_code(run, resumed.configured, preset, report)
         return _train(preset, builder, run, report, machines)
 
 
@@ -241,24 +217,6 @@ def _change(run: RunDirectory, before: Preset, preset: Preset, checkpoint: Check
         code=changed_code(run, preset, books),
         schedules=moved_schedules(before.run, preset, checkpoint.state) if checkpoint is not None else {},
     )
-
-
-def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
-    """Check that ``game``, now that of ``preset``, is the game of the run.
-
-    Raises:
-        ConfigError: It is another game.
-    """
-    started = run.info()
-    if not game:
-        return
-    spec, _ = resolve_spec(preset)
-    if spec.spec_hash != started.spec_hash:
-        raise ConfigError(
-            f"{spec.name} has spec {spec.spec_hash}; the run was started with {shown(started.game)}, "
-            f"spec {shown(started.spec_hash)}",
-            where=Argument("game", game),
-        )
 
 
 def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: Sinks) -> None:
@@ -374,7 +332,7 @@ def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
 
 
 def _result(
-    steps: Steps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
+    steps: RunSteps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
 ) -> RunResult:
     """Return the result of a run that is on disk; ``reported``: its report is there."""
     preset, run, state = context.preset, context.directory, steps.state

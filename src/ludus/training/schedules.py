@@ -10,7 +10,8 @@ import msgspec
 from ludus.flow.inputs.decode import from_json
 from ludus.presets.config import Preset, RunConfig
 from ludus.presets.hyper import with_hyper
-from ludus.training.actor_learner.old_rules import DONE, OldRules, moved
+from ludus.training.actor_learner.old_rules import DONE, moved
+from ludus.training.actor_learner.state import OldRules
 from ludus.training.stopping import Budget, progress
 
 OLD_RULES = "game.before.share"

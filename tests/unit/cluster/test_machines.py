@@ -17,7 +17,8 @@ from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import RunBusy, RunDirectory, RunExists, RunInfo
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 
 class Started(Exception):

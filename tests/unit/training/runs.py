@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ludus.presets.config import Preset
@@ -9,6 +11,9 @@ from ludus.presets.file import parse_preset
 from ludus.reporting.metrics import TIMED, EvaluationMetrics, UpdateMetrics
 from ludus.reporting.sinks import RunStart, Sink
 from ludus.storage import read_jsonl
+from ludus.training import runs
+from ludus.training.machines import LOCAL, Machines
+from ludus.training.resumed import resumed_settings
 
 TOML = """
 [game]
@@ -40,6 +45,22 @@ def small_preset(**overrides: object) -> Preset:
     """Return the preset with overrides; ``run__seed=3`` sets ``run.seed``."""
     text = {key.replace("__", "."): str(value) for key, value in overrides.items()}
     return parse_preset(TOML.encode(), "small", overrides=text).preset
+
+
+def resume_run(
+    run: Path,
+    *,
+    sinks: Iterable[Sink] = (),
+    more: Callable[[Preset], Preset] | None = None,
+    machines: Machines = LOCAL,
+    game: str = "",
+    method: str = "",
+) -> runs.RunResult:
+    """Resume a run; ``more`` changes its settings as a program may, which types none."""
+    resumed = resumed_settings(run, game=game, method=method)
+    if more is not None:
+        resumed = replace(resumed, preset=more(resumed.preset))
+    return runs.resume_run(resumed, sinks=sinks, machines=machines)
 
 
 class Recorder(Sink):

@@ -29,7 +29,8 @@ from ludus.training.alphazero.components import AlphaZeroComponents, build_alpha
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
 from ludus.training.run_context import RunContext
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 from tests.unit.training.stepped import Stepped
 
 TOML = """

@@ -13,9 +13,11 @@ from ludus.evaluation.results import EvalResult
 from ludus.presets.config import Preset
 from ludus.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.candidates import Candidate, best_candidates
+from ludus.training.candidates import best_candidates
 from ludus.training.run_evaluator import FINAL, PLAYOFF, RunEvaluator
-from ludus.training.runs import resume_run, start_run
+from ludus.training.run_state import Candidate
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, small_preset
 

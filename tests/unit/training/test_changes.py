@@ -16,8 +16,9 @@ from ludus.presets.errors import Interrupted
 from ludus.ratings import wilson_interval
 from ludus.reporting.changes import read_changes, run_settings
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from ludus.training.stopping import Budget, more_budget, reason_to_stop
+from tests.unit.training.runs import resume_run
 
 from .runs import TOML, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

@@ -12,8 +12,10 @@ from ludus.presets.checks.game import check_game
 from ludus.presets.config import CurriculumConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
-from ludus.training.actor_learner.curriculum import Handover, advanced, handover_ticks
-from ludus.training.runs import resume_run, start_run
+from ludus.training.actor_learner.curriculum import advanced, handover_ticks
+from ludus.training.actor_learner.state import Handover
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

@@ -14,7 +14,8 @@ from ludus.presets.checks.game import check_game
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.reporting.metrics import UpdateMetrics
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights, start_and_kill

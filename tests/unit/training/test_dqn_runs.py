@@ -15,7 +15,8 @@ from ludus.presets.config import Preset
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import RunDirectory
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows
 from .test_runs import last_weights, same_weights, start_and_kill

@@ -9,9 +9,9 @@ import pytest
 
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
-from tests.unit.training.runs import Recorder, small_preset
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 
 DROPPED = "dropped from the record: "
 

@@ -25,7 +25,8 @@ from ludus.sweep.loop import greedy_words
 from ludus.training.opponents import opponent_skip
 from ludus.training.run_context import Interrupt
 from ludus.training.run_evaluator import INITIAL, RunEvaluator
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .league.test_league_runs import LEAGUE
 from .runs import Recorder, reproducible_rows, small_preset

@@ -21,7 +21,8 @@ from ludus.rollouts.exchange import Sampler
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.actor_learner.build import build
 from ludus.training.actor_learner.sampler import LocalSampler
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import TOML, Recorder, reproducible_rows, small_preset
 from .test_one_seat import GAME

@@ -11,9 +11,10 @@ from ludus.cli.__main__ import main
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import Interrupted
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from ludus.training.surgery.operate import Operation, Request
 from ludus.training.surgery.source import read_source
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, small_preset
 from .test_game_before import MEMORY, SHORT, files, two_rules, updates

@@ -18,7 +18,8 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.training.actor_learner.build import build, build_learner
 from ludus.training.actor_learner.sampler import local_sampler
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

@@ -19,7 +19,8 @@ from ludus.training.alphazero import trainer
 from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.match_store import MatchStore
-from ludus.training.runs import RunResult, resume_run, start_run
+from ludus.training.runs import RunResult, start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder
 from .test_alphazero import preset

@@ -33,7 +33,8 @@ from ludus.training.actor_learner.sampler import build_sampler, pool_seed, sampl
 from ludus.training.alphazero.components import AlphaZeroComponents
 from ludus.training.alphazero.workers import SelfPlayWorkers
 from ludus.training.machines import JoinedMachines, LocalMachines
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .league.test_league_runs import LEAGUE, assert_equal_runs
 from .runs import Recorder, reproducible_rows, small_preset

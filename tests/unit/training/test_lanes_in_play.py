@@ -15,9 +15,10 @@ from ludus.presets.errors import Interrupted
 from ludus.rollouts.commands import AddPlayer, BindLanes, MissingPlayers, SeatPlayers
 from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
-from ludus.training.runs import resume_run, start_run
+from ludus.training.actor_learner.state import decode_state
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import small_preset
 from .test_runs import InterruptAt

@@ -24,7 +24,8 @@ from ludus.presets.parts import larger_parts, learner_processes, parts_problems,
 from ludus.reporting.metrics import UpdateMetrics
 from ludus.reporting.sinks import Sink
 from ludus.storage import RunDirectory
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import small_preset
 

@@ -30,7 +30,8 @@ from ludus.training.alphazero.components import (
     last_session,
     read_matches,
 )
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, small_preset
 from .test_alphazero import TOML

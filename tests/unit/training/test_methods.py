@@ -11,7 +11,8 @@ from ludus.cli import __main__ as cli
 from ludus.policies.weights import save_weights
 from ludus.presets.errors import ConfigError
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

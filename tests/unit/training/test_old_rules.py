@@ -11,7 +11,8 @@ from ludus.evaluation.results import EvalResult, summarise
 from ludus.flow import MatchResult
 from ludus.presets.checks.before import before_text
 from ludus.presets.config import BeforeConfig, RunConfig
-from ludus.training.actor_learner.old_rules import OldRules, evaluated, moved
+from ludus.training.actor_learner.old_rules import evaluated, moved
+from ludus.training.actor_learner.state import OldRules
 from ludus.training.stopping import Budget
 
 RUN = RunConfig(max_steps=1000)

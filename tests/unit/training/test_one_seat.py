@@ -20,7 +20,8 @@ from ludus.presets.file import load_preset
 from ludus.ratings import mean_interval
 from ludus.reporting.metrics import EvaluationMetrics
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, running_return, summarise_rollout
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))
 PRESET = """

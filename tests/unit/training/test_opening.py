@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.presets.config import CurriculumConfig
-from ludus.training.actor_learner.checkpoint import TrainerState, decode_state
+from ludus.training.actor_learner.curriculum import Curriculum
 from ludus.training.actor_learner.rollout_summary import DECAY_MATCHES, End, Opening, RolloutSummary
+from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.runs import start_run
+from ludus.training.stopping import Budget
 
 from .runs import Recorder, small_preset
 
@@ -118,10 +119,11 @@ def test_matches_that_start_again_leave_the_averages_until_they_have_ended() -> 
 def test_help_that_ends_in_the_opening_starts_it_again() -> None:
     state = TrainerState(helped=True)
     state.count_results(RolloutSummary(matches=1, ends=[End(0, "simple", 1, 0.0)]), 2)
-    state.count_help(CurriculumConfig(), 0.0)
+    Curriculum(small_preset(), state).on_update(RolloutSummary(), Budget())
     assert state.opening == Opening()
     state.opening = Opening(over=True)
-    state.count_help(CurriculumConfig(bot="simple"), 0.0)
+    Curriculum(small_preset(curriculum__bot="simple"), state).on_update(RolloutSummary(), Budget())
+    assert state.helped
     assert state.opening.over  # matches end all the time by now
 
 

@@ -19,7 +19,8 @@ from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.trainer import build_components, make_rounds
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill
@@ -67,7 +68,7 @@ def test_each_gradient_is_that_of_the_copy_and_moves_what_all_share(name: str) -
     lags: list[list[int]] = []
     try:
         for _ in range(3 * POOLS):
-            pool = rounds.pools[rounds.progress_marker % POOLS]
+            pool = rounds.pools[rounds.turn % POOLS]
             alone = cast("ActorCriticLearner[AppoConfig]", build_learner(preset))
             torch.nn.Module.load_state_dict(alone.network, pool.copy.state_dict())
             alone.version = shared.version

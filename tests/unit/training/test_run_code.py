@@ -18,7 +18,7 @@ from ludus.reporting.changes import Change, code_in_words, code_marks, read_chan
 from ludus.storage import RunDirectory, RunInfo
 from ludus.sweep.report import read_report, write_sweep_report
 from ludus.training import run_code
-from ludus.training.runs import resume_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder
 

@@ -18,7 +18,8 @@ from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.training.actor_learner.trainer import Trainer
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import TOML, Recorder, small_preset
 from .test_alphazero import TOML as ALPHAZERO

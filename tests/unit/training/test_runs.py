@@ -21,7 +21,8 @@ from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 

@@ -10,7 +10,7 @@ import torch
 
 from ludus.algorithms.appo import make_learner
 from ludus.algorithms.config import AppoConfig
-from ludus.algorithms.learner import Learner, LearnerContext
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import Controller, Lineup, PoolOptions, RolloutStats, SeatPlan, Slab, Weights
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
@@ -130,23 +130,21 @@ def test_a_learner_trains_from_stored_slabs() -> None:
     assert same_weights(first.weights(), second.weights())
 
 
-def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights], int]:
-    """Train tic-tac-toe between two policy ids, each by its learner; return the weights of both."""
+def against_another_policy(learned: int, other: int, pipelined: bool) -> tuple[Weights, int]:
+    """Train one policy id of tic-tac-toe against another; return its weights and its samples."""
     torch.set_num_threads(1)  # as a run's builders do; with more the bits depend on the load
     spec = game_spec("tic_tac_toe")
-    lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
+    lineup = Lineup((SeatPlan((Controller(policy=learned),)), SeatPlan((Controller(policy=other),))))
     pool = NativePool("tic_tac_toe", {}, lineup, PoolOptions(slots=16, groups=2, threads=0, seed=4))
     # Memory of different shapes: nothing of one policy fits the other.
-    configs = {first: EncoderConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)}
-    configs[second] = EncoderConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)
-    learners: dict[int, Learner] = {}
-    actors: dict[int, NetworkActor] = {}
-    for seed, (policy, config) in enumerate(configs.items()):
-        network = PolicyNetwork(config, spec, seed)
-        learners[policy] = make_learner(
-            AppoConfig(micro_batch=64), network, LearnerContext(seed, policy, workers=2)
-        )
-        actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
+    config = EncoderConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)
+    configs = {learned: config, other: EncoderConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)}
+    actors = {
+        policy: NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, 0)
+        for seed, (policy, config) in enumerate(configs.items())
+    }
+    network = PolicyNetwork(config, spec, 0)
+    learner = make_learner(AppoConfig(micro_batch=64), network, LearnerContext(0, learned, workers=2))
     sampler = LocalSampler(
         facts=Facts(
             spec=spec,
@@ -156,16 +154,16 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
             slabs=[pool.slab(12) for _ in range(2)],
             labels={},
             actors=actors,
-            learned=actors,
+            learned={learned: actors[learned]},
         ),
         lineup=lineup,
         pool=pool,
-        bank=Bank({}, lambda _: PolicyNetwork(configs[first], spec)),
+        bank=Bank({}, lambda _: PolicyNetwork(config, spec)),
         lanes=Lanes(()),
-        collector=Collector(pool, actors, learned=actors),
-        build_network=lambda: PolicyNetwork(configs[first], spec),
+        collector=Collector(pool, actors, learned={learned: actors[learned]}),
+        build_network=lambda: PolicyNetwork(config, spec),
     )
-    components = Components(sampler, learners, threads=2)
+    components = Components(sampler, learner, learned, threads=2)
     threads = LearnerThreads(1)
     rounds = Rounds(components, threads, pipelined)
     rounds.publish()
@@ -173,24 +171,23 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     try:
         for _ in range(5):
             done = rounds.run(0.0)
-            assert set(done.updates) == (set(configs) if done.updates else set())
-            trained = [u.samples for u in done.updates.values()]
-            assert all(0 < n < done.received for n in trained)
-            assert all(set(u.lag) == {u.version - 1 and int(pipelined)} for u in done.updates.values())
-            samples += sum(trained)
+            if done.update is not None:
+                assert 0 < done.update.samples <= done.received
+                assert set(done.update.lag) == {done.update.version - 1 and int(pipelined)}
+                samples += done.update.samples
     finally:
         threads.close()
         components.close()
-    return [learner.weights() for learner in learners.values()], samples
+    return learner.weights(), samples
 
 
 @pytest.mark.parametrize("pipelined", [False, True])
-def test_two_learners_share_a_match_and_no_policy_id_is_special(pipelined: bool) -> None:
+def test_a_learner_trains_one_of_two_policies_and_no_policy_id_is_special(pipelined: bool) -> None:
     """Other ids give the same bits: a learner trains the rows of its policy, whatever its id is."""
-    weights, samples = two_learners(0, 1, pipelined)
-    assert [w.meta.version for w in weights] == [5 - int(pipelined)] * 2
-    assert samples > 500
+    weights, samples = against_another_policy(0, 1, pipelined)
+    assert weights.meta.version == 5 - int(pipelined)
+    assert samples > 250
     for ids in ((1, 0), (7, 3)):
-        again, counted = two_learners(*ids, pipelined)
+        again, counted = against_another_policy(*ids, pipelined)
         assert counted == samples
-        assert all(same_weights(a, b) for a, b in zip(weights, again, strict=True)), ids
+        assert same_weights(weights, again), ids

@@ -15,7 +15,8 @@ from ludus.storage import RunDirectory
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.machines import LocalMachines
 from ludus.training.opponents import Seats
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .league.test_league_runs import LEAGUE, assert_equal_runs
 from .runs import small_preset

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from inspect import getattr_static
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def signal_at(monkeypatch: pytest.MonkeyPatch, place: str, number: int) -> None:
             os.kill(os.getpid(), number)
         return original(*args, **more)
 
-    bound = isinstance(owner.__dict__[name], (classmethod, staticmethod))
+    bound = isinstance(getattr_static(owner, name), (classmethod, staticmethod))
     monkeypatch.setattr(owner, name, staticmethod(call) if bound else call)
 
 

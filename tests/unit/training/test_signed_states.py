@@ -17,7 +17,8 @@ from safetensors.numpy import load_file, save_file
 
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights
@@ -144,8 +145,8 @@ def test_a_signature_holds_for_its_own_run_and_version_alone(tmp_path: Path) -> 
     state = json.loads((later / "state.json").read_bytes())
     (later / "state.json").write_text(json.dumps(state | {"version": 99}, separators=(",", ":")))
     store = RunDirectory.open(first).checkpoints
-    assert not store.load(99).signed
-    assert store.load(int(theirs.name)).signed
+    assert store.load(99).restart
+    assert not store.load(int(theirs.name)).restart
 
 
 def test_a_copied_run_is_as_good_as_the_run(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_another_users_run_resumes_with_new_matches(
     updates = [row["version"] for row in rows if row["kind"] == "update"]
     assert updates == list(range(1, len(updates) + 1))
     # From now on it is a run of this user: an interrupt and a resume repeat no match.
-    assert RunDirectory.open(run).checkpoints.load_last()[0].signed
+    assert not RunDirectory.open(run).checkpoints.load_last()[0].restart
     assert json.loads((newest(run) / "state.json").read_bytes())["state"]["restarts"] == 1
 
 

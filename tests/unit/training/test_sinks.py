@@ -14,8 +14,8 @@ from ludus.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.reporting.sinks import RunStart
 from ludus.reporting.tensorboard import TensorBoardSink
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.runs import resume_run, start_run
-from tests.unit.training.runs import small_preset
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run, small_preset
 
 pytest.importorskip("tensorboard")
 

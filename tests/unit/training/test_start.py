@@ -18,8 +18,9 @@ from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.alphazero.components import build_alphazero
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from ludus.training.start import load_start
+from tests.unit.training.runs import resume_run
 
 from .runs import reproducible_rows, small_preset
 from .settings_table import SELF

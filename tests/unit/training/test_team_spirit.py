@@ -18,7 +18,8 @@ from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.storage import read_jsonl
 from ludus.training.actor_learner import sampler
 from ludus.training.machines import LOCAL
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
+from tests.unit.training.runs import resume_run
 
 from .asking import AskedMachines
 from .league.test_league_runs import LEAGUE

@@ -14,9 +14,11 @@ from ludus.flow import Terms
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.rollouts.commands import PlayAhead
-from ludus.training.actor_learner import async_loop, checkpoint, sampler, sync_loop
+from ludus.training.actor_learner import member, sampler, sync_loop
+from ludus.training.actor_learner.schedule import Schedule
 from ludus.training.machines import LOCAL, JoinedMachines, Machines
 from ludus.training.runs import start_run
+from ludus.training.stopping import Budget
 
 from .asking import AskedMachines
 from .runs import small_preset
@@ -36,6 +38,13 @@ class Windy(Terms, frozen=True):
     wind: int = 0
 
 
+class Wind(Schedule):
+    """Schedule of the further condition."""
+
+    def terms(self, terms: Terms, used: Budget) -> Windy:
+        return Windy(wind=round(100 * self.progress(used)))
+
+
 @pytest.fixture
 def winds(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
     """The winds that pools were given from here on, by pool."""
@@ -53,13 +62,9 @@ def winds(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
         monkeypatch.setattr(pool, "set_terms", with_wind)
         return pool
 
-    def terms_at(preset: object, done: float, *schedules: object) -> Windy:
-        return Windy(wind=round(100 * done))
-
     monkeypatch.setattr(sampler, "make_pool", windy_pool)
-    monkeypatch.setattr(checkpoint, "terms_at", terms_at)
-    for loop in (sync_loop, async_loop):
-        monkeypatch.setattr(loop, "Terms", Windy)
+    monkeypatch.setattr(member, "SCHEDULES", (Wind,))
+    monkeypatch.setattr(sync_loop, "Terms", Windy)
     return given
 
 

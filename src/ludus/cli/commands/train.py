@@ -26,8 +26,7 @@ from ludus.presets.errors import RunUnsaved
 from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.method_file import with_method
 from ludus.presets.options import ends_with, option_of
-from ludus.reporting.changes import RESUMABLE, options, run_settings
-from ludus.training.trusted_code import resumed_code, resumed_method
+from ludus.reporting.changes import RESUMABLE, options
 
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
@@ -137,33 +136,19 @@ class Resume(msgspec.Struct, frozen=True):
         config = run_dir / "config.toml"
         if not config.is_file():
             raise UserError(f"{run_dir}: not a run directory (no config.toml in it); see: ls runs")
-        overrides = resumable(self.overrides)
-        from ludus.storage.rundir import RunDirectory
+        from ludus.training.resumed import resumed_settings
 
-        resumed_method(RunDirectory(run_dir), self.method)
-        loaded = run_settings(RunDirectory(run_dir), overrides)
-        preset = resumed_code(run_dir, loaded.preset, self.game, self.teacher)
-        loaded = msgspec.structs.replace(loaded, preset=preset)
-        check_game(loaded)
+        resumed = resumed_settings(
+            run_dir, resumable(self.overrides), game=self.game, teacher=self.teacher, method=self.method
+        )
 
         from ludus.cli.live import make_view
         from ludus.training.runs import resume_run
 
-        def changed(_: Preset) -> Preset:
-            return loaded.preset
-
         view = make_view(self.quiet)
-        with ending_document(self.json), view, machines_of(loaded.preset, view.message) as machines:
-            result = resume_run(
-                run_dir,
-                sinks=[view],
-                more=changed if overrides else None,
-                game=self.game,
-                teacher=self.teacher,
-                method=self.method,
-                machines=machines,
-            )
-        show_ending(result, loaded.preset.game.name, self.json)
+        with ending_document(self.json), view, machines_of(resumed.preset, view.message) as machines:
+            result = resume_run(resumed, sinks=[view], machines=machines)
+        show_ending(result, resumed.preset.game.name, self.json)
         return DONE
 
 

@@ -7,14 +7,14 @@ from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Weights
 from ludus.policies.actions.outputs import gives_q_values
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.evaluations import PlayerFactory
 from ludus.training.run_context import RunContext
+from ludus.training.run_evaluator import PlayerFactory
 
 
 def player_of_version(
     context: RunContext, spec: GameSpec, actor: NetworkActor, version: int | None
 ) -> tuple[int, PlayerFactory]:
-    """See :meth:`ludus.training.run_loop.Steps.player`.
+    """See :meth:`ludus.training.steps.RunSteps.player`.
 
     ``actor`` has the weights that act. They play, too, where no checkpoint has ``version``. Raises
     ``StorageError``.

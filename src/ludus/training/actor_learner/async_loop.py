@@ -20,16 +20,14 @@ from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.updates.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab, Terms
+from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import RunConfig
-from ludus.rollouts.commands import LoadWeights
-from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, StagedWeights
-from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
+from ludus.training.actor_learner.checkpoint import make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import summarise_stats
-from ludus.training.actor_learner.sync_loop import FullSlab, Round, RoundTimes, collect_times, playing_text
+from ludus.training.actor_learner.state import TrainerState
+from ludus.training.actor_learner.sync_loop import Round, Rounds, RoundTimes, collect_times
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -41,7 +39,7 @@ def slabs_needed(config: RunConfig) -> int:
     return ahead + (1 if config.over_lag == "wait" else 3)
 
 
-class AsyncRounds:
+class AsyncRounds(Rounds):
     """The sampler thread and the slabs between it and the learner. One thread drives the run."""
 
     def __init__(
@@ -54,22 +52,21 @@ class AsyncRounds:
         """Start the sampler thread.
 
         Args:
-            components: The sampler and its learners.
+            components: The sampler and its learner.
             learner_threads: Threads that learn.
             config: Settings of the run.
             overtaking: Whether slabs may be older than those that came before them, as slabs of several
                 machines are. Those that are too old are dropped then, whatever ``over_lag`` is.
         """
-        self._drops = overtaking or config.over_lag == "drop"
-        self.components, self.learner_threads, self.config = components, learner_threads, config
-        self.waiting: tuple[FullSlab, ...] = ()
-        self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
+        super().__init__(components, learner_threads, pipelined=False)
+        self._drops, self.config = overtaking or config.over_lag == "drop", config
+        self._staged = StagedWeights(components.learner)
+        self._sources = {components.policy: self._staged}
         self._changed = threading.Condition()
-        self._free: deque[Slab] = deque(components.sampler.facts.slabs)
-        self._full: deque[tuple[Slab, RolloutStats]] = deque()
+        self._spare: deque[Slab] = deque(components.sampler.facts.slabs)
+        self._filled: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
-        self._plans: tuple[UpdatePlan, ...] = ()
-        self.terms = Terms()  # of the next slab
+        self._plan: UpdatePlan | None = None
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
@@ -79,25 +76,6 @@ class AsyncRounds:
 
     # ---- the driving thread ----------------------------------------------------------------------
 
-    @property
-    def actor(self) -> NetworkActor:
-        """The acting network (:attr:`Rounds.actor`)."""
-        return self.components.actor
-
-    @property
-    def slots(self) -> int:
-        """Number of matches that are played at a time."""
-        return self.components.sampler.facts.all_slots
-
-    @property
-    def progress_marker(self) -> int:
-        """A number that changes with every state worth a checkpoint."""
-        return self.components.sampler.state.time_step
-
-    def doing(self) -> str:
-        """Describe the sampler's work. Any thread may call this."""
-        return playing_text([self.components.sampler])
-
     def checkpoint(self, state: TrainerState) -> Checkpoint:
         """Make a checkpoint between two rounds. Slabs in flight are not part of it."""
         state.set_waiting(())
@@ -106,7 +84,7 @@ class AsyncRounds:
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Restore a checkpoint of :meth:`checkpoint`. Raises ``CorruptFile``."""
         restore_components(self.components, checkpoint, state)
-        self._publish()
+        self._staged.stage()
 
     def ask(self) -> None:
         """Do nothing: the sampler's thread asks."""
@@ -120,7 +98,7 @@ class AsyncRounds:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._parked or self._error is not None)
             self._raise()
-        self._swap()
+        self.publish()
         try:
             yield
         finally:
@@ -129,35 +107,36 @@ class AsyncRounds:
                 self._paused_s += time.perf_counter() - entered
                 self._changed.notify_all()
 
-    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
+    def run(
+        self, progress: float, meanwhile: Callable[[], None] | None = None, *, value_only: bool = False
+    ) -> Round:
         """Learn from the oldest full slab, or drop it. ``meanwhile`` runs while the sampler is paused."""
         entered = time.perf_counter()
         if meanwhile is not None:
             with self.paused():
                 meanwhile()
         with self._changed:
-            self._changed.wait_for(lambda: self._full or self._error is not None)
+            self._changed.wait_for(lambda: self._filled or self._error is not None)
             self._raise()
-            slab, stats = self._full.popleft()
+            slab, stats = self._filled.popleft()
             rested, self._sampler_wait_s = self._sampler_wait_s, 0.0
         times = collect_times(stats)
         times.help_wait_s = rested
         waited = time.perf_counter() - entered
-        sampler = self.components.sampler
-        summary = summarise_stats(stats, sampler.facts.labels, sampler.facts.spec.teams)
-        updates, dropped = {}, 0
+        summary = self._summary(stats, self.components.sampler.facts.labels)
+        update, dropped = None, 0
         if self._drops and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
         else:
-            updates = self._learn(slab, progress, times)
+            update = self._learn(slab, progress, times, value_only)
         with self._changed:
             self._unlearned -= 1
-            self._free.append(slab)
+            self._spare.append(slab)
             self._changed.notify_all()
         times.total_s = time.perf_counter() - entered
         times.learn_wait_s += waited
         times.learn_s += times.total_s  # of the calling thread, which only learns here
-        return Round(updates, summary, stats.steps, times, stats.results, dropped)
+        return Round(update, summary, stats.steps, times, stats.results, dropped)
 
     def close(self) -> None:
         """Stop the sampler after its slab. Idempotent."""
@@ -167,39 +146,29 @@ class AsyncRounds:
         self._thread.join()
 
     def _age(self, slab: Slab) -> int:
-        """Return the most versions between a learned policy's decision in ``slab`` and its learner."""
-        ages = [0]
-        for policy, learner in self.components.learners.items():
-            decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == policy)
-            if decided.any():
-                ages.append(learner.version - int(slab.version[decided].min()))
-        return max(ages)
+        """Return the most versions between a learned decision in ``slab`` and the learner."""
+        decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == self.components.policy)
+        if not decided.any():
+            return 0
+        return max(0, self.components.learner.version - int(slab.version[decided].min()))
 
-    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> dict[int, UpdateStats]:
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes, value_only: bool) -> UpdateStats:
         busy = sum(self.learner_threads.busy_s)
-        learners = self.components.learners
-        plans = tuple(learner.start(slab, progress) for learner in learners.values())
+        plan = self.components.learner.start(slab, progress, value_only=value_only)
         with self._changed:
-            self._plans = plans
+            self._plan = plan
             self._changed.notify_all()
-        self.learner_threads.start(plans)
-        for plan in plans:
-            plan.help(CALLER)
-        updates = {policy: learner.finish() for policy, learner in learners.items()}
+        self.learner_threads.start(plan)
+        plan.help(CALLER)
+        update = self.components.learner.finish()
         self.learner_threads.settle()
         with self._changed:
-            self._plans = ()
+            self._plan = None
         times.threads = self.learner_threads.size + 1
-        times.learn_wait_s = sum(
-            s for plan in plans for worker, s in plan.waited_s.items() if worker != SAMPLER
-        )
+        times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != SAMPLER)
         times.learn_s = sum(self.learner_threads.busy_s) - busy
-        self._publish()
-        return updates
-
-    def _publish(self) -> None:
-        for staged in self._staged.values():
-            staged.stage()
+        self._staged.stage()
+        return update
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -211,9 +180,9 @@ class AsyncRounds:
         try:
             while (slab := self._next_slab()) is not None:
                 self.components.sampler.send(self.terms)
-                stats = self.components.sampler.play(slab, self._swap)
+                stats = self.components.sampler.play(slab, self.publish)
                 with self._changed:
-                    self._full.append((slab, stats))
+                    self._filled.append((slab, stats))
                     self._unlearned += 1
                     self._changed.notify_all()
         except BaseException as error:
@@ -225,11 +194,11 @@ class AsyncRounds:
         """Return a free slab as soon as the lag allows one, None at the end. Help the learner until then."""
         entered = time.perf_counter() - self._paused_s
         helped_s = 0.0
-        helped: tuple[UpdatePlan, ...] = ()
+        helped: UpdatePlan | None = None
         while True:
             with self._changed:
                 while not self._closing and (self._paused or not self._may_start()):
-                    if self._plans and self._plans is not helped and not self._paused:
+                    if self._plan is not None and self._plan is not helped and not self._paused:
                         break
                     self._parked = self._paused
                     self._changed.notify_all()
@@ -240,18 +209,14 @@ class AsyncRounds:
                 if not self._paused and self._may_start():
                     waited = time.perf_counter() - self._paused_s - entered - helped_s
                     self._sampler_wait_s += max(0.0, waited)  # a pause may start while it still samples
-                    return self._free.popleft()
-                helped = self._plans
-            for plan in helped:
+                    return self._spare.popleft()
+                helped = self._plan
+            if helped is not None:
                 started = time.perf_counter()
-                plan.help(SAMPLER)
-                helped_s += time.perf_counter() - started - plan.waited_s.get(SAMPLER, 0.0)
+                helped.help(SAMPLER)
+                helped_s += time.perf_counter() - started - helped.waited_s.get(SAMPLER, 0.0)
 
     def _may_start(self) -> bool:
-        if not self._free:
+        if not self._spare:
             return False
         return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
-
-    def _swap(self) -> None:
-        """Copy the newest weights into the acting networks, if there are newer ones."""
-        self.components.sampler.send(LoadWeights(self._staged))

@@ -1,8 +1,9 @@
-"""Components of a run: a sampler, its learners in this process, and the sources of their weights."""
+"""Components of a run: a sampler, its learner in this process, and the sources of its weights."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol, cast
 
@@ -41,18 +42,19 @@ from ludus.training.start import load_start
 
 @dataclass(slots=True)
 class Components:
-    """Parts of a run. The networks that act are never those that learn.
+    """Parts of a run. The network that acts is never the one that learns.
 
-    ``learners``: policy id -> the learner that trains it. ``threads``: of this process. ``processes``: number
+    ``policy``: the policy id that ``learner`` trains. ``threads``: of this process. ``processes``: number
     of processes that learn, this one included. ``siblings``: the samplers of the other pools,
     where each has a copy of the weights.
     """
 
     sampler: Sampler
-    learners: dict[int, Learner]
+    learner: Learner
+    policy: int
     threads: int
     processes: int = 1
-    siblings: list[Sampler] = field(default_factory=list)
+    siblings: Sequence[Sampler] = ()
 
     @property
     def spec(self) -> GameSpec:
@@ -63,17 +65,6 @@ class Components:
     def params(self) -> dict[str, str]:
         """Parameters of the game."""
         return self.sampler.facts.params
-
-    @property
-    def policy(self) -> int:
-        """The policy id of a run with one learner."""
-        (policy,) = self.learners
-        return policy
-
-    @property
-    def learner(self) -> Learner:
-        """The learner of a run with one."""
-        return self.learners[self.policy]
 
     @property
     def actor(self) -> NetworkActor:
@@ -88,16 +79,14 @@ class Components:
         """
         threads = max(0, self.threads - own)
         threads = max(min(threads, 1), threads - (self.processes - 1))
-        on_gpu = any(executor_of(learner.network.device).static for learner in self.learners.values())
-        return min(threads, 1) if on_gpu else threads
+        return min(threads, 1) if executor_of(self.learner.network.device).static else threads
 
     def close(self) -> None:
         """Stop the pools, and the processes that learn."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
-        for learner in self.learners.values():
-            if isinstance(learner, SlabLearner):
-                learner.close()
+        if isinstance(self.learner, SlabLearner):
+            self.learner.close()
 
 
 class LocalWeights:
@@ -125,39 +114,39 @@ class StagedWeights(LocalWeights):
     """Weights of a learner, from a copy that another thread may take while the learner learns."""
 
     def __init__(self, learner: Learner) -> None:
-        """Copy the weights of ``learner``."""
+        """Copy the weights of ``learner``: ``copy`` has those of version ``staged``."""
         super().__init__(learner)
         mine = learner.network
-        self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        self.copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
         self._lock = Lock()
         self._meta = learner.acting_weights().meta
-        self._version = learner.copy_to(self._copy)
+        self.staged = learner.copy_to(self.copy)
 
     @property
     def version(self) -> int:
         """Version of the copy."""
-        return self._version
+        return self.staged
 
     def stage(self) -> None:
         """Copy the learner's weights; no update is under way."""
         with self._lock:
-            self._version = self._learner.copy_to(self._copy)
+            self.staged = self._learner.copy_to(self.copy)
 
     def newest(self) -> Weights:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         with self._lock:
-            meta = msgspec.structs.replace(self._meta, version=self._version)
-            return Weights(meta, tensors_of(self._copy))
+            meta = msgspec.structs.replace(self._meta, version=self.staged)
+            return Weights(meta, tensors_of(self.copy))
 
     @torch.no_grad()
     def copy_to(self, network: Network) -> int:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         with self._lock:
-            state = self._copy.state_dict()
+            state = self.copy.state_dict()
             for name, tensor in network.state_dict().items():
                 tensor.copy_(state[name])
             executor_of(network.device).wait()  # for the copies: the next stage() may be on another stream
-            return self._version
+            return self.staged
 
 
 class MakeLearner(Protocol):
@@ -241,15 +230,9 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines 
         raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = machines.grouped(preset, build_learner(preset))
     sampler, *siblings = _samplers(preset, slabs, restarts, machines)
-    learners = {policy_ids(opponents_of(sampler.facts.spec, preset)).learner: learner}
-    sampler.send(LoadWeights({policy: LocalWeights(learner) for policy, learner in learners.items()}))
-    return Components(
-        sampler=sampler,
-        learners=learners,
-        threads=thread_count(preset.run),
-        processes=_processes(preset),
-        siblings=siblings,
-    )
+    policy = policy_ids(opponents_of(sampler.facts.spec, preset)).learner
+    sampler.send(LoadWeights({policy: LocalWeights(learner)}))
+    return Components(sampler, learner, policy, thread_count(preset.run), _processes(preset), siblings)
 
 
 def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> list[Sampler]:

@@ -1,7 +1,5 @@
 """ELF's curriculum: a bot plays the first ticks of the learner's matches, ever fewer of them.
 
-What a run's schedules set of a match, the curriculum among them, is one :class:`ludus.flow.Terms`.
-
 The bot plays k ticks, k ~ U{0..n}; n falls linearly to zero (ELF, section 4: "the built-in AI
 played the first k ticks ... k ~ U(0, 1000) and was decayed"), or by steps as the learner wins.
 """
@@ -13,22 +11,13 @@ from collections.abc import Mapping
 import msgspec
 
 from ludus.flow import SeatPlan, Terms
-from ludus.presets.config import CurriculumConfig, Preset, TeamConfig
-from ludus.training.actor_learner.old_rules import OldRules
+from ludus.presets.config import CurriculumConfig
+from ludus.training.actor_learner.rollout_summary import Opening, RolloutSummary
+from ludus.training.actor_learner.schedule import Schedule
+from ludus.training.actor_learner.state import Handover
+from ludus.training.stopping import Budget
 
 TICKS = "rollout/handover_ticks"  # metric: the most ticks that a bot plays first
-
-
-class Handover(msgspec.Struct, frozen=True):
-    """Progress of a curriculum that advances by win rate.
-
-    ``ticks``: n, -1 before the first match. ``matches``: number of matches that ended under it;
-    ``win_rate``: their win rate.
-    """
-
-    ticks: int = -1
-    matches: int = 0
-    win_rate: float = 0.0
 
 
 def with_curriculum(plan: SeatPlan, config: CurriculumConfig) -> SeatPlan:
@@ -37,26 +26,37 @@ def with_curriculum(plan: SeatPlan, config: CurriculumConfig) -> SeatPlan:
     return msgspec.structs.replace(plan, handover_bot=config.bot, handover_ticks=ticks)
 
 
-def terms_at(preset: Preset, done: float, handover: Handover, before: OldRules | None) -> Terms:
-    """Return the conditions of play when the share ``done`` (0..1) of the budget is used."""
-    ticks, rules, shared = preset.curriculum, preset.game.before, preset.team
-    return Terms(
-        handover=handover_ticks(ticks, done, handover) if ticks.bot else None,
-        spirit=shared.spirit_at(done) if shared.changes else None,
-        old_share=rules.share_at(before.way) if rules is not None and before is not None else None,
-    )
+class Curriculum(Schedule):
+    """Schedule of the ticks that the bot plays first."""
 
+    def terms(self, terms: Terms, used: Budget) -> Terms:
+        """See :class:`Schedule`."""
+        if not self.preset.curriculum.bot:
+            return terms
+        return msgspec.structs.replace(terms, handover=self._ticks(used))
 
-def terms_numbers(preset: Preset, done: float, handover: Handover) -> dict[str, float]:
-    """Return the metrics of curriculum and shared rewards when the share ``done`` of the budget is used."""
-    numbers: dict[str, float] = {}
-    if preset.curriculum.bot:
-        numbers[TICKS] = float(handover_ticks(preset.curriculum, done, handover))
-        if handover.ticks >= 0:
-            numbers["rollout/handover_win_rate"] = handover.win_rate
-    if preset.team != TeamConfig():
-        numbers["team/spirit"] = preset.team.spirit_at(done)
-    return numbers
+    def on_update(self, summary: RolloutSummary, used: Budget) -> None:
+        """Move a curriculum that advances by win rate. Win rates with and without the bot never mix."""
+        config, state = self.preset.curriculum, self.state
+        helped = self._ticks(used) > 0
+        if helped != state.helped:
+            state.helped, state.win_rate = helped, {}
+            if not state.opening.over:
+                state.opening = Opening()
+        if config.bot and config.advance > 0.0:
+            state.handover = advanced(config, state.handover, summary.outcomes)
+
+    def numbers(self, used: Budget) -> dict[str, float]:
+        """See :class:`Schedule`."""
+        if not self.preset.curriculum.bot:
+            return {}
+        numbers = {TICKS: float(self._ticks(used))}
+        if self.state.handover.ticks >= 0:
+            numbers["rollout/handover_win_rate"] = self.state.handover.win_rate
+        return numbers
+
+    def _ticks(self, used: Budget) -> int:
+        return handover_ticks(self.preset.curriculum, self.progress(used), self.state.handover)
 
 
 def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | None = None) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 
 from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow.process.as_found import one_thread
 
 
 class LearnerThreads:
-    """Threads that help the plans that were started last, one after another.
+    """Threads that help the plan that was started last.
 
     Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An
     exception in a task is kept by the plan, which raises it in its ``wait``.
@@ -22,7 +22,7 @@ class LearnerThreads:
         self.size, self.first = size, first
         self.busy_s = [0.0] * size
         self._changed = threading.Condition()
-        self._plans: tuple[UpdatePlan, ...] = ()
+        self._plan: UpdatePlan | None = None
         self._number = 0  # of starts
         self._closing = False
         self._inside = 0  # threads in a plan
@@ -33,16 +33,16 @@ class LearnerThreads:
         for thread in self._threads:
             thread.start()
 
-    def start(self, plans: Sequence[UpdatePlan]) -> None:
-        """Let the threads help ``plans``, without waiting."""
+    def start(self, plan: UpdatePlan) -> None:
+        """Let the threads help ``plan``, without waiting."""
         with self._changed:
-            self._plans = tuple(plans)
+            self._plan = plan
             self._number += 1
             self._inside = len(self._threads)
             self._changed.notify_all()
 
     def settle(self) -> None:
-        """Wait until every thread has left the last started plans. Call this after they are done."""
+        """Wait until every thread has left the last started plan. Call this after it is done."""
         with self._changed:
             self._changed.wait_for(lambda: self._inside == 0)
 
@@ -64,13 +64,11 @@ class LearnerThreads:
                     self._changed.wait()
                 if self._closing:
                     return
-                plans, seen = self._plans, self._number
+                plan, seen = self._plan, self._number
             start = time.perf_counter()
-            try:
-                for plan in plans:
-                    plan.help(self.first + index)
-            except BaseException:  # the plan keeps it and raises it in the thread that waits
-                pass
+            assert plan is not None
+            with suppress(BaseException):  # the plan keeps it and raises it in the thread that waits
+                plan.help(self.first + index)
             self.busy_s[index] += time.perf_counter() - start
             with self._changed:
                 self._inside -= 1

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow import Terms
+from ludus.presets.checks.before import before_text
 from ludus.presets.config import BeforeConfig, RunConfig
+from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.schedule import Schedule
+from ludus.training.actor_learner.state import OldRules
 from ludus.training.stopping import Budget, progress
 
 STEP = 0.1  # of the way, by which a setback goes back
@@ -19,22 +24,50 @@ SLOWER = 0.5  # factor of the speed after a setback
 DONE = 1.0 - 1e-9  # of the way: all of it but for rounding
 
 
-class OldRules(msgspec.Struct, frozen=True):
-    """Progress of the schedule, a part of a run's state.
+class OldRulesShare(Schedule):
+    """Schedule of the share of slabs under the old rules."""
 
-    ``way``: the part of the way from the first to the last share that is done, 0..1. ``span``: steps, or
-    share of the budget, that the whole way takes at speed 1. ``clock``: steps or share of the budget when
-    ``way`` was last moved. ``highest``: mean over the opponents of the highest evaluation since the start or
-    the last setback, None before the first. ``steps``: decisions under the old rules that were trained on.
-    """
+    def text(self) -> str:
+        """See :class:`Schedule`."""
+        before, state = self.preset.game.before, self.state.before
+        if before is None:
+            return ""
+        now = f"; now {before.share_at(state.way):.1%}" if state is not None else ""
+        return f"{before_text(before)}{now}"
 
-    span: float
-    clock: float
-    way: float = 0.0
-    speed: float = 1.0
-    highest: float | None = None
-    setbacks: int = 0
-    steps: int = 0
+    def terms(self, terms: Terms, used: Budget) -> Terms:
+        """Move the share to where it is when ``used`` of the budget is used."""
+        before = self.preset.game.before
+        if before is None:
+            return terms
+        state = self.state.before = moved(before, self.preset.run, used, self.state.before)
+        return msgspec.structs.replace(terms, old_share=before.share_at(state.way))
+
+    def on_update(self, summary: RolloutSummary, used: Budget) -> None:
+        """Count the decisions under the old rules."""
+        if (state := self.state.before) is not None:
+            self.state.before = msgspec.structs.replace(state, steps=state.steps + summary.before_steps)
+
+    def on_evaluation(self, results: Sequence[EvalResult]) -> str:
+        """Set the new rules back after a fall."""
+        before, state = self.preset.game.before, self.state.before
+        if before is None or state is None:
+            return ""
+        now = self.state.before = evaluated(before, state, results)
+        if now.setbacks == state.setbacks:
+            return ""
+        return (
+            f"the evaluation fell by more than game.before.setback = {before.setback:g}: old rules in "
+            f"{before.share_at(now.way):.1%} of the slabs, a share that moves at half the speed from now on"
+        )
+
+    def numbers(self, used: Budget) -> dict[str, float]:
+        """See :class:`Schedule`."""
+        before, state = self.preset.game.before, self.state.before
+        if before is None or state is None:
+            return {}
+        numbers = {"game/before_share": before.share_at(state.way), "game/before_steps": float(state.steps)}
+        return numbers | ({"game/before_setbacks": float(state.setbacks)} if before.setback else {})
 
 
 def clock_of(config: BeforeConfig, run: RunConfig, used: Budget) -> float:

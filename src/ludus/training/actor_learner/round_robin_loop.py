@@ -7,64 +7,109 @@ pool has its turn. So each gradient is K - 1 versions old when it is applied. Eq
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 import torch
+from torch import Tensor
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.updates.optimiser import under
 from ludus.algorithms.updates.parameters import load_tensors, tensors_of
 from ludus.algorithms.updates.tasks import UpdatePlan
-from ludus.flow import RolloutStats, Slab, Weights
+from ludus.flow import RolloutStats, Slab
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.protocol import Network
 from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, CorruptFile
-from ludus.training.actor_learner.build import Components
-from ludus.training.actor_learner.checkpoint import (
-    TrainerState,
-    Turns,
-    make_checkpoint,
-    restore_components,
-)
+from ludus.training.actor_learner.build import Components, StagedWeights
+from ludus.training.actor_learner.checkpoint import make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.own_copy import OwnCopy
-from ludus.training.actor_learner.sampler import NO_WEIGHTS
+from ludus.training.actor_learner.state import TrainerState, Turns
 from ludus.training.actor_learner.sync_loop import FullSlab, Rounds, playing_text
 
 
-@dataclass(slots=True)
-class OnePool:
-    """A pool and its weights, of which it is the source (:class:`ludus.rollouts.exchange.WeightSource`).
+class OwnCopy:
+    """A learner's update at a pool's own copy of the weights, applied to the weights that all pools share.
 
-    ``copy``: the weights of ``version`` that it plays with; ``full``: the slab of its next gradient.
+    It takes the place of the learner's optimiser.
+
+    From :meth:`leave` to the first step of the optimiser the learner's network has the parameters of a copy:
+    the gradient is taken there. The step moves the shared parameters, and further steps of the same update
+    take their gradients at these. Normalisers are shared; a value head is rescaled to their moments, so that
+    its predictions in the game's units stay (:class:`ludus.policies.layers.normaliser.ValueNormaliser`).
     """
 
-    components: Components
-    copy: PolicyNetwork
-    version: int = NO_WEIGHTS
-    full: FullSlab | None = None
-
-    def act(self, version: int) -> None:
-        """Play with the copy's weights, which are those of ``version``."""
-        self.version = version
-        self.components.sampler.send(LoadWeights({self.components.policy: self}))
-
-    def newest(self) -> Weights:
-        """See :meth:`ludus.rollouts.exchange.WeightSource.newest`."""
-        meta = msgspec.structs.replace(self.components.learner.weights().meta, version=self.version)
-        return Weights(meta, tensors_of(self.copy))
+    def __init__(self, learner: ActorCriticLearner[Any]) -> None:
+        """Take the place of the optimiser of ``learner``."""
+        self._network, self._vector = learner.network, learner.parameters.vector
+        self._optimiser = learner.optimiser
+        learner.wrap_optimiser(lambda _: self)
+        self._shared: Tensor | None = None
+        self._moments: tuple[float, float] | None = None
 
     @torch.no_grad()
-    def copy_to(self, network: Network) -> int:
-        """See :meth:`ludus.rollouts.exchange.WeightSource.copy_to`."""
-        for mine, other in zip(network.state_dict().values(), self.copy.state_dict().values(), strict=True):
+    def leave(self, copy: PolicyNetwork) -> None:
+        """Give the learner's network the parameters of ``copy`` until the next step."""
+        self._shared = self._vector.clone()
+        self._moments = _moments(self._network)
+        for mine, other in zip(self._network.parameters(), copy.parameters(), strict=True):
             mine.copy_(other)
-        return self.version
+        self._rescale(_moments(copy))
+
+    @torch.no_grad()
+    def back(self) -> None:
+        """Restore the shared parameters, where no step has restored them."""
+        if self._shared is not None:
+            self._vector.copy_(self._shared)
+            self._shared = None
+            self._rescale(self._moments)
+
+    def _rescale(self, before: tuple[float, float] | None) -> None:
+        """Rescale the head from the moments of ``before`` to the present ones."""
+        if before is not None and self._network.values is not None:
+            self._network.values.rescale(self._network.value_head, *before)
+
+    # ---- the learner's optimiser -----------------------------------------------------------------
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
+        self.back()
+        self._optimiser.step(gradient, learning_rate)
+
+    def vectors(self) -> dict[str, Tensor]:
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
+        return self._optimiser.vectors()
+
+    def counters(self) -> dict[str, int]:
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
+        return self._optimiser.counters()
+
+    def set_counters(self, counters: dict[str, int]) -> None:
+        """See :class:`ludus.algorithms.updates.optimiser.Optimiser`."""
+        self._optimiser.set_counters(counters)
+
+
+def _moments(network: PolicyNetwork) -> tuple[float, float] | None:
+    """Mean and deviation of returns; None where none were seen: then the first ones rescale nothing."""
+    values = network.values
+    return values.moments() if values is not None and float(values.weight) > 0.0 else None
+
+
+class OnePool(StagedWeights):
+    """A pool and the copy of the weights that it plays with; ``full``: the slab of its next gradient."""
+
+    def __init__(self, components: Components) -> None:
+        """Play with the newest weights."""
+        super().__init__(components.learner)
+        self.components = components
+        self.full: FullSlab | None = None
+        self.act()
+
+    def act(self) -> None:
+        """Play with the copy's weights."""
+        self.components.sampler.send(LoadWeights({self.components.policy: self}))
 
 
 class TurnRounds(Rounds):
@@ -74,17 +119,12 @@ class TurnRounds(Rounds):
         """Give each sampler of ``components`` a copy of the learner's weights."""
         super().__init__(components, learner_threads, pipelined)
         learner = cast("ActorCriticLearner[Any]", components.learner)  # see components.build
-        network = learner.network
         self._own_copy = OwnCopy(learner)
         self.pools = [
-            OnePool(
-                Components(sampler, components.learners, components.threads),
-                PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device),
-            )
+            OnePool(Components(sampler, learner, components.policy, components.threads))
             for sampler in (components.sampler, *components.siblings)
         ]
-        self._turn = 0
-        self._refresh_all()
+        self.turn = 0  # number of turns so far
 
     @property
     def actor(self) -> NetworkActor:
@@ -96,11 +136,6 @@ class TurnRounds(Rounds):
         """Number of matches that all pools play at a time."""
         return sum(pool.components.sampler.facts.all_slots for pool in self.pools)
 
-    @property
-    def progress_marker(self) -> int:
-        """Number of turns."""
-        return self._turn
-
     def doing(self) -> str:
         """See :meth:`Rounds.doing`."""
         return playing_text([pool.components.sampler for pool in self.pools])
@@ -110,7 +145,7 @@ class TurnRounds(Rounds):
 
     def _pool(self, after: int) -> OnePool:
         """Return the pool whose turn it is, 0, or those before it, below 0."""
-        return self.pools[(self._turn + after) % len(self.pools)]
+        return self.pools[(self.turn + after) % len(self.pools)]
 
     def _next(self) -> FullSlab | None:
         pool = self._pool(0)
@@ -118,7 +153,7 @@ class TurnRounds(Rounds):
         return full
 
     def _take(self, learning: FullSlab | None = None) -> RolloutStats:
-        index, pool = (self._turn - 1) % len(self.pools), self._pool(-1)
+        index, pool = (self.turn - 1) % len(self.pools), self._pool(-1)
         sampler = pool.components.sampler
         slab, first = sampler.facts.slabs[0], index * sampler.facts.all_slots
         sampler.send(self.terms)
@@ -129,22 +164,16 @@ class TurnRounds(Rounds):
         pool.full = FullSlab(slab, summary, stats)
         return stats
 
-    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> UpdatePlan:
         self._own_copy.leave(self._pool(0).copy)
         return super()._start(slab, progress, value_only)
 
     def publish(self) -> None:
         """Give the pool whose turn ends the newest weights."""
         self._own_copy.back()
-        self._refresh(self._pool(0))
-        self._turn += 1
-
-    def _refresh(self, pool: OnePool) -> None:
-        pool.act(self.components.learner.copy_to(pool.copy))
-
-    def _refresh_all(self) -> None:
-        for pool in self.pools:
-            self._refresh(pool)
+        self._pool(0).stage()
+        self._pool(0).act()
+        self.turn += 1
 
     # ---- checkpoints -----------------------------------------------------------------------------
 
@@ -152,7 +181,7 @@ class TurnRounds(Rounds):
         """See :meth:`Rounds.checkpoint`: with each pool's matches, copy of the weights and full slab."""
         state.set_waiting(())
         summaries = [pool.full.summary if pool.full else None for pool in self.pools]
-        state.turns = Turns(self._turn, summaries, [pool.components.actor.version for pool in self.pools])
+        state.turns = Turns(self.turn, summaries, [pool.components.actor.version for pool in self.pools])
         rollout: dict[str, Array] = {}
         for i, pool in enumerate(self.pools):
             part = make_checkpoint(pool.components, state, [pool.full.slab] if pool.full else [])
@@ -171,20 +200,23 @@ class TurnRounds(Rounds):
                 checkpoint.optimizer,
                 under(f"pool{i}.", checkpoint.rollout),
                 checkpoint.state,
+                checkpoint.restart,
             )
-            part.signed = checkpoint.signed
             own, summary = TrainerState(learner=state.learner), turns.full[i]
             own.set_waiting([summary] if summary is not None else ())
             restore_components(pool.components, part, own)
             slab = pool.components.sampler.facts.slabs[0]
             pool.full = FullSlab(slab, summary) if summary is not None else None
-        if not checkpoint.signed:
-            self._refresh_all()
+        if checkpoint.restart:
+            for pool in self.pools:
+                pool.stage()
+                pool.act()
             return
-        self._turn = turns.turn
+        self.turn = turns.turn
         for i, pool in enumerate(self.pools):
             try:
                 load_tensors(pool.copy, checkpoint.rollout, f"copy{i}.", where)
             except ValueError as error:
                 raise CorruptFile(str(error)) from error
-            pool.act(turns.versions[i])
+            pool.staged = turns.versions[i]
+            pool.act()

@@ -26,7 +26,7 @@ from ludus.rollouts.commands import (
     SeatPlayers,
 )
 from ludus.rollouts.exchange import Sampler, WeightSource
-from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.state import TrainerState
 
 
 class PlayerLost(Exception):

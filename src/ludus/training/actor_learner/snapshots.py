@@ -8,8 +8,8 @@ from pathlib import Path
 from ludus.flow import Weights
 from ludus.league.players import member_and_version
 from ludus.storage import RunDirectory, RunNotFound, StorageError
-from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.seating import PlayerLost
+from ludus.training.actor_learner.state import decode_state
 
 
 class Snapshots:

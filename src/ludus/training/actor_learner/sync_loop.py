@@ -30,14 +30,10 @@ from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components, LocalWeights
-from ludus.training.actor_learner.checkpoint import (
-    ArrivedSlab,
-    TrainerState,
-    make_checkpoint,
-    restore_components,
-)
+from ludus.training.actor_learner.checkpoint import make_checkpoint, restore_components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_stats
+from ludus.training.actor_learner.state import ArrivedSlab, TrainerState
 
 
 @dataclass(slots=True)
@@ -60,17 +56,12 @@ class RoundTimes:
 class Round:
     """Results of one round: an update (none in the first pipelined round), and the decisions collected."""
 
-    updates: dict[int, UpdateStats]  # policy id -> statistics of its learner; empty without an update
+    update: UpdateStats | None
     learned: RolloutSummary | None  # of the slab that was learned from
     received: int  # decisions collected in this round
     times: RoundTimes
     results: list[MatchResult] = field(default_factory=list)
     dropped: int = 0  # decisions thrown away because they were too old
-
-    @property
-    def update(self) -> UpdateStats | None:
-        """The update of a run with one learner."""
-        return next(iter(self.updates.values()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +86,7 @@ class Rounds:
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.queue = queue
         self.waiting: deque[FullSlab] = deque()  # oldest first
-        self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
+        self._sources: dict[int, LocalWeights] = {components.policy: LocalWeights(components.learner)}
         self.arrived: deque[FullSlab] = deque()  # of rounds to come, oldest first
         self._asked: deque[dict[str, str]] = deque()  # labels of lanes, of each slab that was asked for
         self._in_play: dict[int, int] | None = None  # after the last round; None: ask the sampler
@@ -191,11 +182,6 @@ class Rounds:
         """Number of matches that are played at a time."""
         return self.components.sampler.facts.all_slots
 
-    @property
-    def progress_marker(self) -> int:
-        """A number that changes with every state worth a checkpoint."""
-        return self.components.sampler.state.time_step
-
     def doing(self) -> str:
         """Describe the sampler's work. Any thread may call this."""
         return playing_text([self.components.sampler])
@@ -243,60 +229,31 @@ class Rounds:
                 asked for before, so that other processes play it in that time.
             value_only: Whether only parameters move that the value alone depends on.
         """
-        one_round = self._pipelined if self.pipelined else self._sync
-        return one_round(progress, meanwhile, value_only)
-
-    def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
-        teams = self.components.spec.teams
-        return summarise_stats(stats, labels, teams)
-
-    def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         start = time.perf_counter()
         self.ask()
-        if meanwhile is not None:
-            meanwhile()
-        stats = self._take()
-        times = collect_times(stats)
-        learning = self._next()
-        updates: dict[int, UpdateStats] = {}
-        if learning is not None:
-            busy = sum(self.learner_threads.busy_s)
-            updates = self._finish(self._start(learning.slab, progress, value_only), times, busy)
-        self.publish()
-        return self._round(updates, learning, stats, times, start)
-
-    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
-        start = time.perf_counter()
-        self.ask()
-        learning = self._next()
+        learning = self._next() if self.pipelined else None
         busy = sum(self.learner_threads.busy_s)
-        plans = self._start(learning.slab, progress, value_only) if learning is not None else ()
+        plan = self._start(learning.slab, progress, value_only) if learning is not None else None
         try:
             if meanwhile is not None:
                 meanwhile()
             stats = self._take(learning)
         except BaseException:
-            if plans:  # leave the learners whole: a checkpoint may still be saved
-                self._finish(plans, RoundTimes(), busy)
+            if plan is not None:  # leave the learner whole: a checkpoint may still be saved
+                self._finish(plan, RoundTimes(), busy)
             raise
         times = collect_times(stats)
-        updates: dict[int, UpdateStats] = {}
-        if plans:
-            updates = self._finish(plans, times, busy)
+        if not self.pipelined and (learning := self._next()) is not None:
+            plan = self._start(learning.slab, progress, value_only)
+        update = self._finish(plan, times, busy) if plan is not None else None
         self.publish()
-        return self._round(updates, learning, stats, times, start)
-
-    def _round(
-        self,
-        updates: dict[int, UpdateStats],
-        learned: FullSlab | None,
-        stats: RolloutStats,
-        times: RoundTimes,
-        start: float,
-    ) -> Round:
         times.total_s = time.perf_counter() - start
-        summary = learned.summary if learned is not None else None
-        return Round(updates, summary, stats.steps, times, stats.results)
+        summary = learning.summary if learning is not None else None
+        return Round(update, summary, stats.steps, times, stats.results)
+
+    def _summary(self, stats: RolloutStats, labels: Mapping[str, str]) -> RolloutSummary:
+        teams = self.components.spec.teams
+        return summarise_stats(stats, labels, teams)
 
     def _next(self) -> FullSlab | None:
         """Return the slab to learn from, if enough others wait behind it."""
@@ -316,32 +273,27 @@ class Rounds:
         labels = self._asked.popleft() if self._asked else sampler.facts.labels
         return FullSlab(slab, self._summary(stats, labels), stats)
 
-    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
-        """Start every learner's update of ``slab`` in the learner threads, one after another."""
-        learners = self.components.learners.values()
-        plans = tuple(learner.start(slab, progress, value_only=value_only) for learner in learners)
-        self.learner_threads.start(plans)
-        return plans
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> UpdatePlan:
+        """Start the update by ``slab`` in the learner threads."""
+        plan = self.components.learner.start(slab, progress, value_only=value_only)
+        self.learner_threads.start(plan)
+        return plan
 
-    def _finish(
-        self, plans: tuple[UpdatePlan, ...], times: RoundTimes, busy_before: float
-    ) -> dict[int, UpdateStats]:
-        """Help the plans in progress to their end, and finish the updates."""
+    def _finish(self, plan: UpdatePlan, times: RoundTimes, busy_before: float) -> UpdateStats:
+        """Help the plan in progress to its end, and finish the update."""
         start = time.perf_counter()
-        for plan in plans:
-            plan.help(0)
-        updates = {policy: learner.finish() for policy, learner in self.components.learners.items()}
+        plan.help(0)
+        update = self.components.learner.finish()
         self.learner_threads.settle()
         times.help_s = time.perf_counter() - start
         times.threads = self.learner_threads.size
-        for plan in plans:
-            times.help_wait_s += plan.waited_s.get(0, 0.0)
-            times.learn_wait_s += sum(s for worker, s in plan.waited_s.items() if worker != 0)
+        times.help_wait_s += plan.waited_s.get(0, 0.0)
+        times.learn_wait_s += sum(s for worker, s in plan.waited_s.items() if worker != 0)
         times.learn_s = sum(self.learner_threads.busy_s) - busy_before
-        return updates
+        return update
 
     def publish(self) -> None:
-        """Copy the newest weights into the acting networks."""
+        """Copy the newest weights into the acting network."""
         self.components.sampler.send(LoadWeights(self._sources))
 
 

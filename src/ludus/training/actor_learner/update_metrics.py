@@ -5,40 +5,31 @@ from __future__ import annotations
 from ludus.algorithms.learner import UpdateStats
 from ludus.presets.config import Preset, RunConfig
 from ludus.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
-from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.member import Member
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.actor_learner.sync_loop import RoundTimes
 from ludus.training.stopping import Budget, minutes_left, progress
 
 
 def update_metrics(
     preset: Preset,
-    state: TrainerState,
+    member: Member,
     update: UpdateStats,
     summary: RolloutSummary,
     times: RoundTimes,
-    *,
-    player: str = "",
-    used: Budget | None = None,
+    used: Budget,
 ) -> UpdateMetrics:
-    """Return the report of an update that ``state`` has counted.
-
-    ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
-    """
-    used, run = used or state.budget, preset.run
+    """Return the report of an update that ``member`` has counted; ``used``: budget used by all members."""
+    run, state = preset.run, member.counts
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/learned"] = float(state.learned)
     numbers["learner/gradient_steps"] = float(state.gradient_steps)
     numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
     numbers |= _rollout_numbers(state, summary)
-    numbers |= state.terms_numbers(preset, progress(run, used))
-    before = preset.game.before
-    if before is not None and state.before is not None:
-        numbers["game/before_share"] = before.share_at(state.before.way)
-        numbers["game/before_steps"] = float(state.before.steps)
-        if before.setback:
-            numbers["game/before_setbacks"] = float(state.before.setbacks)
+    for schedule in member.schedules:
+        numbers |= schedule.numbers(used)
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
     numbers |= times.cluster
@@ -52,7 +43,7 @@ def update_metrics(
         numbers=numbers,
         lag=dict(sorted(update.lag.items())),
         outcomes=summary.outcomes,
-        player=player,
+        player=member.name,
     )
 
 

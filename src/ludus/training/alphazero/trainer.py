@@ -23,8 +23,6 @@ import numpy as np
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.stats import finite_losses, join_stats
 from ludus.algorithms.learner import UpdateStats
-from ludus.evaluation.play import RANDOM
-from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
 from ludus.flow.slab import Array
@@ -46,12 +44,13 @@ from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.self_play_progress import SelfPlayProgress
 from ludus.training.alphazero.update_metrics import Round, update_metrics
-from ludus.training.evaluations import PlayerFactory
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
-from ludus.training.run_evaluator import RunEvaluator
-from ludus.training.stopping import progress, reason_to_stop
+from ludus.training.run_evaluator import PlayerFactory
+from ludus.training.steps import RunSteps
+from ludus.training.stopping import reason_to_stop
 
 BLOCK = 1 << 15  # positions that are led to at once
 
@@ -71,8 +70,10 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Mach
     )
 
 
-class AlphaZeroTrainer:
-    """The steps of a run that trains on searched self-play (:class:`ludus.training.run_loop.Steps`)."""
+class AlphaZeroTrainer(RunSteps):
+    """The steps of a run that trains on searched self-play."""
+
+    state: AlphaZeroState
 
     def __init__(
         self,
@@ -85,23 +86,14 @@ class AlphaZeroTrainer:
 
         ``machines`` make the workers of self-play.
         """
-        preset = context.preset
-        self.preset, self.context, self.report = preset, context, context.report
+        preset, spec = context.preset, components.spec
         self.components, self.config = components, components.config
         self.state = AlphaZeroState() if checkpoint is None else self._restored_state(checkpoint)
+        super().__init__(context, spec, components.params, measured_against(spec, preset, ()))
         self.store = MatchStore(context, components, self.state)
-        self.run_evaluator = RunEvaluator(
-            preset,
-            components.spec,
-            components.params,
-            self._against(),
-            context.log,
-            context.interrupted,
-        )
         self.gate = Gate(preset, components, context.directory.reference)
-        self._saved: tuple[int, ...] = ()
         self._learning = False
-        self._progress = SelfPlayProgress(self.config)
+        self._self_play = SelfPlayProgress(self.config)
         self._evaluate_initial: Callable[[], None] | None = None  # before the first update
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
@@ -121,10 +113,6 @@ class AlphaZeroTrainer:
     def version(self) -> int:
         """Version of the learner's weights."""
         return self.components.learner.version
-
-    def _against(self) -> tuple[str, ...]:
-        named = self.preset.evaluation.against or tuple(b.name for b in self.components.spec.bots)
-        return named or (RANDOM,)
 
     # ---- start and resume ------------------------------------------------------------------------
 
@@ -148,7 +136,7 @@ class AlphaZeroTrainer:
         chunks = state.chunks
         self.store.restore(checkpoint)
         if state.chunks == chunks:  # nothing was lost: until something happens, the checkpoint has it all
-            self._saved = self._moment()
+            self._saved = self.moment()
         self.store.take_unsaved()
         self.report.event(
             "resumed", version=checkpoint.version, steps=state.budget.steps, matches=state.matches
@@ -164,25 +152,19 @@ class AlphaZeroTrainer:
     # ---- a round ---------------------------------------------------------------------------------
 
     def doing(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if self.gate.doing:
             return self.gate.doing
         if self._learning:
             return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
-        return self._progress.text(self.state.matches, self.components.learner.steps > 0)
+        return self._self_play.text(self.state.matches, self.components.learner.steps > 0)
 
     def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """See :class:`ludus.training.run_loop.Steps`: the first matches come first."""
+        """See :class:`ludus.training.steps.RunSteps`: the first matches come first."""
         self._evaluate_initial = evaluate
 
-    def prepare_round(self) -> None:
-        """Do nothing: weights are handed over when they are published."""
-
-    def ask(self) -> None:
-        """Do nothing: self-play needs no request for each round."""
-
     def round(self, evaluate: Callable[[], None] | None) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if evaluate is not None:
             self.workers.pause()
             evaluate()
@@ -219,7 +201,7 @@ class AlphaZeroTrainer:
         evaluate, self._evaluate_initial = self._evaluate_initial, None
         if evaluate is not None:
             self.context.clock.lap(self.state.budget)
-            self.run_evaluator.length = self._progress.plies
+            self.run_evaluator.length = self._self_play.plies
             evaluate()
         return time.perf_counter()
 
@@ -227,14 +209,14 @@ class AlphaZeroTrainer:
         """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
         new: list[Matches] = []
         positions = 0
-        self._progress.start(self.workers.moves())
+        self._self_play.start(self.workers.moves())
         while positions < self.config.round_positions and not self.context.interrupted():
             target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
             self.workers.play_until(target, self._stopping)
             self.workers.pause()
             matches = self.workers.take_matches()
             positions += int(matches.full.sum())
-            self._progress.take(matches, positions)
+            self._self_play.take(matches, positions)
             new.append(matches)
             if self._out_of_time():
                 break
@@ -242,7 +224,7 @@ class AlphaZeroTrainer:
 
     def _stopping(self) -> bool:
         """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
-        self._progress.moves = self.workers.moves()
+        self._self_play.moves = self.workers.moves()
         return self.context.interrupted() or self._out_of_time()
 
     def _out_of_time(self) -> bool:
@@ -252,12 +234,12 @@ class AlphaZeroTrainer:
     # ---- learning --------------------------------------------------------------------------------
 
     def owes(self) -> bool:
-        """See :class:`ludus.training.run_loop.Steps`: learning, or the judgement of what was learned."""
+        """See :class:`ludus.training.steps.RunSteps`: learning, or the judgement of what was learned."""
         ready = self.components.replay_buffer.ready
         return ready and (self.state.debt >= 1.0 or self.state.gate_due)
 
     def why_untrained(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         if self.components.learner.steps > 0:
             return ""
         buffer, wanted = self.components.replay_buffer, self.config.window_matches_min
@@ -281,8 +263,7 @@ class AlphaZeroTrainer:
         total = UpdateStats(self.version, 0)
         while self.state.debt >= 1.0 and not self.context.interrupted():
             now = min(int(self.state.debt), max(1, BLOCK // batch))
-            share = progress(self.preset.run, self.state.budget)
-            stats = self.components.learner.learn(self._draw(now * batch), share)
+            stats = self.components.learner.learn(self._draw(now * batch), self.progress)
             if not finite_losses(stats):
                 raise RunFailed(
                     f"version {self.version}: the loss is not finite; "
@@ -300,15 +281,10 @@ class AlphaZeroTrainer:
         if self.acting.take(network):
             self._hand_over(self.acting.evaluator())
 
-    # ---- evaluation ------------------------------------------------------------------------------
-
-    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
-        """See :class:`ludus.training.evaluations.Evaluable`: nothing follows from them."""
-
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         network: Network = self.components.learner.playing
-        store = self.context.directory.checkpoints
+        store = self.run_dir.checkpoints
         if version is None or version == self.version or version not in store.versions():
             version = self.version
         else:
@@ -326,26 +302,17 @@ class AlphaZeroTrainer:
         self.workers.pause()
         yield
 
-    def saved_already(self) -> bool:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        return self._moment() == self._saved
-
-    def _moment(self) -> tuple[int, ...]:
+    def moment(self) -> tuple[int, ...]:
+        """See :class:`ludus.training.steps.RunSteps`."""
         state, learner = self.state, self.components.learner
         return state.matches, learner.steps, learner.version, state.gates
 
-    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
-        """See :class:`ludus.training.saving.Checkpointable`."""
-        state, learner = self.state, self.components.learner
-        arrays, state.learner = learner.state()
-        state.log_sizes = self.context.log.sync()
+    def make_checkpoint(self) -> Checkpoint:
+        """See :class:`ludus.training.steps.RunSteps`."""
+        learner = self.components.learner
+        arrays, self.state.learner = learner.state()
         rollout: dict[str, Array] = {"lowest_winner": self.store.lowest_winner}
-        checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
-        if taken is not None:
-            taken()
-        path = self.context.directory.checkpoints.save(checkpoint)
-        self._saved = self._moment()
-        return path
+        return Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(self.state))
 
     def referred_to(self) -> set[Path]:
         """Return the files without which the current state cannot be resumed."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from ludus.flow import GameSpec
 from ludus.league.checks import differences
 from ludus.league.config import LeagueConfig
@@ -25,10 +23,10 @@ from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
-from ludus.training.league.member import Member
-from ludus.training.league.member_parts import MemberState
-from ludus.training.league.seats import LEARNER
+from ludus.training.league.member import LeagueMember
+from ludus.training.league.member_parts import LEARNER, MemberState
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.resumed import without_seeds
 
 
 @dataclass(slots=True)
@@ -40,11 +38,11 @@ class LeagueComponents:
 
     config: LeagueConfig
     league: League
-    members: dict[str, Member]
+    members: dict[str, LeagueMember]
     state: LeagueState
 
     @property
-    def first(self) -> Member:
+    def first(self) -> LeagueMember:
         """First main, else the first member: the player of ``RUN@last``."""
         members = list(self.members.values())
         return next((m for m in members if choices_of(m.config).kind == "main"), members[0])
@@ -103,7 +101,7 @@ def build_league(
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
-    if wrong := [*league_problems(_without_seeds(preset) if checkpoint else preset, spec)]:
+    if wrong := [*league_problems(without_seeds(preset) if checkpoint else preset, spec)]:
         raise ConfigError(*wrong)
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
@@ -117,13 +115,13 @@ def build_league(
                 f"cluster.ahead = {preset.cluster.ahead}: expected {state.ahead}, as the run started"
             )
         _check_schedule(state)
-        state.restarts += not checkpoint.signed
-    members: dict[str, Member] = {}
+        state.restarts += bool(checkpoint.restart)
+    members: dict[str, LeagueMember] = {}
     starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
     try:
         for index, player in enumerate(config.members):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
-            members[player.name] = Member(
+            members[player.name] = LeagueMember(
                 preset,
                 index,
                 player,
@@ -146,9 +144,3 @@ def _check_schedule(state: LeagueState) -> None:
         raise CorruptFile(f"{where}: {len(rounds)} rounds to come, cluster.ahead = {state.ahead}")
     if unknown := sorted(set(rounds) - {player.name for player in state.league.members}):
         raise CorruptFile(f"{where}: a round of {unknown[0][:100]!r}, who is no member")
-
-
-def _without_seeds(preset: Preset) -> Preset:
-    assert preset.league is not None
-    players = tuple(msgspec.structs.replace(player, seed="") for player in preset.league.players)
-    return msgspec.structs.replace(preset, league=msgspec.structs.replace(preset.league, players=players))

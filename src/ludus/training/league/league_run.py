@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-from ludus.algorithms.learner import UpdateStats
-from ludus.evaluation.results import EvalResult
 from ludus.flow.league import JournalRow
 from ludus.league import origin
 from ludus.league.events import (
@@ -35,32 +32,25 @@ from ludus.league.events import (
     to_row,
 )
 from ludus.league.players import member_and_version, player_of
-from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
-from ludus.presets.errors import RunFailed
-from ludus.storage import Checkpoint, StorageError, why_unsigned
+from ludus.storage import Checkpoint, StorageError
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.rollout_summary import Opening, RolloutSummary
 from ludus.training.actor_learner.seating import PlayerLost
-from ludus.training.actor_learner.signatures import Signatures
-from ludus.training.actor_learner.sync_loop import Round, RoundTimes
-from ludus.training.actor_learner.update_counts import UpdateCounts
-from ludus.training.actor_learner.update_metrics import update_metrics
-from ludus.training.evaluations import PlayerFactory
-from ludus.training.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
+from ludus.training.actor_learner.slab_steps import SlabSteps
+from ludus.training.actor_learner.sync_loop import Round
+from ludus.training.league.checkpoint import LeagueState, league_checkpoint, saved_weights
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.frozen import FrozenWeights
 from ludus.training.league.learner_states import fits, state_beside_network
-from ludus.training.league.member import Member
+from ludus.training.league.member import LeagueMember
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
-from ludus.training.run_evaluator import RunEvaluator
-from ludus.training.stopping import progress, why_untrained
+from ludus.training.run_evaluator import PlayerFactory
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Machines = LOCAL) -> RunBuilder:
@@ -71,67 +61,56 @@ def prepare(preset: Preset, checkpoint: Checkpoint | None = None, machines: Mach
     )
 
 
-class LeagueTrainer:
-    """The steps of a league's run (:class:`ludus.training.run_loop.Steps`)."""
+class LeagueTrainer(SlabSteps):
+    """The steps of a league's run."""
+
+    state: LeagueState
+    members: dict[str, LeagueMember]
 
     def __init__(
         self, context: RunContext, components: LeagueComponents, checkpoint: Checkpoint | None = None
     ) -> None:
-        """Start the run, or resume it from ``checkpoint``."""
-        self.preset, self.context, self.report = context.preset, context, context.report
-        self.components, self.league, self.members = components, components.league, components.members
-        self.state: LeagueState = components.state
-        self.run_dir = context.directory
+        """Start the run, or resume it from ``checkpoint``. The components are closed with the trainer."""
+        self.components, self.league, self.state = components, components.league, components.state
         first = components.first
-        context.contenders = components.contenders
-        context.evaluated = context.contenders[0]
-        context.initial_weights = self.members[context.evaluated].config.seed
         try:
-            self.journal = self._open_journal(checkpoint)
+            self.journal = self._open_journal(context, checkpoint)
         except BaseException:
             components.close()
             raise
+        threads = LearnerThreads(first.components.learner_threads(1))
+        super().__init__(
+            context, components.members, first, threads, measured_against(components.spec, context.preset, ())
+        )
+        context.contenders = components.contenders
+        context.evaluated = context.contenders[0]
+        context.initial_weights = self.members[context.evaluated].config.seed
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self._parents = origin.members_reset_to(components.config)
-        self.learner_threads = LearnerThreads(first.components.learner_threads(1))
         components.start(
-            self.learner_threads,
+            threads,
             self.frozen,
             lambda member, count: self._apply(Ordered(member, count)),
             self._retire,
         )
-        self.run_evaluator = RunEvaluator(
-            self.preset,
-            components.spec,
-            first.components.params,
-            measured_against(components.spec, self.preset, ()),
-            context.log,
-            should_stop=context.interrupted,
-        )
-        self._counts = {name: UpdateCounts(context.report) for name in self.members}
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
         slab = first.components.sampler.facts.slabs[0]
         self._decisions = slab.steps * slab.rows // components.spec.seats  # of a round, about
-        self._playing = first
-        self._rounds = self._saved_rounds = 0
-        self._saved_versions: dict[str, int] = {}  # of members in the newest checkpoint
-        self.signatures = Signatures(context)
         self._journal_problem = ""
-        if checkpoint is None:
-            self._start()
-        else:
-            self._resume(checkpoint)
+        if checkpoint is not None:
+            self.league.replay(self.journal.rows())
+        self.start_or_resume(checkpoint)
 
     # ---- starting and resuming ------------------------------------------------------------------
 
-    def _open_journal(self, checkpoint: Checkpoint | None) -> Journal:
-        path = self.run_dir.league
+    def _open_journal(self, context: RunContext, checkpoint: Checkpoint | None) -> Journal:
+        path = context.directory.league
         if checkpoint is None and not path.exists():
             return Journal.create(path)
         journal = Journal.open(path)
         if gone := journal.rewind(self.state.journal):
             text = f"{gone:,} event{'s' * (gone > 1)} of {path.name} from event {self.state.journal + 1:,} on"
-            self.context.log.removed.append(text)
+            context.log.removed.append(text)
         return journal
 
     def _start(self) -> None:
@@ -141,50 +120,16 @@ class LeagueTrainer:
         for event in self.league.initial_events(bots):
             self._apply(event)
         self._write_rows()
-        self.report.event("started", seed=self.preset.run.seed)
 
-    def _resume(self, checkpoint: Checkpoint) -> None:
-        self.league.replay(self.journal.rows())
-        if not checkpoint.signed:
-            self._restart_matches(checkpoint)
-        for member in self.members.values():
-            restore_member(member, checkpoint)
-            self._saved_versions[member.name] = member.version
-        for member in self.members.values():
-            member.seating.resume()
-        self.context.rewind_log(self.state.log_sizes)
+    def _resumed(self) -> None:
         for request in self.league.pending():
             self._carry_out(request)
-        self.report.event("resumed", version=checkpoint.version, steps=self.state.budget.steps)
 
     def _restart_matches(self, checkpoint: Checkpoint) -> None:
-        for member in self.members.values():
-            member.state.counts.drop_waiting()
-            member.state.counts.opening = Opening()
-            member.state.played = False
-        self.state.scheduled, self.state.new_matches = [], ""
-        self.signatures.restart_matches(checkpoint.version, checkpoint.why_restart or why_unsigned())
+        super()._restart_matches(checkpoint)
+        self.state.scheduled = []
 
     # ---- the loop --------------------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        return self.components.first.version
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Do nothing: between two rounds nothing is under way."""
-        yield
-
-    def doing(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        member = self._playing
-        return f"{member.name}: {member.rounds.doing()}"
-
-    def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        evaluate()
 
     def prepare_round(self) -> None:
         """Choose the next member, and assign it new orders where the last ones have been played.
@@ -193,8 +138,8 @@ class LeagueTrainer:
         """
         scheduled, ahead = self.state.scheduled, self.preset.cluster.ahead
         if not ahead:
-            self._playing = self.members[self.league.next_member()]
-            self._playing.assign(self._progress())
+            self.playing = member = self.members[self.league.next_member()]
+            member.assign(self.state.budget)
             return
         while len(scheduled) <= ahead:
             scheduled.append(self.league.next_member(scheduled, self._decisions))
@@ -203,9 +148,9 @@ class LeagueTrainer:
             rounds[name] += 1
             member = self.members[name]
             if member.rounds.pending < rounds[name]:
-                member.assign(self._progress())
+                member.assign(self.state.budget)
                 member.rounds.ask_ahead()
-        self._playing = self.members[scheduled[0]]
+        self.playing = self.members[scheduled[0]]
 
     def _retire(self, error: PlayerLost) -> None:
         self.report.problem(f"{error}; {error.player} retires from the league")
@@ -213,73 +158,32 @@ class LeagueTrainer:
         for member in self.members.values():
             member.matchmaker.on_lost(error.player, member.version)
 
-    def ask(self) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        self._playing.rounds.ask()
-
-    def owes(self) -> bool:
-        """Never: Ctrl-C takes effect between two rounds."""
-        return False
-
-    def why_untrained(self) -> str:
-        """See :class:`ludus.training.run_loop.Steps`: of all members together."""
-        return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
-
-    def round(self, evaluate: Callable[[], None] | None) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        member = self._playing
-        try:
-            done = member.play(self._progress(), evaluate)
-        except (MatchError, PoolError) as error:
-            raise RunFailed(f"{error}; {self.run_dir.checkpoints.stands()}") from error
-        self._rounds += 1
+    def play(self, evaluate: Callable[[], None] | None) -> Round:
+        """See :class:`ludus.training.actor_learner.slab_steps.SlabSteps`."""
+        done = super().play(evaluate)
         del self.state.scheduled[:1]
         if self.preset.cluster.ahead:
             done.times.cluster["cluster/ahead"] = float(len(self.state.scheduled))
-        self.context.clock.lap(self.state.budget)
-        self._finished(member, done)
-        self._write_rows()
+        return done
 
-    def _progress(self) -> float:
-        return progress(self.preset.run, self.state.budget)
-
-    def _finished(self, member: Member, done: Round) -> None:
-        counts, known = member.state.counts, self.league.standings.members[member.name]
-        counts.received += done.received
-        self.state.received = sum(m.state.counts.received for m in self.members.values())
-        updates = known.updates
-        if done.update is not None and done.learned is not None:
-            updates += 1
-            self._learned(member, done.update, done.learned, done.times)
-        member.seating.on_results(done.results)
-        results = member.matchmaker.take_results()
+    def counted(self, done: Round) -> None:
+        """Report the results of the round to the league, which may want changes."""
+        member = self.members[self.playing.name]
+        known, results = self.league.standings.members[member.name], member.matchmaker.take_results()
+        self.state.received = sum(m.counts.received for m in self.members.values())
         self._apply(
             Results(
                 member=member.name,
                 round=known.rounds,
-                steps=counts.budget.steps,
-                updates=updates,
+                steps=member.counts.budget.steps,
+                updates=known.updates + (done.update is not None),
                 version=member.version,
                 tallies=results.tallies,
                 episodes=results.episodes,
                 returns=results.returns,
             )
         )
-
-    def _learned(
-        self, member: Member, update: UpdateStats, summary: RolloutSummary, times: RoundTimes
-    ) -> None:
-        counts, total = member.state.counts, self.state
-        self._counts[member.name].take(counts, update, summary, member.rounds.slots)
-        total.budget.steps += summary.steps
-        total.budget.ticks += summary.ticks
-        total.learned += update.learned
-        total.gradient_steps += update.gradient_steps
-        total.matches += summary.matches
-        total.errors += summary.errors
-        self.report.update(
-            update_metrics(self.preset, counts, update, summary, times, player=member.name, used=total.budget)
-        )
+        self._write_rows()
 
     # ---- events and effects ----------------------------------------------------------------------
 
@@ -312,7 +216,7 @@ class LeagueTrainer:
             member.set_hyper(request.hyper)
             self._apply(Mutated(member.name, request.hyper))
 
-    def _reset(self, member: Member, source: str) -> None:
+    def _reset(self, member: LeagueMember, source: str) -> None:
         player = player_of(member.name, 0) if source == SEED else source
         try:
             weights = self.frozen.load(player)
@@ -325,7 +229,7 @@ class LeagueTrainer:
         member.reset_to(weights, None if source == SEED else self._learner_of(source, member))
         self._apply(Reset(member.name, source))
 
-    def _learner_of(self, player: str, member: Member) -> LearnerState | None:
+    def _learner_of(self, player: str, member: LeagueMember) -> LearnerState | None:
         """Return the state of the learner that froze ``player``; None for first weights or a lost state."""
         if member_and_version(player)[1] == 0:
             return None
@@ -348,16 +252,13 @@ class LeagueTrainer:
 
     # ---- evaluation and files --------------------------------------------------------------------
 
-    def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
-        """See :class:`ludus.training.evaluations.Evaluable`: nothing follows from them."""
-
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """See :class:`ludus.training.run_loop.Steps`. Acting weights are a checkpoint's if one has them."""
+        """See :class:`ludus.training.steps.RunSteps`. Acting weights are a checkpoint's if one has them."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor
         wanted = version
         if version is None and self.saved_already():
-            wanted = self._saved_versions.get(member.name)
+            wanted = member.saved_version
         if wanted is not None and wanted != actor.version:
             try:
                 weights = saved_weights(self.run_dir.checkpoints, member.name, wanted)
@@ -368,35 +269,23 @@ class LeagueTrainer:
                 actor = actor_of(weights, self.components.spec, actor)
         return player_of_actor(self.context, actor, member.name)
 
-    def saved_already(self) -> bool:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        return self._rounds == self._saved_rounds
-
     def referred_to(self) -> set[Path]:
-        """See :class:`ludus.training.run_loop.Steps`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         return self.frozen.written
 
     def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
-        """See :class:`ludus.training.saving.Checkpointable`."""
+        """See :class:`ludus.training.steps.RunSteps`."""
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
         self.state.journal = self.journal.last
-        self.state.log_sizes = self.context.log.sync()
-        checkpoint = league_checkpoint(self.members, self.components.first, self.state)
-        if taken is not None:
-            taken()
-        path = self.run_dir.checkpoints.save(checkpoint)
-        self._saved_rounds = self._rounds
-        self._saved_versions = {name: w.meta.version for name, w in checkpoint.members.items()}
-        return path
+        return super().write_checkpoint(taken)
 
-    def after_checkpoint(self) -> None:
-        """See :class:`ludus.training.run_loop.Steps`."""
-        self.signatures.after_checkpoint()
+    def make_checkpoint(self) -> Checkpoint:
+        """See :class:`ludus.training.steps.RunSteps`."""
+        return league_checkpoint(self.members, self.components.first, self.state)
 
     def close(self) -> None:
         """Stop threads and close the journal. Idempotent."""
-        self.learner_threads.close()
-        self.components.close()
+        super().close()
         self.journal.close()

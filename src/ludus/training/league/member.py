@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ludus.algorithms.learner import Learner
+from ludus.algorithms.updates.optimiser import under
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.league.config import PlayerConfig
@@ -13,19 +14,22 @@ from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
 from ludus.rollouts.commands import StartAt
+from ludus.storage import Checkpoint
 from ludus.storage.frozen import LearnerState
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.member import Member
 from ludus.training.actor_learner.rollout_summary import Opening
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.league import member_parts as parts
 from ludus.training.league.learner_states import state_from
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.stopping import Budget
 
 
-class Member:
-    """Owned by the run; one thread calls it, between two rounds and for one.
+class LeagueMember(Member):
+    """A member of a league: it may be reset, copied, and given other settings.
 
     Args:
         preset: of the run.
@@ -38,8 +42,6 @@ class Member:
     """
 
     matchmaker: LeagueMatchmaker
-    seating: Seating
-    rounds: Rounds
 
     def __init__(
         self,
@@ -59,7 +61,8 @@ class Member:
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
         learner = parts.member_learner(self.preset, config, index, seeded=not resumed)
-        self.components = self._components(learner)
+        super().__init__(config.name, preset, self._components(learner), state.counts)
+        self.saved_version: int | None = None  # in the newest checkpoint
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
         """Get ready to play. ``threads`` are those of the run: one member learns at a time."""
@@ -71,11 +74,6 @@ class Member:
         """The run's preset, with the member's seed and settings."""
         return with_hyper(self._preset, self.state.hyper)
 
-    @property
-    def version(self) -> int:
-        """Number of updates of the member's weights."""
-        return self.components.learner.version
-
     def weights(self) -> Weights:
         """Return the newest weights."""
         return self.components.learner.weights()
@@ -84,19 +82,10 @@ class Member:
         """Return the weights that the member started with, built again."""
         return parts.member_learner(self.preset, self.config, self._index).weights()
 
-    def close(self) -> None:
-        """Stop the pool."""
-        self.components.close()
-
-    def assign(self, progress: float) -> None:
-        """Assign new orders where they are due; live players play with their newest weights.
-
-        Args:
-            progress: Share of the budget that is spent.
-        """
-        self.rounds.terms = self.state.counts.terms(self._preset, progress)
+    def assign(self, used: Budget) -> None:
+        """Assign new orders if they are due; live players play with their newest weights."""
         self.matchmaker.on_play(self.rounds.in_play())
-        self.seating.advance(self.rounds.paused)
+        super().assign(used)
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """Play one round. Raises ``MatchError`` and ``PoolError``."""
@@ -104,6 +93,13 @@ class Member:
         if done.update is not None:
             self.state.value_only = max(0, self.state.value_only - 1)
         return done
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Restore its part of a league's checkpoint. Raises ``CorruptFile``."""
+        prefix = f"{self.name}/"
+        learner, rollout = (under(prefix, arrays) for arrays in (checkpoint.optimizer, checkpoint.rollout))
+        super().restore(Checkpoint(checkpoint.weights, learner, rollout, b"{}", checkpoint.restart))
+        self.saved_version = self.version
 
     def reset_to(self, weights: Weights, state: LearnerState | None = None) -> None:
         """Continue from other weights; the version keeps counting.
@@ -113,7 +109,7 @@ class Member:
         fresh = parts.member_learner(self.preset, self.config, self._index, seeded=False)
         self._load(*state_from(fresh, weights, state))
 
-    def copy(self, source: Member) -> None:
+    def copy(self, source: LeagueMember) -> None:
         """Take weights and optimiser of ``source``; the version keeps counting."""
         self._load(*source.components.learner.state())
 
@@ -127,7 +123,7 @@ class Member:
         self._drop_waiting()
         time_step = self.components.sampler.state.time_step
         self.state.pools += 1
-        self.state.counts.opening = Opening()
+        self.counts.opening = Opening()
         self.components.close()
         self.components = self._components(learner)
         self.components.sampler.send(StartAt(time_step))
@@ -135,16 +131,17 @@ class Member:
         self._start_rounds(self.rounds.learner_threads)
         return True
 
-    def store(self) -> None:
-        """Write orders and lanes into the state."""
+    def checkpoint(self) -> Checkpoint:
+        """Return its part of a league's checkpoint; its counters, orders and lanes go into its state."""
         self.rounds.fetch()
         orders = Counter(self.rounds.in_play())
         for arrived in self.rounds.arrived:
             orders.update(arrived.stats.in_play)
             orders.update(result.tag for result in arrived.stats.results)
         self.matchmaker.on_play(orders)  # of matches whose results are still to come
-        self.seating.store(self.state.counts)
-        self.state.played = self.components.sampler.state.played
+        self.seating.store(self.counts)
+        self.saved_version = self.version
+        return self.rounds.checkpoint(self.counts)
 
     def _components(self, learner: Learner) -> Components:
         restarts = self._restarts + self.state.pools
@@ -168,7 +165,7 @@ class Member:
 
         Results of matches in these count.
         """
-        counts = self.state.counts
+        counts = self.counts
         for stats in self.rounds.recall():
             self.seating.on_results(stats.results)
             counts.received += stats.steps

@@ -7,8 +7,10 @@ import msgspec
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.updates.parameters import load_tensors
 from ludus.evaluation.weights import check_spec
+from ludus.flow import Controller, GameSpec, SeatPlan
+from ludus.flow.lineups import lineup_of
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
-from ludus.league.config import PlayerConfig
+from ludus.league.config import LeagueConfig, PlayerConfig
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -16,25 +18,24 @@ from ludus.presets.hardware import thread_count
 from ludus.rollouts.commands import LoadWeights
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
-from ludus.training.actor_learner.checkpoint import TrainerState
-from ludus.training.league.seats import LEARNER, member_seats
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.machines import Machines
+from ludus.training.opponents import PolicyIds, Seats
 
+LEARNER = 0  # policy id of the member in its own pool
 STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
 
 
 class MemberState(msgspec.Struct):
     """State of a member in a checkpoint, apart from tensors and matches.
 
-    ``hyper``: its settings by path. ``pools``: how often its pool was built again; ``played``: whether the
-    present one has played a slab. ``value_only``: number of updates to come in which only the parameters move
-    that the value alone depends on.
+    ``hyper``: its settings by path. ``pools``: how often its pool was built again. ``value_only``: number of
+    updates to come in which only the parameters move that the value alone depends on.
     """
 
     counts: TrainerState = msgspec.field(default_factory=TrainerState)
     hyper: dict[str, float] = {}
     pools: int = 0
-    played: bool = False
     value_only: int = 0
 
 
@@ -62,6 +63,23 @@ def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: 
     return learner
 
 
+def member_seats(spec: GameSpec, league: LeagueConfig, frame_skip: int, name: str) -> Seats:
+    """Return the seats of the pool of the member ``name``. Without orders it would meet itself.
+
+    All plans have the same controllers in the same order: the member's own policy, the lanes, the game's
+    bots. A lane is a policy id that is bound to one player at a time.
+    """
+    ids = PolicyIds(LEARNER, tuple(range(1, 1 + league.lanes)))
+    controllers = (
+        Controller(policy=LEARNER),
+        *(Controller(policy=lane, weight=0.0) for lane in ids.past),
+        *(Controller(bot=bot.name, weight=0.0) for bot in spec.bots),
+    )
+    plan = SeatPlan(controllers=controllers, frame_skip=frame_skip)
+    others = frozenset(player.name for player in league.members) - {name}
+    return Seats(ids, lineup_of(spec, plan, plan), {LEARNER: name}, league.cache, others)
+
+
 def member_components(
     preset: Preset, name: str, restarts: int, learner: Learner, machines: Machines
 ) -> Components:
@@ -80,4 +98,4 @@ def member_components(
     slabs = 2 + preset.cluster.ahead  # each round to come may be this member's
     sampler = machines.sampler(preset, slabs=slabs, restarts=restarts, seats=seats)
     sampler.send(LoadWeights({LEARNER: LocalWeights(learner)}))
-    return Components(sampler, {LEARNER: learner}, thread_count(preset.run))
+    return Components(sampler, learner, LEARNER, thread_count(preset.run))

@@ -18,8 +18,8 @@ from ludus.league.matchmaker import Matchmaker
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import RestoreMatches
 from ludus.surgery.plan import SurgeryError
-from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.sampler import POOL, ROWS, LocalSampler, build_sampler
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.surgery.conversion import Arrays
 from ludus.training.surgery.pool_bytes import MAGIC, SURFACED, PoolBytes, Records, put_together, take_apart
 

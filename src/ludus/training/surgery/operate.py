@@ -32,10 +32,10 @@ from ludus.presets.errors import ConfigError
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunInfo, utc_now
 from ludus.surgery.plan import Hints, Plan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.sampler import first_network
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.league.checkpoint import LeagueState
-from ludus.training.league.seats import LEARNER
+from ludus.training.league.member_parts import LEARNER
 from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids
 from ludus.training.run_code import code_files
 from ludus.training.start import resumed_start
@@ -132,7 +132,7 @@ class Operation:
             source.preset,
             self.preset,
             same_spec=same,
-            signed=source.checkpoint.signed,
+            signed=not source.checkpoint.restart,
             compiled=is_compiled(source.checkpoint.rollout),
         )
         self.empty_ring = why_empty_ring(source.preset, self.preset, same_spec=same)

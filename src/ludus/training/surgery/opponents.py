@@ -19,7 +19,7 @@ from ludus.storage.journal import copy_journal
 from ludus.storage.tensors import MAX_FILE_BYTES, encode_weights
 from ludus.surgery.labels import renamed
 from ludus.surgery.plan import Hints
-from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.state import TrainerState
 from ludus.training.opponents import build_matchmaker
 from ludus.training.surgery import carry
 from ludus.training.surgery.conversion import Conversion, conversion_of, side_of

@@ -12,7 +12,7 @@ from ludus.presets.config import Preset
 from ludus.reporting.changes import run_settings
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, RunNotFound, read_weights
 from ludus.surgery.plan import SurgeryError
-from ludus.training.actor_learner.checkpoint import TrainerState, decode_state
+from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
 
 

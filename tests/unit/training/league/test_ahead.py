@@ -15,9 +15,9 @@ from ludus.storage import CorruptFile, RunDirectory
 from ludus.training.league.checkpoint import decode_league_state
 from ludus.training.league.components import build_league
 from ludus.training.machines import LOCAL, JoinedMachines, Machines
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.asking import AskedMachines
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 from .test_league_runs import assert_equal_runs, journal_rows, killed_run, league_preset, written
 from .test_populations import population

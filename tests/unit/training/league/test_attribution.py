@@ -14,7 +14,7 @@ from ludus.presets.file import parse_preset
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.training.actor_learner.sync_loop import Round
-from ludus.training.league.member import Member
+from ludus.training.league.member import LeagueMember
 from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
 
@@ -23,13 +23,13 @@ class Watch:
     """Players that decided since the match of a slot started, by the lane for which they did."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.playing: Member | None = None
+        self.playing: LeagueMember | None = None
         self.deciding: dict[tuple[str, int, int], set[str]] = {}
         self.checked = 0
-        self._play, self._act, self._results = Member.play, LaneActor.act, LeagueMatchmaker.on_results
+        self._play, self._act, self._results = LeagueMember.play, LaneActor.act, LeagueMatchmaker.on_results
         watch = self
 
-        def play(member: Member, progress: float, evaluate: Callable[[], None] | None) -> Round:
+        def play(member: LeagueMember, progress: float, evaluate: Callable[[], None] | None) -> Round:
             watch.playing = member
             return watch._play(member, progress, evaluate)
 
@@ -44,7 +44,7 @@ class Watch:
                 watch.check(watch.playing, result)
             watch._results(matchmaker, results)
 
-        patch.setattr(Member, "play", play)
+        patch.setattr(LeagueMember, "play", play)
         patch.setattr(LaneActor, "act", act)
         patch.setattr(LeagueMatchmaker, "on_results", on_results)
 
@@ -60,7 +60,7 @@ class Watch:
                 players = set() if first else self.deciding.get(key, set())
                 self.deciding[key] = players | {f"{name}:{actor.lanes[lane].version}"}
 
-    def check(self, member: Member, result: MatchResult) -> None:
+    def check(self, member: LeagueMember, result: MatchResult) -> None:
         orders = {order.number: order for order in member.matchmaker.book.orders()}
         teams = teams_of_seats(member.components.spec, result.plan_of_seat)
         for seat, player in enumerate(result.players):

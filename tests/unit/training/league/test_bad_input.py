@@ -11,8 +11,9 @@ from ludus.presets.checks.game import check_game
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, explain, load_preset, parse_preset
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, league_preset
+from tests.unit.training.runs import resume_run
 
 TEXT = LEAGUE.format(game="matrix", lag="sync", steps=400)
 

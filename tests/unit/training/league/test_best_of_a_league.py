@@ -15,9 +15,9 @@ from ludus.storage import RunDirectory, load_weights, name_of, resolve_weights
 from ludus.storage.checkpoints import member_of_file
 from ludus.training.league.checkpoint import decode_league_state
 from ludus.training.league.components import build_league
-from ludus.training.runs import RunResult, resume_run, start_run
+from ludus.training.runs import RunResult, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 MEMBERS = ("p0", "p1", "p2", "p3")
 POPULATION = {

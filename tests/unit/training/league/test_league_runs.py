@@ -25,8 +25,8 @@ from ludus.storage.journal import Journal
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import PlayerLost
 from ludus.training.league.components import LeagueComponents
-from ludus.training.runs import resume_run, start_run
-from tests.unit.training.runs import Recorder
+from ludus.training.runs import start_run
+from tests.unit.training.runs import Recorder, resume_run
 
 LEAGUE = """
 [game]

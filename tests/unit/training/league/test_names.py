@@ -16,9 +16,9 @@ from ludus.games import spec
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, RunNotFound, load_weights, name_of, resolve_weights
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
-from tests.unit.training.runs import Recorder, small_preset
+from tests.unit.training.runs import Recorder, resume_run, small_preset
 
 MEMBERS = ("main", "exploiter")
 

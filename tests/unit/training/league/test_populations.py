@@ -14,9 +14,9 @@ from ludus.storage import RunDirectory
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.league.components import build_league
-from ludus.training.runs import resume_run, start_run
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 MEMBER = """
 [[league.players]]

@@ -21,10 +21,10 @@ from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.sync_loop import Round
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.learner_states import fits, state_beside_network
-from ludus.training.league.member import Member
-from ludus.training.runs import resume_run, start_run
+from ludus.training.league.member import LeagueMember
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
-from tests.unit.training.runs import Recorder
+from tests.unit.training.runs import Recorder, resume_run
 
 EXPLOITER = 'role = "main_exploiter"'
 RESET_TO_BEST = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
@@ -57,7 +57,7 @@ def league() -> Iterator[LeagueComponents]:
     built.close()
 
 
-def play(member: Member, rounds: int) -> list[Round]:
+def play(member: LeagueMember, rounds: int) -> list[Round]:
     return [member.play(0.0, None) for _ in range(rounds)]
 
 
@@ -122,15 +122,15 @@ def test_an_optimiser_is_stored_where_a_member_may_be_reset_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
-    reset_to = Member.reset_to
+    reset_to = LeagueMember.reset_to
 
-    def watched(member: Member, weights: Weights, state: LearnerState | None = None) -> None:
+    def watched(member: LeagueMember, weights: Weights, state: LearnerState | None = None) -> None:
         assert state is not None
         steps.append(state.counters["adam_steps"])
         assert state.counters["version"] == weights.meta.version
         reset_to(member, weights, state)
 
-    monkeypatch.setattr(Member, "reset_to", watched)
+    monkeypatch.setattr(LeagueMember, "reset_to", watched)
     start_run(preset(steps=2400), tmp_path / "run")
     frozen = RunDirectory.open(tmp_path / "run").frozen
     assert len(resets(tmp_path / "run")) == len(steps) >= 1
@@ -209,7 +209,7 @@ def test_the_value_alone_learns_after_a_reset(
     assert changed[2] - {"value_head.weight", "value_head.bias"}
 
 
-def _changed(member: Member, act: Callable[[], object]) -> set[str]:
+def _changed(member: LeagueMember, act: Callable[[], object]) -> set[str]:
     """Names of the parameters that ``act`` changes."""
     before = member.weights().tensors
     act()
