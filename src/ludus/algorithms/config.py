@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from ludus.algorithms.schedules import ByBudget, linear, rate_factor
+from ludus.flow.override import override
 from ludus.mcts.config import SearchConfig, SelfPlayConfig
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -74,13 +75,13 @@ class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     reward_scale: float = 1.0
     reward_clip: NonNegative = 0.0  # 0 = off
 
+    @override
     def problems(self) -> Iterator[tuple[str, str]]:
-        """See :meth:`MethodConfig.problems`."""
         if self.max_grad_rms > 0.0 and self.optimizer != "adam":
             yield "max_grad_rms", f'= {self.max_grad_rms:g}: expected 0, or algorithm.optimizer = "adam"'
 
+    @override
     def schedules(self) -> Iterator[tuple[str, ByBudget]]:
-        """See :meth:`MethodConfig.schedules`."""
         yield "learning_rate", self.learning_rate_at
         if self.horizon > 0.0:
             yield "horizon", self.horizon_at
@@ -117,8 +118,8 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     teacher_coefficient: NonNegative = 1.0  # of the KL from the teacher
     teacher_coefficient_final: NonNegative = 0.0  # reached linearly at the end of the budget
 
+    @override
     def head_problems(self, heads: int) -> Iterator[tuple[str, str]]:
-        """See :meth:`MethodConfig.head_problems`."""
         for key, given in (("value_discounts", self.value_discounts), ("value_weights", self.value_weights)):
             if given and len(given) != heads:
                 yield key, f"has {len(given)} values: expected {heads}, one for each of policy.value_heads"
@@ -135,8 +136,8 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
                 "with algorithm.horizon: each head has its own horizon; expected horizon = 0",
             )
 
+    @override
     def schedules(self) -> Iterator[tuple[str, ByBudget]]:
-        """See :meth:`MethodConfig.schedules`."""
         yield from super().schedules()
         yield "entropy_coefficient", self.entropy_coefficient_at
         if self.teacher:
@@ -224,8 +225,8 @@ class TrpoConfig(AdvantageConfig, frozen=True, forbid_unknown_fields=True, tag="
     epochs: Count = 5
     value_coefficient: NonNegative = 1.0
 
+    @override
     def problems(self) -> Iterator[tuple[str, str]]:
-        """See :meth:`MethodConfig.problems`."""
         yield from super().problems()
         if self.value_coefficient == 0.0:
             yield "value_coefficient", "= 0: the value would not be learned; expected a number above 0"
@@ -257,8 +258,8 @@ class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag=
     priority_beta: Share = 0.4  # of the importance weights, at the start
     priority_beta_final: Share = 1.0  # reached linearly at the end of the budget
 
+    @override
     def schedules(self) -> Iterator[tuple[str, ByBudget]]:
-        """See :meth:`MethodConfig.schedules`."""
         yield from super().schedules()
         yield "epsilon", self.epsilon_at
         if self.priority_alpha > 0.0:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from ludus.algorithms.returns import Floats
 from ludus.flow.inputs.decode import from_json, to_json
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import kind_of
 
@@ -94,24 +95,24 @@ class Group(ABC):
 class _Alone(Group):
     """A single learner: every sum is its argument, so that no bit changes."""
 
+    @override
     def add(self, tensor: Tensor) -> Tensor:
-        """See :meth:`Group.add`."""
         return tensor
 
+    @override
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """See :meth:`Group.gather`."""
         return [tensor]
 
+    @override
     def sums(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """See :meth:`Group.sums`."""
         return dict(numbers)
 
+    @override
     def joined(self, array: Floats) -> Floats:
-        """See :meth:`Group.joined`."""
         return array
 
+    @override
     def each(self, number: float) -> list[float]:
-        """See :meth:`Group.each`."""
         return [number]
 
 
@@ -153,8 +154,8 @@ class ThreadGroup(Group):
             total.add_(other)
         return total
 
+    @override
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """See :meth:`Group.gather`."""
         return self._meet(tensor)
 
     def _meet(self, mine: Tensor) -> list[Tensor]:
@@ -213,15 +214,15 @@ class TorchGroup(Group):
         if self._dist.is_initialized():
             self._dist.destroy_process_group()
 
+    @override
     def add(self, tensor: Tensor) -> Tensor:
-        """See :meth:`Group.add`."""
         moved = tensor.to(self._device)
         with self._failing():
             self._dist.all_reduce(moved)
         return moved.to(tensor.device)
 
+    @override
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """See :meth:`Group.gather`."""
         lengths = [int(n) for n in self._equal(torch.tensor([len(tensor)], device=self._device))]
         padded = torch.zeros((max(lengths), *tensor.shape[1:]), dtype=tensor.dtype, device=self._device)
         padded[: len(tensor)] = tensor

@@ -19,6 +19,7 @@ from ludus.algorithms.updates.row_memory import RowMemory
 from ludus.algorithms.updates.samples import Index, Samples
 from ludus.algorithms.updates.tasks import Task, UpdatePlan
 from ludus.flow import Slab
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.transfer import downloaded
@@ -88,13 +89,13 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
             slab.memory = {**slab.memory, self.policy: downloaded(memory)}
         return super().start(slab, progress, value_only=value_only)
 
+    @override
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """See :meth:`Learner.state`."""
         arrays, counters = super().state()
         return arrays | self._memory.state(), counters
 
+    @override
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
         self._memory.load_state(arrays)
 

@@ -18,6 +18,7 @@ from ludus.cluster.ranks import Ranks
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.weights import digest_of
 from ludus.flow import Slab, Weights
+from ludus.flow.override import override
 from ludus.flow.slab import rows_of
 from ludus.flow.weights import Lineage
 from ludus.policies.network import PolicyNetwork
@@ -71,8 +72,8 @@ class GroupLearner:
         return self._learner.network
 
     @property
+    @override
     def lineage(self) -> Lineage | msgspec.UnsetType:
-        """See :attr:`ludus.algorithms.learner.Learner.lineage`."""
         return self._learner.lineage
 
     @lineage.setter

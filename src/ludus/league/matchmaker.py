@@ -19,6 +19,7 @@ import numpy as np
 
 from ludus.flow import Controller, MatchResult, Orders
 from ludus.flow.inputs.decode import from_json
+from ludus.flow.override import override
 from ludus.flow.seeds import COUNTER_PAST
 from ludus.league.players import member_and_version, player_of
 
@@ -187,8 +188,8 @@ class PastOpponents(FixedOpponent):
         )
         self.past = PastWindow([0], [0] * playing)
 
+    @override
     def next_orders(self, slots: int) -> Orders:
-        """See :meth:`Matchmaker.next_orders`."""
         share = self.weight / len(self.past.playing)
         mixture = {player_of(LEARNER, v): share * n for v, n in sorted(Counter(self.past.playing).items())}
         return Orders(mixture, tuple(player_of(LEARNER, v) for v in sorted(self.past.needed())))
@@ -202,16 +203,16 @@ class PastOpponents(FixedOpponent):
         rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[COUNTER_PAST, version, 0, 0]))
         past.playing = [past.versions[int(i)] for i in rng.integers(0, len(past.versions), len(past.playing))]
 
+    @override
     def on_lost(self, player: str, newest: int) -> None:
-        """See :meth:`Matchmaker.on_lost`."""
         self.past.forget(member_and_version(player)[1], newest)
 
+    @override
     def state(self) -> bytes:
-        """See :meth:`Matchmaker.state`."""
         return msgspec.json.encode(self.past)
 
+    @override
     def load_state(self, state: bytes) -> None:
-        """See :meth:`Matchmaker.load_state`."""
         try:
             past = from_json(state, PastWindow)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -234,19 +235,19 @@ class FixedMixture(FixedOpponent):
             {policy: name for part in self.parts.values() for policy, name in part.labels.items()},
         )
 
+    @override
     def next_orders(self, slots: int) -> Orders:
-        """See :meth:`Matchmaker.next_orders`."""
         orders = [part.next_orders(slots) for part in self.parts.values()]
         mixture = {player: weight for o in orders for player, weight in o.mixture.items()}
         return Orders(mixture, tuple(dict.fromkeys(player for o in orders for player in o.kept)))
 
+    @override
     def on_weights(self, version: int) -> None:
-        """See :meth:`Matchmaker.on_weights`."""
         for part in self.parts.values():
             part.on_weights(version)
 
+    @override
     def on_lost(self, player: str, newest: int) -> None:
-        """See :meth:`Matchmaker.on_lost`."""
         for part in self.parts.values():
             part.on_lost(player, newest)
 
@@ -255,8 +256,8 @@ class FixedMixture(FixedOpponent):
         states = {name: part.state() for name, part in self.parts.items()}
         return msgspec.json.encode({n: msgspec.Raw(s) for n, s in states.items() if s != NO_STATE})
 
+    @override
     def load_state(self, state: bytes) -> None:
-        """See :meth:`Matchmaker.load_state`."""
         try:
             states = from_json(state, dict[str, msgspec.Raw])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.actions.packing import ALIGNMENT as ALIGNMENT
 from ludus.policies.actions.packing import Packing
@@ -311,13 +312,13 @@ class Cuda(Device):
         """Return ``size`` zeroed bytes of pinned memory."""
         return torch.zeros(size, dtype=torch.uint8, pin_memory=True)
 
+    @override
     def stream(self) -> Stream:
-        """See :meth:`Executor.stream`."""
         return CudaStream(self.device)
 
     @contextmanager
+    @override
     def on(self, stream: Stream) -> Iterator[None]:
-        """See :meth:`Executor.on`."""
         inner = cast(CudaStream, stream).stream
         outer = torch.cuda.current_stream(self.device)
         inner.wait_stream(outer)
@@ -326,13 +327,13 @@ class Cuda(Device):
         outer.wait_stream(inner)
 
     @torch.no_grad()
+    @override
     def upload(self, target: Tensor, array: Array, stream: Stream) -> None:
-        """See :meth:`Executor.upload`."""
         with torch.cuda.stream(cast(CudaStream, stream).stream):
             target.copy_(torch.from_numpy(array), non_blocking=True)
 
+    @override
     def wait(self) -> None:
-        """See :meth:`Executor.wait`."""
         torch.cuda.current_stream(self.device).synchronize()
 
     def prepare(self, run: Callable[[], None], stream: Stream, state: Sequence[Tensor]) -> Callable[[], None]:
@@ -366,8 +367,8 @@ class Cuda(Device):
             return run
         return graph.replay
 
+    @override
     def submit(self, replay: Callable[[], None], stream: Stream) -> None:
-        """See :meth:`Device.submit`."""
         assert isinstance(stream, CudaStream)
         with torch.cuda.stream(stream.stream):
             replay()

@@ -29,6 +29,7 @@ from ludus.algorithms.updates.forward import Bools, Floats, forward
 from ludus.algorithms.updates.minibatch import shuffle_key, shuffled_minibatches
 from ludus.algorithms.updates.samples import Index, Samples
 from ludus.algorithms.updates.tasks import Task
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 
@@ -69,16 +70,16 @@ class AdvantageLearner(SlabLearner[Config]):
         self._coverage = Coverage()
         self._extra = ExtraTerms(config.teacher, network, self.policy)
 
+    @override
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """See :meth:`Learner.state`."""
         arrays, counters = super().state()
         if self.objective.minimum_coverage(self.config) is not None:
             counters |= {"decided": self._coverage.decided, "trainable": self._coverage.trainable}
         arrays |= self._extra.state()
         return arrays, counters
 
+    @override
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
         self._coverage = Coverage(counters.get("decided", 0), counters.get("trainable", 0))
         self._extra.load_state(arrays)

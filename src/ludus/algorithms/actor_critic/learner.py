@@ -24,6 +24,7 @@ from ludus.algorithms.updates.optimiser import (
 )
 from ludus.algorithms.updates.samples import Index
 from ludus.algorithms.updates.tasks import Task
+from ludus.flow.override import override
 from ludus.flow.slab import Array, Slab
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.replay_support import why_learning_is_eager
@@ -57,13 +58,13 @@ class ActorCriticLearner(AdvantageLearner[Config]):
         self._rate_steps = 0  # by which the learning rate was moved to reach its KL
         self._epoch_programs: EpochPrograms[Config] | None = None
 
+    @override
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """See :meth:`Learner.state`."""
         arrays, counters = super().state()
         return arrays, counters | ({"rate_steps": self._rate_steps} if self.config.learning_rate_kl else {})
 
+    @override
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
         self._rate_steps = counters.get("rate_steps", 0)
 

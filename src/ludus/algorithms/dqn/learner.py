@@ -31,6 +31,7 @@ from ludus.algorithms.updates.parameters import FlatParameters, replica_of
 from ludus.algorithms.updates.samples import Index, Samples, pieces
 from ludus.algorithms.updates.tasks import Task
 from ludus.flow import Weights
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.actions.q_values import QValues, absorb_targets
 from ludus.policies.network import PolicyNetwork
@@ -71,8 +72,8 @@ class DqnLearner(SlabLearner[DqnConfig]):
         arrays |= {f"{REPLAY_BUFFER}{name}": a for name, a in self.replay_buffer.state().items()}
         return arrays, counters | {"gradient_steps": self.gradient_steps}
 
+    @override
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
         if "gradient_steps" not in counters:
             raise ValueError("learner state: no counter 'gradient_steps'")

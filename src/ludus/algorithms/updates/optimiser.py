@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.updates.parameters import FlatParameters
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 
 RATE_STEP, LOWEST_RATE, HIGHEST_RATE = 1.5, 1e-6, 1e-2  # of Sample Factory's kl_adaptive schedule
@@ -186,8 +187,8 @@ class AdamW(Adam):
         self.vector.addcmul_(self.vector, self.matrices, value=-learning_rate * self.weight_decay)
         super().step(gradient, learning_rate)
 
+    @override
     def move(self, gradient: Tensor, factors: Tensor) -> None:
-        """See :meth:`ProgramOptimiser.move`."""
         self.vector.sub_(self.vector * self.matrices * (factors[0] * self.weight_decay))
         super().move(gradient, factors)
 

@@ -18,6 +18,7 @@ from ludus.algorithms.updates.optimiser import under
 from ludus.algorithms.updates.parameters import load_tensors, tensors_of
 from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.flow import RolloutStats, Slab
+from ludus.flow.override import override
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.commands import LoadWeights
@@ -136,8 +137,8 @@ class TurnRounds(Rounds):
         """Number of matches that all pools play at a time."""
         return sum(pool.components.sampler.facts.all_slots for pool in self.pools)
 
+    @override
     def doing(self) -> str:
-        """See :meth:`Rounds.doing`."""
         return playing_text([pool.components.sampler for pool in self.pools])
 
     def ask(self) -> None:
@@ -189,8 +190,8 @@ class TurnRounds(Rounds):
             rollout |= {f"copy{i}.{name}": array for name, array in tensors_of(pool.copy).items()}
         return Checkpoint(part.weights, part.optimizer, rollout, part.state)
 
+    @override
     def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
-        """See :meth:`Rounds.restore`."""
         where, turns = f"checkpoint of version {checkpoint.version}", state.turns
         if turns is None or not len(turns.full) == len(turns.versions) == len(self.pools):
             raise CorruptFile(f"{where}: expected the turns of {len(self.pools)} pools")
