@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ from ludus.algorithms.group import Group, compare_ranks
 from ludus.algorithms.learner_interface import Learner as Learner
 from ludus.algorithms.learner_interface import LearnerContext as LearnerContext
 from ludus.algorithms.learner_interface import UpdateStats as UpdateStats
+from ludus.algorithms.registry import method_of
 from ludus.algorithms.updates.forward import Floats, evaluate, part_size, steps_in, units_of
 from ludus.algorithms.updates.minibatch import Minibatches
 from ludus.algorithms.updates.optimiser import (
@@ -50,9 +51,6 @@ Config = TypeVar("Config", bound=SlabLearnerConfig)
 
 class SlabLearner(ABC, Generic[Config]):
     """Base of learners of slabs: everything but the stages of an update, which a method makes."""
-
-    #: Whether the method has updates that move only parameters exclusive to the value.
-    has_value_only_updates: ClassVar[bool] = False
 
     def __init__(self, config: Config, network: PolicyNetwork, context: LearnerContext) -> None:
         """Take over the network.
@@ -100,9 +98,8 @@ class SlabLearner(ABC, Generic[Config]):
         """See :meth:`Learner.start`."""
         if self._plan is not None:
             raise RuntimeError("the previous update has not been finished")
-        if value_only and not self.has_value_only_updates:
-            name = self.config.__struct_config__.tag
-            raise ValueError(f'algorithm.name = "{name}" has no updates of the value alone')
+        if value_only and not (method := method_of(self.config)).value_only:
+            raise ValueError(f'algorithm.name = "{method.name}" has no updates of the value alone')
         if self.policy not in slab.memory and self.network.memory_shape is not None:
             raise ValueError(f"policy {self.policy} has memory; slab.memory must hold it at t = 0")
         self._value_only = value_only

@@ -73,8 +73,9 @@ class Method:
 
     Args:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
-        learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called with
-            the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
+        learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called as
+            ``learner(config, network, context)``: the settings, a network, and a
+            :class:`~ludus.algorithms.learner.LearnerContext`.
         trainer: Function that prepares a run (:class:`ludus.training.run_builder.RunBuilderFactory`), or
             ``module:attribute``.
         networks: Values of ``policy.network`` that it can train.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, cast
 
 import msgspec
-import msgspec.inspect as mi
 
 from ludus.flow.inputs.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.inputs.regular import TEXT
@@ -24,7 +23,7 @@ from ludus.games import libraries, list_games, rulebook, spec
 from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
 from ludus.presets import schema
-from ludus.presets.checks.consistency import setting_problems
+from ludus.presets.checks.training import setting_problems
 from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
 from ludus.presets.document import Document, leaves
@@ -304,13 +303,13 @@ def parse_preset(
     for path in paths:
         origins = {p: o for p, o in origins.items() if not p.startswith(path + ".")}
         origins[path] = "command line"
-    document = cast(Document, schema.with_integers(document, kind))
+    document = cast(Document, schema.canonical(document, kind))
     for problem in schema.check(document, kind):
         where = Setting(problem.path) if _from_command_line(problem.path, origins) else source
         problems.append(problem.within(where))
     if problems:
         raise PresetError(*problems)
-    preset = preset_of(_named(document, kind), method)
+    preset = preset_of(document, method)
     loaded = LoadedPreset(preset, name, source, origins)
     if problems := loaded.placed(setting_problems(preset)):
         raise PresetError(*problems)
@@ -327,33 +326,6 @@ def preset_document(raw: bytes, source: str) -> Document:
         raise PresetError(error, where=source) from None
     except TomlError as error:
         raise PresetError(f"not valid TOML: {error}", where=source) from None
-
-
-def _named(document: Document, kind: mi.StructType) -> Document:
-    """Return the document with the name of each table that may be one of several.
-
-    A table without a name is the first of them.
-    """
-    named = _with_names(document, kind)
-    assert isinstance(named, dict)
-    return named
-
-
-def _with_names(value: object, kind: mi.Type) -> object:
-    kind = schema.present(kind)
-    if schema.variants(kind):
-        chosen = schema.variant_of(value, kind)
-        assert chosen is not None
-        assert isinstance(value, dict)
-        fields = _with_names(value, chosen)
-        assert isinstance(fields, dict)
-        return {chosen.tag_field: chosen.tag, **fields} if chosen.tag_field else fields
-    if isinstance(kind, mi.StructType) and isinstance(value, dict):
-        types = {f.encode_name: f.type for f in kind.fields}
-        return {key: _with_names(item, types[key]) if key in types else item for key, item in value.items()}
-    if isinstance(kind, mi.VarTupleType) and isinstance(value, list):
-        return [_with_names(item, kind.item_type) for item in value]
-    return value
 
 
 def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:

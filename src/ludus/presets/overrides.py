@@ -36,10 +36,14 @@ def apply_overrides(
     Returns:
         The paths that were set, in the preset's own spelling, and the options that name no setting.
     """
+    if not overrides:
+        return [], []
     typed = {path_of(key): key for key in overrides}
-    whole, problems = _whole_paths(document, overrides, kind, params)
+    tags = _tag_fields(kind)
+    whole, problems = _whole_paths(document, overrides, kind, params, tags)
     paths: list[str] = []
-    for path, text in _names_first(whole, kind):
+    # the name that chooses a table precedes the keys of that table
+    for path, text in sorted(whole.items(), key=lambda entry: entry[0].rpartition(".")[2] not in tags):
         result = _override(document, path, text, kind)
         if isinstance(result, Problem):
             problems.append(result.within(Setting(typed.get(path, path))))
@@ -85,6 +89,7 @@ def _whole_paths(
     overrides: Mapping[str, str],
     kind: mi.StructType,
     params: Callable[[str], Iterable[str]],
+    tags: set[str],
 ) -> tuple[dict[str, str], list[Problem]]:
     """Return ``overrides`` by whole paths, and the options that name no setting or several.
 
@@ -97,7 +102,7 @@ def _whole_paths(
         return whole, []
     chosen = copy.deepcopy(document)
     for key, value in whole.items():
-        if key.rpartition(".")[2] in _tag_fields(kind):
+        if key.rpartition(".")[2] in tags:
             _override(chosen, key, value, kind)
     here, every = setting_paths(kind, chosen=chosen), setting_paths(kind)
     game = chosen.get("game")
@@ -173,12 +178,6 @@ def _with_dotted_key(parts: list[str], table: bool) -> list[str]:
     """
     end = len(parts) - 1 if table and len(parts) > 1 else len(parts)
     return [".".join(parts[:end]).replace('"', ""), *parts[end:]]
-
-
-def _names_first(overrides: Mapping[str, str], kind: mi.StructType) -> list[tuple[str, str]]:
-    """Return overrides sorted so that the name that chooses a table precedes the keys of that table."""
-    tags = _tag_fields(kind)
-    return sorted(overrides.items(), key=lambda entry: entry[0].rpartition(".")[2] not in tags)
 
 
 def _tag_fields(kind: mi.Type) -> set[str]:

@@ -134,27 +134,30 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
         yield _mismatch(value, kind, path)
 
 
-def with_integers(value: object, kind: mi.Type) -> object:
-    """Return plain data with whole floats as integers if ``kind`` has them (:mod:`ludus.flow.inputs.whole`).
+def canonical(value: object, kind: mi.Type) -> object:
+    """Return plain data with the name of each table that may be one of several.
 
-    Values that :func:`check` refuses stay as they are.
+    A table without a name is the first of them. Whole floats become integers if ``kind`` has them
+    (:mod:`ludus.flow.inputs.whole`). Values that :func:`check` refuses stay as they are.
     """
     kind = present(kind)
     if isinstance(kind, mi.IntType):
         return whole(value)
-    if variants(kind):
+    if isinstance(kind, mi.UnionType) and variants(kind) and isinstance(value, dict):
         chosen = variant_of(value, kind)
-        return value if chosen is None else with_integers(value, chosen)
+        if chosen is None:
+            return value
+        value, kind = {str(chosen.tag_field): chosen.tag, **value}, chosen
     if isinstance(kind, mi.StructType) and isinstance(value, dict):
         types = {f.encode_name: f.type for f in kind.fields}
-        return {k: with_integers(item, types[k]) if k in types else item for k, item in value.items()}
+        return {k: canonical(item, types[k]) if k in types else item for k, item in value.items()}
     if isinstance(kind, mi.DictType) and isinstance(value, dict):
-        return {key: with_integers(item, kind.value_type) for key, item in value.items()}
+        return {key: canonical(item, kind.value_type) for key, item in value.items()}
     if isinstance(kind, mi.VarTupleType) and isinstance(value, (list, tuple)):
-        return [with_integers(item, kind.item_type) for item in value]
+        return [canonical(item, kind.item_type) for item in value]
     if isinstance(kind, mi.TupleType) and isinstance(value, (list, tuple)):
         types_of = [*kind.item_types, *([mi.AnyType()] * len(value))]
-        return [with_integers(item, t) for item, t in zip(value, types_of, strict=False)]
+        return [canonical(item, t) for item, t in zip(value, types_of, strict=False)]
     return value
 
 

@@ -29,7 +29,7 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
     kind = mi.type_info(_GameOnly)
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}
-    game = cast(Document, schema.with_integers(game, kind))
+    game = cast(Document, schema.canonical(game, kind))
     if problems := [problem.within(source) for problem in schema.check(game, kind)]:
         raise PresetError(*problems)
     return msgspec.convert(game, _GameOnly).game

@@ -23,8 +23,6 @@ from ludus.sweep.ranges import KINDS, Range, Value, range_problem
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Table = dict[str, Any]
-#: Tables whose keys are settings of the preset.
-TABLES = ("settings", "grid", "random")
 #: Settings that every run gets unless the file sets them: its last weights are what is measured.
 DEFAULTS: dict[str, Value] = {
     "run.threads": 1,
@@ -133,7 +131,7 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
 
 def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
     """Return a sweep from the content of its file; see :func:`read_sweep`."""
-    document = cast(Table, schema.with_integers(document, mi.type_info(_File)))
+    document = cast(Table, schema.canonical(document, mi.type_info(_File)))
     document |= {"seeds": _whole_seeds(document.get("seeds"))} if "seeds" in document else {}
     problems = [*schema.check(document, mi.type_info(_File))] or [*_seed_problems(document["seeds"])]
     if problems:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.algorithms.registry import method_of
 from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
 from ludus.cli.words import COMMAND_LINE, said
@@ -23,7 +24,7 @@ from ludus.cluster.checks import (
     part_of,
 )
 from ludus.flow.problem import written
-from ludus.presets.checks.cluster import cluster_problems
+from ludus.presets.checks.training import cluster_problems
 from ludus.presets.config import ClusterConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
@@ -162,7 +163,7 @@ def test_files_that_cannot_travel_are_refused_and_others_are_not() -> None:
         changed = msgspec.structs.replace(preset.game, name=game)
         algorithm = msgspec.structs.replace(preset.algorithm, teacher=teacher)
         whole = msgspec.structs.replace(preset, game=changed, algorithm=algorithm)
-        return [str(p) for p in cluster_problems(whole)]
+        return [str(p) for p in cluster_problems(whole, method_of(whole.algorithm))]
 
     for game in ("minirts", "./my_game.py", "my_package.games:Mine", "gymnasium/CartPole-v1"):
         for teacher in ("simple", "./bot.py:Pikes", "runs/a@best"):

@@ -80,7 +80,7 @@ def test_values_of_unknown_type_keep_their_form() -> None:
     assert type(schema.number("1e3")) is int
     kind = mi.type_info(Preset)
     document = {"game": {"name": "x", "params": {"rate": 1.0}}}
-    assert type(schema.with_integers(document, kind)["game"]["params"]["rate"]) is float  # type: ignore[index]
+    assert type(schema.canonical(document, kind)["game"]["params"]["rate"]) is float  # type: ignore[index]
 
 
 def test_a_preset_object_is_checked_as_a_file_is(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Files and functions of the package stay small enough to read."""
+"""Files, functions and packages stay small enough to read."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ SOURCES = Path(__file__).resolve().parents[3] / "src" / "ludus"
 MODULES = sorted(SOURCES.rglob("*.py"))
 MAX_LINES = 450
 MAX_PARAMETERS = 8
+MAX_MODULES = 20
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
@@ -32,6 +34,14 @@ def test_modules_have_at_most_450_lines() -> None:
     lengths = {str(path.relative_to(SOURCES)): len(path.read_text().splitlines()) for path in MODULES}
     assert len(lengths) > 300
     assert {name: lines for name, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_packages_have_at_most_twenty_modules() -> None:
+    packages = Counter(
+        str(path.parent.relative_to(SOURCES)) for path in MODULES if path.name != "__init__.py"
+    )
+    assert len(packages) > 30
+    assert {name: modules for name, modules in packages.items() if modules > MAX_MODULES} == {}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.registry import method_of
 from ludus.cluster.checks import host_and_port, lacking, part_of
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
@@ -34,8 +35,8 @@ from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
-from ludus.presets.checks.cluster import cluster_problems
 from ludus.presets.checks.game import method_problems, params_text, resolve_spec
+from ludus.presets.checks.training import cluster_problems
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.parts import parts_problems
@@ -225,7 +226,7 @@ def cluster(preset: Preset) -> object:
 
 def group(preset: Preset) -> object:
     """Return why a run cannot have the rollouts and learners of its preset."""
-    return [str(problem) for problem in cluster_problems(preset)]
+    return [str(problem) for problem in cluster_problems(preset, method_of(preset.algorithm))]
 
 
 def rounds_ahead(preset: Preset) -> object:

@@ -53,8 +53,6 @@ class AdvantageLearner(SlabLearner[Config]):
     arguments see :class:`SlabLearner`.
     """
 
-    has_value_only_updates = True
-
     def __init__(
         self,
         objective: Objective[Config],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from ludus.algorithms.registry import method_of
+from ludus.algorithms.registry import Method
 from ludus.flow.inputs.whole import whole
 from ludus.flow.problem import Problem, near_of, quoted
 from ludus.flow.spec import GameSpec
@@ -18,20 +18,19 @@ PARAMS = "game.before.params"
 TRAP = "; a new unit has to be in the old rulebook too, at a cost that no one can pay"
 
 
-def before_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+def before_problems(preset: Preset, method: Method, declared: GameSpec) -> Iterator[Problem]:
     """Yield every mistake; none without ``game.before``. ``declared``: the game under its new rules."""
     before = preset.game.before
     if before is None:
         return
-    if reason := _alone(preset):
+    if reason := _alone(preset, method):
         yield Problem("game.before", f"game.before: expected none where {reason}")
     yield from _schedule_problems(preset, before, declared)
     yield from _rule_problems(preset, before)
 
 
-def _alone(preset: Preset) -> str:
+def _alone(preset: Preset, method: Method) -> str:
     """Return why slabs cannot come from two pools in turn; empty where they can."""
-    method = method_of(preset.algorithm)
     if preset.league is not None:
         return "there is a league"
     if not method.learns_from_slabs or method.teaches == "player":

@@ -18,9 +18,8 @@ from ludus.mcts.text import SUFFIX, is_search, parse_search
 from ludus.policies.encoders import encoder_problem
 from ludus.presets import schema
 from ludus.presets.checks.params import param_problems
-from ludus.presets.checks.team import has_teammates, team_problems
 from ludus.presets.checks.training import training_problems
-from ludus.presets.config import ParamValue, Preset
+from ludus.presets.config import ParamValue, Preset, TeamConfig
 from ludus.presets.file import LoadedPreset, PresetError
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
@@ -78,7 +77,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
-    problems += [*team_problems(preset, declared), *method_problems(preset, declared)]
+    problems += [*_team_problems(preset, declared), *method_problems(preset, declared)]
     problems += training_problems(preset, declared)
     if preset.league is not None:
         # numpy: not for presets without a league
@@ -140,7 +139,7 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if sees == "all" and declared.seats == 1:
         path = "policy.critic_sees"
         yield Problem(path, f'{path} = "all": {declared.name} has one seat; expected "own"')
-    elif sees == "team" and not has_teammates(declared):
+    elif sees == "team" and not _has_teammates(declared):
         path = "policy.critic_sees"
         wanted = '"own" or "all"' if declared.seats > 1 else '"own"'
         yield Problem(path, f'{path} = "team": {declared.name} has no teams; expected {wanted}')
@@ -148,3 +147,46 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if free and not any(head.kind == "continuous" for head in declared.heads):
         path = "policy.deviation"
         yield Problem(path, f'{path} = "free": {declared.name} has no continuous heads; expected "state"')
+
+
+def _team_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Yield settings of ``team`` that the game has no use for."""
+    team = preset.team
+    given = {
+        "team.spirit": team.spirit != 0.0,
+        "team.spirit_final": team.spirit_final is not None,
+        "team.zero_sum": team.zero_sum,
+    }
+    if team == TeamConfig():
+        return
+    if not _has_teammates(declared):
+        path = next(path for path, is_given in given.items() if is_given)
+        there = ", ".join(_games_with_teams())
+        text = f"{path}: {preset.game.name} has no teams under these parameters; games with teams: {there}"
+        yield Problem(path, f"{text}; see: ludus games show {shell(preset.game.name)}")
+    elif team.zero_sum and len(set(declared.teams)) == 1:
+        wanted = f"false, or a game with two teams or more: {preset.game.name} has one"
+        yield Problem("team.zero_sum", value=True, expected=wanted)
+
+
+def _has_teammates(declared: GameSpec) -> bool:
+    """Return whether some seat wins and loses together with another."""
+    return len(set(declared.teams)) < len(declared.teams)
+
+
+def _games_with_teams() -> list[str]:
+    """Return the installed games that have teams, with the parameter that makes them where one must."""
+    found: list[str] = []
+    for name in list_games():
+        declared = spec(name)
+        if _has_teammates(declared):
+            found.append(name)
+            continue
+        makes = (
+            f"{name} (game.params.{param.name} = {choice})"
+            for param in declared.params
+            for choice in param.choices
+            if _has_teammates(spec(name, {param.name: choice}))
+        )
+        found += [first] if (first := next(makes, "")) else []
+    return [*found, "pettingzoo/NAME (game.params.teams = by_name)"]
