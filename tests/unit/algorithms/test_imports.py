@@ -23,8 +23,8 @@ def imported(module: str, seen: dict[str, Path]) -> None:
             imported(node.module, seen)
 
 
-def test_the_ppo_learner_imports_at_most_twenty_eight_files_of_its_package() -> None:
+def test_the_ppo_learner_imports_at_most_thirty_files_of_its_package() -> None:
     seen: dict[str, Path] = {}
     imported("ludus.algorithms.appo", seen)
     assert {"ludus.algorithms.returns", "ludus.algorithms.actor_critic.learner"} <= seen.keys()
-    assert len(seen) <= 28, sorted(seen)
+    assert len(seen) <= 30, sorted(seen)
