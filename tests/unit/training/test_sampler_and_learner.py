@@ -184,7 +184,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     return [learner.weights() for learner in learners.values()], samples
 
 
-@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("pipelined", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_two_learners_share_a_match_and_no_policy_id_is_special(pipelined: bool) -> None:
     """Other ids give the same bits: a learner trains the rows of its policy, whatever its id is."""
     weights, samples = two_learners(0, 1, pipelined)
