@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "minimal_ppo.py"
 
 
+@pytest.mark.slow
 def test_the_minimal_example_learns_from_its_command_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLE), "--steps", "160000"],

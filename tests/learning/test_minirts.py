@@ -29,6 +29,7 @@ def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResu
     return final
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_training_beats_simple_in_minirts(tmp_path: Path) -> None:
     """Random choices win 20% (ELF paper: 24%)."""

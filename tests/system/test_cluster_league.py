@@ -79,6 +79,7 @@ def test_a_league_on_two_rollouts_has_the_bits_of_two_joined_samplers(
     assert_equal_runs(tmp_path / "here", tmp_path / "there")
 
 
+@pytest.mark.slow
 def test_a_resumed_league_continues_as_one_that_never_stopped(machines: RayMachines, tmp_path: Path) -> None:
     preset = on_rollouts(league_preset(lag="pipelined", steps=STEPS), 2)
     start_run(preset, tmp_path / "whole", machines=machines)
@@ -154,6 +155,7 @@ def ahead_of(preset: Preset, rollouts: int) -> Preset:
     return msgspec.structs.replace(preset, run=run, cluster=ClusterConfig(rollouts=rollouts, ahead=2))
 
 
+@pytest.mark.slow
 def test_rounds_ahead_are_in_flight_and_change_no_bits(machines: RayMachines, tmp_path: Path) -> None:
     preset = league_preset(lag="pipelined", steps=2500)
     start_run(ahead_of(preset, 0), tmp_path / "here", machines=JoinedMachines(2))
@@ -168,6 +170,7 @@ def test_rounds_ahead_are_in_flight_and_change_no_bits(machines: RayMachines, tm
     assert_equal_runs(tmp_path / "here", tmp_path / "there")
 
 
+@pytest.mark.slow
 def test_slabs_ahead_that_died_with_a_rollout_are_played_again_by_one_successor(
     machines: RayMachines, tmp_path: Path
 ) -> None:

@@ -152,6 +152,7 @@ def spoil(machines: Machines) -> None:
     machines.ranks.answers()
 
 
+@pytest.mark.slow
 def test_a_parameter_that_differs_on_one_rank_ends_the_run_at_the_next_checkpoint(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with closing(Machines()) as machines:
@@ -269,6 +270,7 @@ def test_a_state_of_another_number_of_learners_is_refused() -> None:
             learner.load_state(arrays, counters | {"ranks": 3})
 
 
+@pytest.mark.slow
 def test_a_rank_that_starts_later_than_a_silent_one_is_ended_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

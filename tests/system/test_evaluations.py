@@ -89,6 +89,7 @@ def test_an_endless_game_ends_an_evaluation_with_a_hint(stairs: Path) -> None:
     assert SAID in line
 
 
+@pytest.mark.slow
 def test_the_limit_is_the_option_or_the_games_own(stairs: Path) -> None:
     words = ["eval", "random", "--game", "./stairs.py", "--matches", "3"]
     long = [*words, "--param", "length=400"]
@@ -115,6 +116,7 @@ def test_games_check_reports_a_match_that_never_ends(stairs: Path) -> None:
     assert "was not over after 4000 ticks; the spec declares at most 4000" in ends["detail"]
 
 
+@pytest.mark.slow
 def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(stairs: Path) -> None:
     preset = PRESET.replace("tic_tac_toe", "./stairs.py").replace("= 1000", "= 200")
     (stairs / "p.toml").write_text(preset.replace('[[opponents]]\nname = "random"\n', ""))
@@ -219,6 +221,7 @@ def test_results_are_kept_in_the_run_and_weights_have_one_name(trained: Path) ->
     assert names[-1] == "random"
 
 
+@pytest.mark.slow
 def test_a_run_records_its_machine_and_its_report_links_a_plot(trained: Path) -> None:
     run = trained / "runs" / "r"
     info = json.loads((run / "run.json").read_text())

@@ -319,6 +319,7 @@ def test_no_module_of_the_current_folder_is_loaded(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.slow
 def test_the_users_own_game_is_trained_resumed_and_rated(tmp_path: Path) -> None:
     """The preset names the game by a path beside it; the run resumes from any folder."""
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"

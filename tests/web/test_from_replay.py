@@ -130,6 +130,7 @@ def seek_ms(browser: Browser, page: Path) -> float:
     return took
 
 
+@pytest.mark.slow
 def test_the_longest_match_is_small_and_scrubs_like_a_short_one(
     browser: Browser, replay: bytes, endless: bytes, tmp_path: Path
 ) -> None:

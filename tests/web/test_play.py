@@ -110,6 +110,7 @@ def test_go_is_played_by_clicks_against_a_network(page: LivePage) -> None:
     assert page.evaluate("ludus.drawn.crossings") == 81
 
 
+@pytest.mark.slow
 def test_pommerman_is_played_by_keys_that_repeat_while_held(page: LivePage) -> None:
     page.play("pommerman", ["person", "simple", "simple", "simple"], {"mode": "ffa"}, rate=2.0, seed=3)
     for key in ("ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp"):

@@ -59,7 +59,7 @@ LANE = Twins(
 )  # fmt: skip
 LANE_TEAM = LANE._replace(params={"heroes": 3}, own=(0, 1, 2))
 FAST = [
-    (MINIRTS._replace(looks_every=20, max_ticks=1000), 200),
+    (MINIRTS._replace(looks_every=20, max_ticks=1000), 60),
     (MINIRTS._replace(viewer=1, own=(1,), params={"commands": "units"}), 6),
     (TEAM, 200),
     (TEAM._replace(params={"mode": "radio", "fog": 1}, viewer=2), 20),

@@ -20,6 +20,7 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_guide_runs_from_top_to_bottom(tmp_path: Path) -> None:
     """Run the guide as one program in an empty folder, then the README's lines on its run."""
     readme = next(b for b in blocks(README) if "load_policy" in b)
@@ -50,7 +51,11 @@ def test_importing_the_package_is_cheap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["import ludus", "import ludus.training.runs, ludus.mcts.trees", "from ludus import train, search"],
+    [
+        "import ludus",
+        pytest.param("import ludus.training.runs, ludus.mcts.trees", marks=pytest.mark.slow),
+        pytest.param("from ludus import train, search", marks=pytest.mark.slow),
+    ],
 )
 def test_every_listed_name_exists_after_any_import(first: str, tmp_path: Path) -> None:
     """Names of the API do not depend on the modules that were imported before."""

@@ -59,7 +59,7 @@ def test_an_environment_that_a_package_of_the_user_registers(package: Path) -> N
     ludus(package, "games", "check", name)
     (package / "corridor.toml").write_text(
         f'[game]\nname = "{name}"\nparams = {{ length = 5 }}\n[evaluation]\nevery_steps = 0\n'
-        "matches = 4\nfinal_matches = 40\n[policy]\nhidden = [16]\n[run]\nmax_steps = 4000\nthreads = 2\n"
+        "matches = 4\nfinal_matches = 4\n[policy]\nhidden = [16]\n[run]\nmax_steps = 400\nthreads = 2\n"
     )
     ludus(package, "train", "corridor.toml", "--run-dir", "run", "--quiet")
     output = ludus(package, "eval", "random", "--game", name, "--param", "length=5", "--matches", "10")
@@ -96,6 +96,7 @@ def test_games_of_ludus_have_their_documented_names(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_stable_baselines3_learns_tic_tac_toe_in_three_lines(tmp_path: Path) -> None:
     output = python(
         tmp_path,

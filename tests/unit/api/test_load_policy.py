@@ -239,6 +239,7 @@ def test_observations_of_another_game_are_refused(tmp_path: Path) -> None:
         pendulum.act(np.zeros(4, np.float32))
 
 
+@pytest.mark.slow
 def test_a_module_of_the_user_is_imported_only_where_it_is_named(tmp_path: Path) -> None:
     (tmp_path / "my_package.py").write_text(CORRIDOR)
     (tmp_path / "corridor.toml").write_text(

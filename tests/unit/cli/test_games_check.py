@@ -25,6 +25,7 @@ def test_equal_bots_are_counted_by_seat(capsys: pytest.CaptureFixture[str]) -> N
     assert f"(95% interval {100 * share['low']:.1f} to {100 * share['high']:.1f})" in page
 
 
+@pytest.mark.slow
 def test_the_seats_of_capture_the_flag_are_equal_in_clean(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["games", "check", "capture_the_flag", "--param", "ruleset=clean", "--matches", "10", "--json"]
     assert cli.main(command) == 0

@@ -17,6 +17,7 @@ def test_every_game_is_pinned() -> None:
 
 
 def test_the_signature_is_one_number_for_all_games() -> None:
-    assert simulate.signature() == simulate.signature()
-    assert len(simulate.signature()) == 16
+    signature = simulate.signature()
+    assert signature == simulate.signature()
+    assert len(signature) == 16
     assert len({simulate.game_signature(g) for g in BUILT_IN}) == len(BUILT_IN)

@@ -69,6 +69,7 @@ def test_the_codec_of_the_guide_decodes(tmp_path: Path, monkeypatch: pytest.Monk
     assert values.tolist() == [[0, 0, 1, 1, 0, 0, 0, 0], [0] * 8]
 
 
+@pytest.mark.slow
 def test_the_environments_of_the_guide_run(tmp_path: Path) -> None:
     """Run in a separate process, in which no test registers the games."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)

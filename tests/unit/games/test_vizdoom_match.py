@@ -60,6 +60,7 @@ def play(game: VizdoomMatch) -> None:
             game._tics = 0
 
 
+@pytest.mark.slow
 def test_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> None:
     seen: set[int] = set()
     for number in range(3):

@@ -78,7 +78,11 @@ def test_an_evaluation_of_such_an_environment_says_so() -> None:
     [
         ("VGood", ""),
         ("VLimit", "a match is not over after 20 ticks, the limit that the environment declares"),
-        ("VShort", "lengths of 40 episodes of random decisions: 20 one by one, 7 of the vectorised form"),
+        pytest.param(
+            "VShort",
+            "lengths of 40 episodes of random decisions: 20 one by one, 7 of the vectorised form",
+            marks=pytest.mark.slow,
+        ),
         ("VOther", "returns of 40 episodes of random decisions: 20 one by one, 40 of the vectorised form"),
     ],
 )

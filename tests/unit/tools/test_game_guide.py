@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "guides" / "add_a_game.md").read_text("utf-8")
 
@@ -37,6 +39,7 @@ def test_commands_of_the_guide_use_the_environment() -> None:
     assert [c for c in commands if not c.startswith(".venv/bin/")] == []
 
 
+@pytest.mark.slow
 def test_the_codec_and_the_view_of_the_guide_work(tmp_path: Path) -> None:
     """A separate process keeps the registrations away from other tests."""
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)

@@ -32,6 +32,7 @@ def test_an_installed_game_changes_no_pin_and_no_page(monkeypatch: pytest.Monkey
     assert gen_docs.main() == 0
 
 
+@pytest.mark.slow
 def test_a_difference_behind_a_long_beginning_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

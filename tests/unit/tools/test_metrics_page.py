@@ -111,6 +111,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return {file: {key for row in rows[file] for key in keys(row)} for file in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_every_written_key_is_on_the_page(file: str, written: dict[str, set[str]]) -> None:
     page = documented(file)
@@ -123,6 +124,7 @@ def test_every_written_key_is_on_the_page(file: str, written: dict[str, set[str]
     assert sorted(found - page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_every_key_on_the_page_is_written(file: str, written: dict[str, set[str]]) -> None:
     found = {re.sub(r"^(results|uniform)\[\]\.", "", key) for key in written[file]}

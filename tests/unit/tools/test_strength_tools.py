@@ -32,6 +32,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 def test_concurrent_matches_equal_sequential_ones(tmp_path: Path) -> None:
     setting = gtp_match.Setting(size=7, komi=0.5, opening=2, referee="tactical")
     one = gtp_match.play_all("mcts:300", "random", setting, 5)

@@ -45,6 +45,7 @@ def test_the_method_of_the_guide_is_the_example() -> None:
     assert (ROOT / "examples" / "reinforce.py").read_text("utf-8") == METHOD
 
 
+@pytest.mark.slow
 def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

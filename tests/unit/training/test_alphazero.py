@@ -292,6 +292,7 @@ GO = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stepped_self_play")
 def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"

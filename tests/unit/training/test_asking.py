@@ -38,7 +38,14 @@ def single(lag: str) -> Preset:
     return small_preset(**SHORT, run__lag=lag, opponents__0__name="past", policy__memory="gru")
 
 
-@pytest.mark.parametrize(("make", "lag"), [(single, "sync"), (single, "pipelined"), (league, "pipelined")])
+@pytest.mark.parametrize(
+    ("make", "lag"),
+    [
+        (single, "sync"),
+        pytest.param(single, "pipelined", marks=pytest.mark.slow),
+        (league, "pipelined"),
+    ],
+)
 def test_a_slab_is_asked_for_before_the_evaluation_and_the_writing_of_the_checkpoint(
     make: Callable[[str], Preset], lag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

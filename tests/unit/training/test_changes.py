@@ -6,10 +6,12 @@ import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from ludus.cli.__main__ import main
 from ludus.flow.inputs.shown import markdown
 from ludus.presets.config import EvaluationConfig, GameConfig, Preset, RunConfig
 from ludus.presets.errors import Interrupted
@@ -29,11 +31,22 @@ QUICK = TOML.replace("every_steps = 500", "every_steps = 0").replace(
 )
 
 
-def cli(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Commands in this process, in the test's folder: a process of a command loads PyTorch for seconds."""
+    monkeypatch.chdir(tmp_path)
+
+    def done(*words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["ludus", *words])
+        capsys.readouterr()
+        code = main(list(words))
+        output, errors = capsys.readouterr()
+        assert code == 0, errors
+        return subprocess.CompletedProcess(words, code, output, errors)
+
     return done
 
 
@@ -59,26 +72,26 @@ def steps(run: Path) -> int:
         ),
     ],
 )
-def test_the_suggested_command_trains(tmp_path: Path, budget: tuple[str, ...]) -> None:
+def test_the_suggested_command_trains(tmp_path: Path, cli: Cli, budget: tuple[str, ...]) -> None:
     (tmp_path / "preset.toml").write_text(QUICK)
-    first = cli("train", "preset.toml", "--run-dir", "run", *budget, cwd=tmp_path)
+    first = cli("train", "preset.toml", "--run-dir", "run", *budget)
     before = steps(tmp_path / "run")
     words = suggested(first)
     assert words[:2] == ["resume", "run"]
     if "--run.max-minutes" in words:  # a test has not these minutes
         words[words.index("--run.max-minutes") + 1] = "0.01"
-    again = cli(*words, cwd=tmp_path)
+    again = cli(*words)
     assert "nothing is left to train" not in again.stderr
     assert steps(tmp_path / "run") > before
 
 
-def test_a_target_that_was_reached_is_raised(tmp_path: Path) -> None:
+def test_a_target_that_was_reached_is_raised(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "preset.toml").write_text(TOML)
-    first = cli("train", "preset.toml", "--run-dir", "run", "--run.target", "0.01", cwd=tmp_path)
+    first = cli("train", "preset.toml", "--run-dir", "run", "--run.target", "0.01")
     assert "target = 0.01 reached" in first.stdout
     before, words = steps(tmp_path / "run"), suggested(first)
     assert words[2] == "--run.target"
-    cli(*words, cwd=tmp_path)
+    cli(*words)
     assert steps(tmp_path / "run") > before
 
 
@@ -128,17 +141,17 @@ def test_a_suggested_target_can_be_reached_or_is_off(best: float, alone: bool, s
     assert budget.max_steps > used.steps or target != 0  # it trains on, and not for ever
 
 
-def test_a_changed_budget_is_kept_and_recorded(tmp_path: Path) -> None:
+def test_a_changed_budget_is_kept_and_recorded(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "preset.toml").write_text(QUICK)
-    cli("train", "preset.toml", "--run-dir", "run", "--run.max-steps", "300", cwd=tmp_path)
+    cli("train", "preset.toml", "--run-dir", "run", "--run.max-steps", "300")
     config = (tmp_path / "run" / "config.toml").read_bytes()
-    first = cli("resume", "run", "--run.max-steps", "600", "--evaluation.final-matches", "2", cwd=tmp_path)
+    first = cli("resume", "run", "--run.max-steps", "600", "--evaluation.final-matches", "2")
     assert "changed from now on: run.max_steps 300 -> 600, evaluation.final_matches 4 -> 2" in first.stderr
-    again = cli("resume", "run", cwd=tmp_path)
+    again = cli("resume", "run")
     assert "nothing is left to train: max_steps = 600 reached; more: ludus resume run --run.max-steps " in (
         again.stderr
     )
-    cli("resume", "run", "--run.max-steps", "900", cwd=tmp_path)
+    cli("resume", "run", "--run.max-steps", "900")
     run = RunDirectory.open(tmp_path / "run")
     assert run.config.read_bytes() == config
     changes = read_changes(run)
@@ -151,12 +164,12 @@ def test_a_changed_budget_is_kept_and_recorded(tmp_path: Path) -> None:
     assert markdown("run.max_steps 600 -> 900") in report
 
 
-def test_threads_may_change_and_change_no_bit(tmp_path: Path) -> None:
+def test_threads_may_change_and_change_no_bit(tmp_path: Path, cli: Cli) -> None:
     preset = small_preset(evaluation__every_steps=0, evaluation__final_matches=0, run__threads=1)
     start_run(preset, tmp_path / "whole")
     with pytest.raises(Interrupted):
         start_run(preset, tmp_path / "run", sinks=[InterruptAt(4)])
-    cli("resume", "run", "--run.threads", "3", cwd=tmp_path)
+    cli("resume", "run", "--run.threads", "3")
     assert run_settings(RunDirectory.open(tmp_path / "run")).preset.run.threads == 3
     assert same_weights(last_weights(tmp_path / "whole"), last_weights(tmp_path / "run"))
 

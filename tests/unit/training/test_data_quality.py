@@ -41,7 +41,9 @@ def test_every_slab_waits_behind_a_full_queue(tmp_path: Path, lag: str, queue: i
     assert done[0].received - done[0].steps == pytest.approx(expected * done[0].steps, rel=0.2)
 
 
-@pytest.mark.parametrize(("lag", "memory"), [("sync", "none"), ("pipelined", "gru")])
+@pytest.mark.parametrize(
+    ("lag", "memory"), [("sync", "none"), pytest.param("pipelined", "gru", marks=pytest.mark.slow)]
+)
 def test_a_killed_run_resumes_with_its_queue_bit_by_bit(tmp_path: Path, lag: str, memory: str) -> None:
     preset = small_preset(
         evaluation__every_steps=250,

@@ -59,7 +59,9 @@ def preset_of(**overrides: object) -> Preset:
     return parse_preset(TOML.encode(), "dqn", overrides=text).preset
 
 
-@pytest.mark.parametrize(("lag", "opponent"), [("sync", "random"), ("pipelined", "past")])
+@pytest.mark.parametrize(
+    ("lag", "opponent"), [("sync", "random"), pytest.param("pipelined", "past", marks=pytest.mark.slow)]
+)
 def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, opponent: str) -> None:
     overrides: dict[str, object] = {"run__lag": lag, "opponents__0__name": opponent, "run__max_steps": 900}
     if opponent == "past":
@@ -154,16 +156,13 @@ def test_other_methods_refuse_q_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {
-            "buffer_slabs": 1,
-            "target": "none",
-            "n_steps": 8,
-            "updates": 8,
-            "double": "false",
-        },  # ELF's Q-learning
+        pytest.param({}, id="dqn"),
+        pytest.param(
+            {"buffer_slabs": 1, "target": "none", "n_steps": 8, "updates": 8, "double": "false"},
+            id="q-learning",  # ELF's
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["dqn", "q-learning"],
 )
 def test_tic_tac_toe_is_learned(tmp_path: Path, settings: dict[str, object]) -> None:
     """A uniform player wins 44% of its matches against another one."""

@@ -242,7 +242,7 @@ def test_uniform_play_meets_the_opponents_at_the_frame_skips_of_the_run(tmp_path
     assert uniform[0] == directly(preset, uniform[0].seed, own=5, theirs=20)
 
 
-@pytest.mark.parametrize("name", ["uniform", "simple"])
+@pytest.mark.parametrize("name", [pytest.param("uniform", marks=pytest.mark.slow), "simple"])
 def test_opponents_of_evaluations_decide_at_the_frame_skip_of_the_preset(name: str, tmp_path: Path) -> None:
     """The matches equal those with that frame skip, and differ from those with the player's or the default.
 

@@ -76,7 +76,7 @@ CASES: dict[str, dict[str, object]] = {
     "in turn": {"run__topology": "one_to_one", "run__pools": 2, "algorithm__minibatches": 1},
     "curriculum": {"curriculum__bot": "random", "curriculum__ticks": 6, "run__lag": "sync"},
 }
-SLOWER = "queue", "in turn", "curriculum"
+SLOWER = "past", "dqn", "queue", "in turn", "curriculum"
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOWER)) for n in CASES])
@@ -93,6 +93,7 @@ def test_a_run_resumes_bit_equal_in_the_middle_of_the_schedule(tmp_path: Path, n
     assert reproducible_rows(run / "metrics.jsonl") == reproducible_rows(tmp_path / "run" / "metrics.jsonl")
 
 
+@pytest.mark.slow
 def test_a_run_resumes_bit_equal_behind_a_setback(tmp_path: Path) -> None:
     changes: dict[str, object] = {
         "evaluation__every_steps": 120,
@@ -178,6 +179,7 @@ def test_evaluations_play_the_new_rules(tmp_path: Path) -> None:
     assert last["game/before_steps"] == last["steps"]
 
 
+@pytest.mark.slow
 def test_a_python_game_in_processes_repeats_and_resumes(tmp_path: Path) -> None:
     text = f"""
 [game]

@@ -34,6 +34,7 @@ def operated(run: Path, preset: Preset, new: Path) -> Operation:
     return operation
 
 
+@pytest.mark.slow
 def test_a_run_with_old_rules_carried_over_to_itself_ends_as_uncut(tmp_path: Path) -> None:
     preset = two_rules(**MEMORY, run__lag="pipelined")
     start_run(preset, tmp_path / "whole")

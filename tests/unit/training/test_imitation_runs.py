@@ -64,7 +64,11 @@ def weights_of(folder: Path, **settings: object) -> str:
 
 @pytest.mark.parametrize(
     ("teacher", "lag", "memory"),
-    [("mcts:8", "sync", "none"), ("perfect", "sync", "none"), ("weights", "pipelined", "gru")],
+    [
+        ("perfect", "sync", "none"),
+        pytest.param("mcts:8", "sync", "none", marks=pytest.mark.slow),
+        pytest.param("weights", "pipelined", "gru", marks=pytest.mark.slow),
+    ],
 )
 def test_killed_runs_resume_bit_equal(tmp_path: Path, teacher: str, lag: str, memory: str) -> None:
     """The run has a copy of a teacher with weights."""

@@ -75,7 +75,7 @@ def until_finished(run: Path, interrupts: int, **changes: str) -> RunResult:
     return resume_run(run)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("calls", [{1}, {7}, {2, 5, 9, 20}])
 def test_a_resumed_run_makes_the_updates_that_it_owes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: set[int], number: int

@@ -109,17 +109,19 @@ def test_learning_from_joined_samplers_is_learning_from_their_rows_side_by_side(
         sampler.close()
 
 
+@pytest.mark.slow
 def test_a_joined_sampler_of_one_is_that_sampler(tmp_path: Path) -> None:
     start_run(past(), tmp_path / "plain")
     start_run(past(), tmp_path / "joined", machines=JoinedMachines(1))
     assert same_weights(last_weights(tmp_path / "plain"), last_weights(tmp_path / "joined"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
         {"run__lag": "pipelined", "policy__memory": "gru", "policy__memory_size": 8},
-        pytest.param({"run__lag": "sync", "run__queue": 1}, marks=pytest.mark.slow),
+        {"run__lag": "sync", "run__queue": 1},
     ],
 )
 def test_a_killed_run_of_joined_samplers_resumes_bit_equal(
@@ -142,7 +144,9 @@ def test_a_killed_run_of_joined_samplers_resumes_bit_equal(
     "changes",
     [
         {"algorithm__name": "imitation", "algorithm__teacher": "perfect", "policy__memory": "gru"},
-        {"algorithm__name": "trpo", "policy__critic": "own", "run__lag": "async"},
+        pytest.param(
+            {"algorithm__name": "trpo", "policy__critic": "own", "run__lag": "async"}, marks=pytest.mark.slow
+        ),
         {"algorithm__name": "a2c", "run__topology": "one_to_one", "run__pools": 2},
     ],
 )
@@ -154,6 +158,7 @@ def test_methods_learn_from_joined_samplers(tmp_path: Path, changes: dict[str, o
     assert result.steps >= 900
 
 
+@pytest.mark.slow
 def test_a_killed_league_of_joined_samplers_resumes_bit_equal(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
     start_run(league(), whole, machines=JoinedMachines(2))

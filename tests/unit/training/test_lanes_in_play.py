@@ -151,7 +151,7 @@ def test_players_are_drawn_by_their_weights(sampler: LocalSampler, monkeypatch: 
     assert drawn == before
 
 
-@pytest.mark.parametrize("at", [3, 6])
+@pytest.mark.parametrize("at", [3, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_resumed_run_has_the_lanes_of_one_that_was_not_interrupted(tmp_path: Path, at: int) -> None:
     """Players of earlier freezes are still in matches, and memory is kept, when the run stops."""
     preset = small_preset(

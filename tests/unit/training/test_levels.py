@@ -60,15 +60,22 @@ def train(text: str, folder: Path) -> None:
     assert max(m.numbers["policy/entropy"] for m in recorder.updates) > 0.0
 
 
+FLAG = ("capture_the_flag", LIMIT, OPPONENT.format("simple"), '"units", "globals"')
+RTS = ("rts", SHORT, OPPONENT.format("riders"), '"units", "globals"')
+TOWERS = ("tower_defense", LIMIT, "", '"units", "map", "globals"')
+
+
 @pytest.mark.parametrize(
-    ("game", "limit", "opponents", "inputs"),
+    ("commands", "game", "limit", "opponents", "inputs"),
     [
-        ("capture_the_flag", LIMIT, OPPONENT.format("simple"), '"units", "globals"'),
-        ("rts", SHORT, OPPONENT.format("riders"), '"units", "globals"'),
-        ("tower_defense", LIMIT, "", '"units", "map", "globals"'),
+        ("tactical", *FLAG),
+        ("tactical", *RTS),
+        ("units", *TOWERS),
+        pytest.param("units", *FLAG, marks=pytest.mark.slow),
+        pytest.param("units", *RTS, marks=pytest.mark.slow),
+        pytest.param("tactical", *TOWERS, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("commands", ["tactical", "units"])
 def test_every_level_trains_for_twenty_updates(
     tmp_path: Path, game: str, limit: str, opponents: str, inputs: str, commands: str
 ) -> None:

@@ -218,6 +218,7 @@ def test_lost_matches_are_left_out_of_a_resumed_run(tmp_path: Path) -> None:
     assert not any("missing" in m for m in again.messages)
 
 
+@pytest.mark.slow
 def test_lost_weights_behind_a_gate_are_replaced_by_the_newest(tmp_path: Path) -> None:
     run = tmp_path / "run"
     gate = {"algorithm.gate": "true", "algorithm.gate_matches": "2", "algorithm.gate_score": "1.0"}
@@ -229,7 +230,7 @@ def test_lost_weights_behind_a_gate_are_replaced_by_the_newest(tmp_path: Path) -
     assert any(lost.name in m and "plays in place of" in m for m in recorder.messages)
 
 
-@pytest.mark.parametrize("which", ["one", "all"])
+@pytest.mark.parametrize("which", [pytest.param("one", marks=pytest.mark.slow), "all"])
 def test_lost_past_opponents_are_left_out_of_a_resumed_run(tmp_path: Path, which: str) -> None:
     run = tmp_path / "run"
     wanted = small_preset(

@@ -23,7 +23,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "lag", "memory"),
     [
-        ("a2c", "pipelined", "gru"),
+        pytest.param("a2c", "pipelined", "gru", marks=SLOW),
         ("policy_gradient", "sync", "none"),
         pytest.param("trpo", "pipelined", "none", marks=SLOW),
         pytest.param("trpo", "sync", "recall", marks=SLOW),
@@ -72,6 +72,7 @@ def test_a_run_whose_matches_end_in_no_slab_names_the_settings_that_help(
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
     """The teacher's run is removed, and its memory of every row is kept."""
     recurrent = {"policy__memory": "gru", "policy__memory_size": 8, "evaluation__every_steps": 0}

@@ -144,6 +144,7 @@ def test_a_run_reports_mean_returns_in_place_of_win_rates(tmp_path: Path) -> Non
     assert more.steps >= 1500
 
 
+@pytest.mark.slow
 def test_a_mean_return_above_the_target_ends_the_run(tmp_path: Path) -> None:
     done = start_run(load_preset(str(preset(tmp_path, target=0.5))).preset, tmp_path / "run")
     assert done.reason.startswith("target = 0.5 reached (lower bound ")

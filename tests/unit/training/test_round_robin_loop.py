@@ -138,6 +138,7 @@ def test_a_killed_run_resumes_bit_by_bit(tmp_path: Path) -> None:
     assert reproducible_rows(tmp_path / "killed" / "run" / "metrics.jsonl") == rows
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_before_all_pools_have_played_resumes_bit_by_bit(tmp_path: Path) -> None:
     settings = TURNS | {"run__max_steps": 400, "run__checkpoint_every_minutes": 0.0000001}
     preset = small_preset(**settings)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cli.__main__ import main
 from ludus.presets.errors import Interrupted, RunFailed
 from ludus.reporting.metrics import UpdateMetrics
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
@@ -28,12 +29,6 @@ from .test_runs import InterruptAt
 COMMAND = (sys.executable, "-m", "ludus.cli")
 PYTHON = TOML.replace('"tic_tac_toe"', '"gymnasium/CartPole-v1"')
 PYTHON = PYTHON.replace('[[opponents]]\nname = "random"\n', "")
-
-
-def cli(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 def start_endless(folder: Path, preset: str) -> subprocess.Popen[str]:
@@ -66,20 +61,22 @@ def children(pid: int) -> list[int]:
     ],
     ids=["appo", "alphazero", "python game"],
 )
-def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, preset: str) -> None:
+def test_a_second_writer_is_refused_while_a_process_trains(
+    tmp_path: Path, preset: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     process = start_endless(tmp_path, preset)
     run = RunDirectory.open(tmp_path / "run")
     try:
-        second = cli("resume", "run", cwd=tmp_path)
-        assert second.returncode == 2, second.stderr
-        assert f"process {process.pid} on {socket.gethostname()} since 20" in second.stderr
-        assert "trains this run" in second.stderr
-        assert "Traceback" not in second.stderr
+        assert main(["resume", "run"]) == 2
+        second = capsys.readouterr().err
+        assert f"process {process.pid} on {socket.gethostname()} since 20" in second
+        assert "trains this run" in second
+        assert "Traceback" not in second
         assert run.status().state == "running"
         assert run.status().holder == Holder(process.pid, socket.gethostname(), run.status().holder.since)  # type: ignore[union-attr]
-        other = cli("train", "preset.toml", "--run-dir", "run", cwd=tmp_path)
-        assert other.returncode == 2
-        assert f"exists already; process {process.pid} on " in other.stderr
+        assert main(["train", "preset.toml", "--run-dir", "run"]) == 2
+        assert f"exists already; process {process.pid} on " in capsys.readouterr().err
         workers = children(process.pid)
         assert bool(workers) == (preset is PYTHON)
         for worker in workers:
@@ -92,9 +89,8 @@ def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, prese
         process.kill()
         process.communicate()
     steps = max(int(str(row["steps"])) for row in read_jsonl(run.metrics_path))
-    third = cli("resume", "run", "--run.max-steps", str(steps + 100), cwd=tmp_path)
-    assert third.returncode == 0, third.stderr
-    assert f"the run was lost: process {process.pid} on " in third.stderr
+    assert main(["resume", "run", "--run.max-steps", str(steps + 100)]) == 0
+    assert f"the run was lost: process {process.pid} on " in capsys.readouterr().err
     # Rounds before AlphaZero's replay buffer is ready make no weights: version 0.
     updates = [
         row["version"] for row in read_jsonl(run.metrics_path) if row["kind"] == "update" and row["version"]

@@ -38,7 +38,7 @@ def last_weights(run: Path) -> Path:
     return RunDirectory.open(run).checkpoints.weights_path("last")
 
 
-@pytest.mark.parametrize("lag", ["sync", "pipelined"])
+@pytest.mark.parametrize("lag", ["sync", pytest.param("pipelined", marks=pytest.mark.slow)])
 def test_a_run_writes_all_its_files_and_repeats(tmp_path: Path, lag: str) -> None:
     preset = small_preset(run__lag=lag)
     recorder = Recorder()

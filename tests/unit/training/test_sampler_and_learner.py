@@ -181,7 +181,7 @@ def against_another_policy(learned: int, other: int, pipelined: bool) -> tuple[W
     return learner.weights(), samples
 
 
-@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("pipelined", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_learner_trains_one_of_two_policies_and_no_policy_id_is_special(pipelined: bool) -> None:
     """Other ids give the same bits: a learner trains the rows of its policy, whatever its id is."""
     weights, samples = against_another_policy(0, 1, pipelined)

@@ -12,6 +12,7 @@ from inspect import getattr_static
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from ludus.cli.__main__ import main
 from ludus.flow.process.interrupts import leave_to_parent, like_ctrl_c, on_stop, stop_signals
@@ -101,9 +102,16 @@ def signal_at(monkeypatch: pytest.MonkeyPatch, place: str, number: int) -> None:
     monkeypatch.setattr(owner, name, staticmethod(call) if bound else call)
 
 
-def everywhere(places: Iterable[str]) -> list[tuple[str, int]]:
+#: Places that others are like.
+SLOWER = {"start-up, the trainer", "the last evaluation", "the play-off", "the report"}
+
+
+def everywhere(places: Iterable[str]) -> list[ParameterSet]:
     """Return each place with one of the signals in turn."""
-    return list(zip(places, itertools.cycle(SIGNALS), strict=False))
+    return [
+        pytest.param(place, number, marks=[pytest.mark.slow] * (place in SLOWER))
+        for place, number in zip(places, itertools.cycle(SIGNALS), strict=False)
+    ]
 
 
 @pytest.mark.parametrize(("place", "number"), everywhere(PLACES))
@@ -123,7 +131,7 @@ def test_a_signal_ends_a_run_in_order(
     assert not list(run.rglob("*.tmp"))
 
 
-@pytest.mark.parametrize("lag", ["pipelined", "async"])
+@pytest.mark.parametrize("lag", [pytest.param("pipelined", marks=pytest.mark.slow), "async"])
 def test_an_evaluation_is_interrupted_while_others_learn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lag: str
 ) -> None:

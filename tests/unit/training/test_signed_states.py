@@ -89,10 +89,9 @@ def resume(run: Path, *options: str, **environment: str) -> subprocess.Completed
     "game",
     [
         "minirts",
-        "go",
         *(
             pytest.param(game, marks=pytest.mark.slow)
-            for game in ("pommerman", "capture_the_flag", "tower_defense")
+            for game in ("go", "pommerman", "capture_the_flag", "tower_defense")
         ),
     ],
 )
@@ -158,7 +157,7 @@ def test_a_copied_run_is_as_good_as_the_run(tmp_path: Path) -> None:
     assert same_weights(last_weights(run), last_weights(tmp_path / "copy"))
 
 
-@pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
+@pytest.mark.parametrize("lag", ["sync", pytest.param("pipelined", marks=pytest.mark.slow), "async"])
 def test_another_users_run_resumes_with_new_matches(
     tmp_path: Path, lag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,16 +190,17 @@ def test_a_run_of_a_user_without_a_home_warns_and_continues(tmp_path: Path) -> N
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     where = {"LUDUS_STATE_DIR": str(nowhere / "state")}
-    run = interrupted_run(tmp_path / "run")
+    run = interrupted_run(tmp_path / "run", run__max_steps=700)
     done = resume(run, **where)
     assert done.returncode == 0, done.stderr
     assert "matches restart (checkpoint of version 4: no key can be stored" in done.stderr
     assert done.stderr.count("checkpoints are not signed: no key can be stored") == 1
-    again = resume(run, "--run.max-steps", "2400", **where)
+    again = resume(run, "--run.max-steps", "900", **where)
     assert again.returncode == 0, again.stderr
     assert RESTART in again.stderr
 
 
+@pytest.mark.slow
 def test_rows_lost_in_a_power_cut_are_reported_and_the_run_continues(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     metrics = run / "metrics.jsonl"

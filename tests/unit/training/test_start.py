@@ -137,6 +137,7 @@ def test_a_league_has_seeds_of_its_own() -> None:
     assert 'run.start = "runs/other@best": expected none where there is a league' in str(error.value)
 
 
+@pytest.mark.slow
 def test_stages_are_two_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

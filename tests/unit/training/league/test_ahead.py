@@ -63,6 +63,7 @@ def resumed(
     return recorder.messages
 
 
+@pytest.mark.slow
 def test_a_resumed_league_continues_as_one_that_never_stopped(tmp_path: Path) -> None:
     preset = ahead_of(league_preset(lag="pipelined", steps=1500), 2)
     start_run(preset, tmp_path / "whole")
@@ -82,6 +83,7 @@ def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path) -> None:
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.slow
 def test_members_whose_weights_or_game_change_play_their_rounds_to_come_again(tmp_path: Path) -> None:
     preset = ahead_of(population(steps=1000), 2)
     start_run(preset, tmp_path / "here")

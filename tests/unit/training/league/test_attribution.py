@@ -75,7 +75,7 @@ class Watch:
                 self.checked += 1
 
 
-@pytest.mark.parametrize("lag", ["sync", "pipelined"])
+@pytest.mark.parametrize("lag", ["sync", pytest.param("pipelined", marks=pytest.mark.slow)])
 def test_results_belong_to_who_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lag: str) -> None:
     watch = Watch(monkeypatch)
     text = LEAGUE.format(game="tic_tac_toe", lag=lag, steps=2500)

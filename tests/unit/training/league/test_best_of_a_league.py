@@ -71,6 +71,7 @@ def test_the_best_of_a_population_returns_what_its_best_member_does(
     assert best > 2 * returns["p0"]  # which was the best of every population, and barely learns
 
 
+@pytest.mark.slow
 def test_all_members_enter_the_play_off(trained: tuple[Path, RunResult, Recorder]) -> None:
     run, result, sink = trained
     entered = {(e.player, e.version): e.score for e in sink.evaluations if e.playoff}
@@ -121,6 +122,7 @@ def test_weights_are_rated_that_the_checkpoint_before_has(tmp_path: Path) -> Non
     assert {e.player for e in sink.evaluations} == {"main", "second"}
 
 
+@pytest.mark.slow
 def test_weights_that_may_become_the_best_stay_when_their_checkpoint_is_replaced(tmp_path: Path) -> None:
     """Checkpoints have the version of the first main: one that waits gives the next one the same number."""
     path = tmp_path / "run"

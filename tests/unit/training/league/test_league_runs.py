@@ -110,6 +110,7 @@ def test_members_play_learn_and_freeze(tmp_path: Path) -> None:
     assert run.checkpoints.load_last()[0].version == result.version
 
 
+@pytest.mark.slow
 def test_more_players_may_play_than_are_kept_in_memory(tmp_path: Path) -> None:
     """The networks that orders need are not dropped for each other, and a small cache changes nothing."""
     text = LEAGUE.format(game="matrix", lag="sync", steps=4000).replace("steps = 400}", "steps = 130}")
@@ -221,7 +222,7 @@ def killed_run(preset: Path, run: Path, kills: int, seed: int, rows: int) -> int
     ("game", "lag"), [pytest.param("matrix", "sync", marks=pytest.mark.slow), ("tic_tac_toe", "pipelined")]
 )
 def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, lag: str) -> None:
-    preset = league_preset(game, lag, 3000)
+    preset = league_preset(game, lag, 1800)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
     killed = killed_run(
@@ -250,6 +251,7 @@ def test_a_league_killed_ten_times_ends_as_one_that_never_was(
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.slow
 def test_rows_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run continues without checkpoints; once there is room, nothing is missing."""
     start_run(league_preset(), tmp_path / "whole")

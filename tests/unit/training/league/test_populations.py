@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import pytest
 
 from ludus.algorithms.learner import SlabLearner
 from ludus.presets.config import Preset
@@ -72,6 +73,7 @@ def test_a_resumed_population_continues_as_one_that_never_stopped(tmp_path: Path
     assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
 
 
+@pytest.mark.slow
 def test_members_of_one_entry_train_as_those_of_two(tmp_path: Path) -> None:
     written_out = population(steps=1300)
     assert written_out.league is not None
@@ -109,6 +111,7 @@ def test_a_copy_has_the_weights_and_keeps_its_version(tmp_path: Path) -> None:
         built.close()
 
 
+@pytest.mark.slow
 def test_a_player_whose_file_is_gone_retires(tmp_path: Path) -> None:
     text = LEAGUE.format(game="matrix", lag="sync", steps=3000)
     start_run(parse_preset(text.encode(), "league").preset, tmp_path / "run")

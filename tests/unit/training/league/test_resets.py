@@ -155,6 +155,7 @@ def test_a_match_that_an_error_ended_does_not_count(league: LeagueComponents) ->
     assert one.matchmaker.take_results() == ((), 0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_resumed_league_resets_members_as_one_never_stopped(tmp_path: Path) -> None:
     burning = f"{RESET_TO_BEST}\nvalue_only_updates = 3"
     start_run(preset("pipelined", 2400, burning), tmp_path / "whole")

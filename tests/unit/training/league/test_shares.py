@@ -141,7 +141,9 @@ class Pool:
         return {"latest": 20.0, "pfsp": 2.0, "rating": 7.0}[key[1][0]]
 
 
-@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+@pytest.mark.parametrize(
+    "lanes", [2, pytest.param(4, marks=pytest.mark.slow), 8, pytest.param(16, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("ticks", [3, 20, 70])
 def test_neither_batches_nor_lengths_of_matches_change_the_shares(lanes: int, ticks: int) -> None:
     pool = Pool(lanes, ticks=ticks)
