@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ludus.flow.inputs.shown import fenced, markdown
 from ludus.league.record import Record
-from ludus.league.strengths import Z95, Strength, Strengths, strengths
+from ludus.league.strengths import Z95, PlayerStrength, Strengths, strengths
 from ludus.league.summary import payoff, status, the_newest, tree
 from ludus.reporting.league_plots import heat_map, ratings_plot, settings_plot
 from ludus.storage import RunDirectory
@@ -66,7 +66,7 @@ def _rating_table(rated: Strengths) -> list[str]:
     ]
 
 
-def _rating_row(s: Strength) -> str:
+def _rating_row(s: PlayerStrength) -> str:
     rating, half = s.rating or 0.0, Z95 * (s.error or 0.0)
     skill = "-" if s.skill is None else f"{s.skill:.1f}"
     share = "-" if s.nash_share is None else f"{s.nash_share:.1%}"

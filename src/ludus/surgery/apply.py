@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ludus.surgery.plan import AxisPlan, Plan, SurgeryError, TensorPlan
+from ludus.surgery.plan import AxisPlan, ConversionPlan, SurgeryError, TensorPlan
 
 Array = npt.NDArray[Any]
 
 
-def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> dict[str, Array]:
+def apply(plan: ConversionPlan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> dict[str, Array]:
     """Return the new network's parameters and buffers.
 
     Args:
@@ -47,7 +47,7 @@ def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> d
     return made
 
 
-def drawn_tensors(plan: Plan) -> frozenset[str]:
+def drawn_tensors(plan: ConversionPlan) -> frozenset[str]:
     """Return the tensors of which :func:`apply` reads numbers of a fresh network."""
     return frozenset(
         t.name
@@ -57,7 +57,7 @@ def drawn_tensors(plan: Plan) -> frozenset[str]:
 
 
 def apply_moments(
-    plan: Plan, first: Mapping[str, Array], second: Mapping[str, Array]
+    plan: ConversionPlan, first: Mapping[str, Array], second: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return both moments of Adam for the new network.
 
@@ -94,7 +94,7 @@ def apply_moments(
     return made, squares
 
 
-def _moment(plan: Plan, tensor: TensorPlan, old: Array, scale: float, *, square: bool) -> Array:
+def _moment(plan: ConversionPlan, tensor: TensorPlan, old: Array, scale: float, *, square: bool) -> Array:
     if not tensor.axes:
         return old.copy() if square or not tensor.alias else np.zeros_like(old)
     mean = float(old.mean(dtype=np.float64)) * scale if square and old.size else 0.0
@@ -104,7 +104,7 @@ def _moment(plan: Plan, tensor: TensorPlan, old: Array, scale: float, *, square:
     return new.reshape(tensor.new_shape)
 
 
-def apply_memory(plan: Plan, rows: Array) -> Array:
+def apply_memory(plan: ConversionPlan, rows: Array) -> Array:
     """Return memory ``[..., *new_shape]`` of rows ``[..., *old_shape]``; new places are 0.
 
     A network that had no memory has ``old_shape`` (): each number of ``rows`` becomes a row of zeros.
@@ -126,7 +126,7 @@ def apply_memory(plan: Plan, rows: Array) -> Array:
     return made
 
 
-def old_memory(plan: Plan, rows: Array) -> Array | None:
+def old_memory(plan: ConversionPlan, rows: Array) -> Array | None:
     """Return the old network's part ``[..., *old_shape]`` of memory ``[..., *new_shape]``; None without any.
 
     Places that the new network lacks are 0.
@@ -142,7 +142,7 @@ def old_memory(plan: Plan, rows: Array) -> Array | None:
 
 
 def choice_shares(
-    plan: Plan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
+    plan: ConversionPlan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
 ) -> None:
     """Set the biases of new choices so that each takes about ``share`` of what it and the old ones have.
 
@@ -175,7 +175,7 @@ def choice_shares(
 class Blocks:
     """Blocks of one tensor: outputs first, then inputs if it has any, then the rest."""
 
-    def __init__(self, plan: Plan, tensor: TensorPlan) -> None:
+    def __init__(self, plan: ConversionPlan, tensor: TensorPlan) -> None:
         """Read the axes of a tensor that has a source.
 
         Raises:

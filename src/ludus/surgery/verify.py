@@ -20,7 +20,7 @@ from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Observation
 from ludus.surgery.apply import Array, apply, apply_memory
-from ludus.surgery.plan import Plan, SurgeryError
+from ludus.surgery.plan import ConversionPlan, SurgeryError
 
 #: Largest deviation of logits, values and memory in float32.
 TOLERANCE = 1e-4
@@ -41,7 +41,7 @@ class Moments:
     new_others: Others | None = None
 
 
-class Verification(msgspec.Struct, frozen=True):
+class LargestDifferences(msgspec.Struct, frozen=True):
     """Largest absolute differences over all decisions.
 
     ``logits``: of old choices, or of the log-probability of decisions where heads follow each other.
@@ -71,7 +71,9 @@ class ZeroBlock(msgspec.Struct, frozen=True):
     equal: int  # columns with the gradient of another one, beyond those without any
 
 
-def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Array]) -> tuple[str, float]:
+def worst_parameter(
+    plan: ConversionPlan, old: Mapping[str, Array], new: Mapping[str, Array]
+) -> tuple[str, float]:
     """Return the tensor that contradicts the plan most, and its largest deviation; ("", 0) if none does.
 
     Raises:
@@ -91,12 +93,12 @@ def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Arra
 
 @torch.no_grad()
 def compare(
-    plan: Plan,
+    plan: ConversionPlan,
     old: PolicyNetwork,
     new: PolicyNetwork,
     moments: Moments,
     stored: Mapping[str, Array] | None = None,
-) -> Verification:
+) -> LargestDifferences:
     """Return the differences of two networks on ``moments``.
 
     Args:
@@ -124,7 +126,7 @@ def compare(
         remembered = _largest(kept[..., places] - after.memory[..., places])
     states = [{n: t.numpy() for n, t in network.state_dict().items()} for network in (old, new)]
     worst, parameters = worst_parameter(plan, stored or states[0], states[1])
-    return Verification(
+    return LargestDifferences(
         moments.first.numel(), logits, _largest(one - two[:, :heads]), remembered, scale, parameters, worst
     )
 
@@ -155,7 +157,7 @@ def _values(outputs: _Outputs, decisions: int) -> Tensor:
     return torch.zeros((decisions, 1)) if value is None else value.reshape(decisions, -1)
 
 
-def _new_memory(plan: Plan, new: PolicyNetwork, moments: Moments) -> Tensor | None:
+def _new_memory(plan: ConversionPlan, new: PolicyNetwork, moments: Moments) -> Tensor | None:
     if plan.memory is None:
         return None
     if moments.memory is None:
@@ -177,7 +179,7 @@ def _scores(distribution: ActionDistribution) -> Tensor | None:
 
 
 def _decisions(
-    plan: Plan, before: _Outputs, after: _Outputs, old: GameSpec, new: GameSpec, moments: Moments
+    plan: ConversionPlan, before: _Outputs, after: _Outputs, old: GameSpec, new: GameSpec, moments: Moments
 ) -> tuple[float, float]:
     """Return the largest difference of logits or log-probabilities, and the largest old one."""
     axis = plan.axis(plan.choices)
@@ -217,7 +219,7 @@ def _moved(actions: Tensor, pairs: Array, old: GameSpec, new: GameSpec) -> Tenso
     return moved
 
 
-def zero_blocks(plan: Plan, network: PolicyNetwork) -> list[ZeroBlock]:
+def zero_blocks(plan: ConversionPlan, network: PolicyNetwork) -> list[ZeroBlock]:
     """Return the zeroed blocks of a converted network after a backward pass, by parameter.
 
     New units learn if their columns have gradients, and differ if no two of these are equal.

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply, apply_memory, apply_moments, choice_shares, rotation
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Plan, Side, SurgeryError, decode_plan
+from ludus.surgery.plan import ConversionPlan, Side, SurgeryError, decode_plan
 from ludus.surgery.verify import TOLERANCE, worst_parameter, zero_blocks
 from tests.unit.surgery.cases import ROWS, STEPS, WIDE, Case, arrays, config, game
 
@@ -30,7 +30,7 @@ def case() -> Case:
     return Case((config(**LSTM), game(points=True)), (config(**WIDER), NEW_GAME))
 
 
-def _small_plan() -> Plan:
+def _small_plan() -> ConversionPlan:
     tiny = {"channels": (), "strides": (), "dense": (2,), "hidden": (3,), "memory": "lstm", "memory_size": 2}
     old = Side(config(**tiny), game("a", "d", "h", "u"))
     return make_plan(old, Side(config(**{**tiny, "hidden": (4,)}), game("ab", "d", "h", "uv")))

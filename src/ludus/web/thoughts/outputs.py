@@ -23,7 +23,7 @@ from ludus.web.thoughts.thought import ThinkError
 Floats = npt.NDArray[np.float32]
 
 
-class Decisions(NamedTuple):
+class MadeDecisions(NamedTuple):
     """Decisions that were made at ``N`` moments."""
 
     action: npt.NDArray[np.int64]  # [N, K]
