@@ -42,11 +42,6 @@ class Solver:
         """Return +1, 0 or -1 for each column; ``FULL`` for full columns."""
         return self._core.analyse(list(columns), True)
 
-    def keeps_value(self, columns: Sequence[int], move: int) -> bool:
-        """Return whether a move keeps the value of the position (win, draw or loss)."""
-        values = self.values(columns)
-        return values[move] == max(values)
-
     @property
     def nodes(self) -> int:
         """Positions searched so far."""

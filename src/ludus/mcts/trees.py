@@ -207,7 +207,3 @@ class Trees:
     def simulations(self) -> int:
         """Number of simulations since the trees were made."""
         return int(self._core.simulations())
-
-    def clear_cache(self) -> None:
-        """Empty the evaluation cache: call it when the evaluator's answers change."""
-        self._core.forget()

@@ -355,11 +355,6 @@ class RunLog:
             if w.torn
         ]
 
-    @property
-    def lost_rows(self) -> int:
-        """Number of rows that could not be written."""
-        return sum(self.lost.values())
-
     def metrics(self, row: Row) -> None:
         """Append a row to ``metrics.jsonl``."""
         self._try(self._metrics, [row])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -139,37 +138,6 @@ def old_memory(plan: ConversionPlan, rows: Array) -> Array | None:
     new, old = axis.pairs()
     made[..., old] = rows[..., new]
     return made
-
-
-def choice_shares(
-    plan: ConversionPlan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
-) -> None:
-    """Set the biases of new choices so that each takes about ``share`` of what it and the old ones have.
-
-    Their weights become 0, so that the share is the same in every state up to the spread of the others.
-
-    Args:
-        plan: The conversion.
-        state: Arrays of :func:`apply`, changed in place.
-        log_sum_exp: Mean logarithm of the sum of exponentials of the legal old logits, by bias
-            (``policy_head.bias``, ``policy_head.each.0.plain.bias``).
-        share: Probability of a new choice, above 0 and below 1.
-
-    Raises:
-        SurgeryError: No such bias, or a share outside its range.
-    """
-    if not 0.0 < share < 1.0:
-        raise SurgeryError("share", share, "a number above 0 and below 1")
-    tensors = {t.name: t for t in plan.tensors}
-    for name, mean in log_sum_exp.items():
-        tensor = tensors.get(name)
-        if tensor is None or len(tensor.axes) != 1 or not name.startswith("policy_head"):
-            raise SurgeryError("log_sum_exp", name, "the bias of a head", valid=list(tensors), name=name)
-        axis = plan.axis(tensor.axes[0])
-        assert axis is not None
-        fresh = np.concatenate([axis.fresh(), axis.copies()[0]])
-        state[name][fresh] = mean + math.log(share / (1.0 - share))
-        state[f"{name.removesuffix('bias')}weight"][fresh] = 0.0
 
 
 class Blocks:

@@ -62,15 +62,6 @@ class LargestDifferences(msgspec.Struct, frozen=True):
         return max(self.logits, self.value, self.memory, self.parameters)
 
 
-class ZeroBlock(msgspec.Struct, frozen=True):
-    """Old outputs that read new inputs of one parameter, all 0 before the first update."""
-
-    name: str
-    columns: int
-    without_gradient: int  # columns: units that are dead on the record
-    equal: int  # columns with the gradient of another one, beyond those without any
-
-
 def worst_parameter(
     plan: ConversionPlan, old: Mapping[str, Array], new: Mapping[str, Array]
 ) -> tuple[str, float]:
@@ -217,31 +208,3 @@ def _moved(actions: Tensor, pairs: Array, old: GameSpec, new: GameSpec) -> Tenso
             moved[:, there] = table[actions[:, k]] - starts[there]
         offset += head.size
     return moved
-
-
-def zero_blocks(plan: ConversionPlan, network: PolicyNetwork) -> list[ZeroBlock]:
-    """Return the zeroed blocks of a converted network after a backward pass, by parameter.
-
-    New units learn if their columns have gradients, and differ if no two of these are equal.
-    """
-    blocks: list[ZeroBlock] = []
-    parameters = dict(network.named_parameters())
-    for tensor in plan.tensors:
-        if not tensor.source or tensor.reads < 0 or not tensor.parameter:
-            continue
-        out, ins = plan.axis(tensor.axes[1 - tensor.reads]), plan.axis(tensor.axes[tensor.reads])
-        assert out is not None
-        assert ins is not None
-        columns, rows = ins.fresh(), out.pairs()[0]
-        if not len(columns) or not len(rows):
-            continue
-        gradient = parameters[tensor.name].grad
-        if gradient is None:
-            blocks.append(ZeroBlock(tensor.name, len(columns), len(columns), 0))
-            continue
-        by_input = torch.movedim(gradient, tensor.reads, 0)[torch.from_numpy(columns)]
-        flat = by_input[:, torch.from_numpy(rows)].flatten(1)
-        alive = flat[flat.abs().sum(1) > 0]
-        distinct = len(torch.unique(alive, dim=0)) if len(alive) else 0
-        blocks.append(ZeroBlock(tensor.name, len(columns), len(flat) - len(alive), len(alive) - distinct))
-    return blocks

@@ -23,8 +23,6 @@ from ludus.sweep.ranges import KINDS, Range, Value, range_problem
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Table = dict[str, Any]
-#: Tables whose keys are settings of the preset.
-TABLES = ("settings", "grid", "random")
 #: Settings that every run gets unless the file sets them: its last weights are what is measured.
 DEFAULTS: dict[str, Value] = {
     "run.threads": 1,

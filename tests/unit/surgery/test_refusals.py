@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.config import EncoderConfig, ResnetConfig
-from ludus.surgery.apply import apply, apply_memory, apply_moments, choice_shares
+from ludus.surgery.apply import apply, apply_memory, apply_moments
 from ludus.surgery.diff import make_plan
 from ludus.surgery.plan import ConversionHints, Side, SurgeryError, decode_plan
 from tests.unit.surgery.cases import Case, arrays, config, game
@@ -232,10 +232,6 @@ def test_arrays_that_are_not_the_plans_are_refused() -> None:
         apply(case.plan, old, old)
     with pytest.raises(SurgeryError, match=r"memory = \[3,2,9\]: expected"):
         apply_memory(case.plan, np.zeros((3, 2, 9), np.float32))
-    with pytest.raises(SurgeryError, match="share"):
-        choice_shares(case.plan, old, {"policy_head.bias": 1.0}, 1.5)
-    with pytest.raises(SurgeryError, match="log_sum_exp"):
-        choice_shares(case.plan, old, {"policy_hed.bias": 1.0}, 0.1)
 
 
 def test_a_plan_that_could_not_have_been_made_is_refused() -> None:

@@ -39,7 +39,6 @@ _PARAMS = (
     ParamSpec("match_tics", "integer", "4200", 1, 1 << 20, meaning="length of such a match; 35 are a second"),
     ParamSpec("tic_s", "real", "10.0", 0.1, 600, meaning="an engine that needs longer for a tic is frozen"),
 )
-_SCREEN = (120, 160)
 
 
 class VizdoomSeat:

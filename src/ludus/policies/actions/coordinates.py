@@ -10,7 +10,6 @@ A place is a nested tuple. Those that hold a label are ``("column", tensor, labe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -433,8 +432,3 @@ class _Names:
         for part in ("weight", "bias", "running_mean", "running_var"):
             self.put(f"{name}.norm.{part}", out)
         self.put(f"{name}.norm.num_batches_tracked")
-
-
-def double_names(places: Sequence[Place]) -> list[Place]:
-    """Return the places that stand more than once on an axis: none, where names are unique."""
-    return [place for place, count in Counter(places).items() if count > 1]
