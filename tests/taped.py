@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from ludus.flow.slab import Array
-from ludus.policies.accelerator import Device, Event, Stream
+from ludus.policies.accelerator import Device, DeviceEvent, Stream
 
 #: Operations whose result or shape the host needs, and constants that Python makes.
 NEEDS_HOST = {
@@ -95,7 +95,7 @@ class LateEvent:
         self._streams = streams
 
     def synchronize(self) -> None:
-        """See :meth:`ludus.policies.accelerator.Event.synchronize`."""
+        """See :meth:`ludus.policies.programs.DeviceEvent.synchronize`."""
         self._streams.run_until(lambda: self.reached)
 
 
@@ -116,13 +116,13 @@ class LateStream:
 
         self.work.append(run)
 
-    def record(self) -> Event:
+    def record(self) -> DeviceEvent:
         """See :meth:`ludus.policies.accelerator.Stream.record`."""
         event = LateEvent(self._streams)
         self.submit(lambda: setattr(event, "reached", True))
         return event
 
-    def wait(self, event: Event) -> None:
+    def wait(self, event: DeviceEvent) -> None:
         """See :meth:`ludus.policies.accelerator.Stream.wait`."""
         assert isinstance(event, LateEvent)
         self.work.append(lambda: event.reached)

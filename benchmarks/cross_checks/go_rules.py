@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from ludus.games import go
 from ludus.games.match import Match
-from ludus.gtp.driver import Program, score_points
+from ludus.gtp.driver import GtpProgram, score_points
 
 MOVES_PER_POINT = 3  # after which a match that fills eyes is broken off
 VARIANTS = [(ko, "forbidden") for ko in ("positional", "situational", "simple")] + [("simple", "allowed")]
@@ -140,7 +140,7 @@ def names(points: set[int], size: int) -> str:
 class GnuGo:
     """GNU Go; asked for everything after a move in one go."""
 
-    def __init__(self, program: Program, size: int, komi: float) -> None:
+    def __init__(self, program: GtpProgram, size: int, komi: float) -> None:
         self.program, self.size = program, size
         program.ask_all([f"boardsize {size}", "clear_board", f"komi {komi}"])
         self._ask([], go.BLACK)
@@ -214,13 +214,13 @@ class OpenSpiel:
 
 def gnugo_matches(args: argparse.Namespace, rng: random.Random) -> Iterator[tuple[Match, Other, str]]:
     flags = {name: f"--{name}-superko" for name in ("positional", "situational")} | {"simple": "--simple-ko"}
-    programs: dict[tuple[str, str], Program] = {}
+    programs: dict[tuple[str, str], GtpProgram] = {}
     for number in range(args.matches):
         ko, suicide = variant = VARIANTS[number % len(VARIANTS)]
         if variant not in programs:
             command = [args.program, "--mode", "gtp", "--chinese-rules", "--level", "1", flags[ko]]
             command += ["--allow-all-suicide"] if suicide == "allowed" else ["--forbid-suicide"]
-            programs[variant] = Program(command, timeout_s=300)
+            programs[variant] = GtpProgram(command, timeout_s=300)
         komi = rng.choice([0.5, 5.5, 7.5])
         rules = {
             "size": args.size,

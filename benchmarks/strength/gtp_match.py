@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.games.records import go_record, go_record_text, sgf
-from ludus.gtp.driver import MatchRules, Program, ProgramError, ProgramMatch, play_match
+from ludus.gtp.driver import GtpProgram, MatchRules, ProgramError, ProgramMatch, play_match
 from ludus.ratings.interval import wilson_interval
 
 GNU_GO = f"{shutil.which('gnugo') or '/usr/games/gnugo'} --mode gtp"
@@ -74,9 +74,9 @@ def play_pairs(
     """Play the matches with these numbers in order; even ones with Black. Raises ``ProgramError``."""
     done = {}
     with (
-        Program(command(player), setting.timeout) as ours,
-        Program(command(against), setting.timeout) as other,
-        Program(command(setting.referee), setting.timeout) as referee,
+        GtpProgram(command(player), setting.timeout) as ours,
+        GtpProgram(command(against), setting.timeout) as other,
+        GtpProgram(command(setting.referee), setting.timeout) as referee,
     ):
         for number in numbers:
             seat = number % 2

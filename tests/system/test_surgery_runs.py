@@ -25,7 +25,7 @@ from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.storage.journal import Journal
 from ludus.surgery.apply import apply
-from ludus.surgery.plan import Plan, SurgeryError
+from ludus.surgery.plan import ConversionPlan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.runs import start_run
 from ludus.training.surgery.calibration import new_places
@@ -365,7 +365,7 @@ def test_a_changed_weight_fails_verification_and_nothing_is_written(
     preset = tmp_path / "wider.toml"
     preset.write_text(to_toml(preset_named("sync", policy__hidden=24)))
 
-    def wrong(plan: Plan, arrays: dict[str, Array], fresh: dict[str, Array]) -> dict[str, Array]:
+    def wrong(plan: ConversionPlan, arrays: dict[str, Array], fresh: dict[str, Array]) -> dict[str, Array]:
         new = apply(plan, arrays, fresh)
         new["value_head.weight"] = new["value_head.weight"] + np.float32(0.01)
         return new

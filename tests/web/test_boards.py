@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from ludus.games import replays
-from ludus.games.coordinates import cell_name, cell_named
+from ludus.games.coordinates import cell_name
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording, SeatDecision
 from ludus.web.replay_page import render
+from tests.cell_names import cell_named
 from tests.web.browser import Browser
 from tests.web.test_replay_page import HOSTILE
 

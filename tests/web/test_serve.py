@@ -18,7 +18,7 @@ from ludus.games import replays
 from ludus.storage.errors import StorageError
 from ludus.web.serve import players as serve_players
 from ludus.web.serve.library import Library, UnknownId
-from ludus.web.serve.matches import MatchError, Matches, NewMatch, rules_of
+from ludus.web.serve.matches import NewMatch, Sessions, UnplayableMatch, rules_of
 from ludus.web.serve.messages import CLOSE_FLOOD, CLOSE_FULL, CLOSE_LARGE, MAX_BYTES
 from ludus.web.serve.players import PlayerError, roster, seat_of
 from ludus.web.serve.server import ADDRESS, PageServer, PortInUse
@@ -577,8 +577,8 @@ def test_python_code_is_named_on_the_command_line_alone(tmp_path: Path) -> None:
     with pytest.raises(PlayerError, match="no such player"):
         seat_of(str(bot), rules, 1, Library(tmp_path))
     assert seat_of(str(bot), rules, 1).kind == "bot"
-    matches = Matches(Library(tmp_path))
-    with pytest.raises(MatchError, match="no such player"):
+    matches = Sessions(Library(tmp_path))
+    with pytest.raises(UnplayableMatch, match="no such player"):
         matches.create(NewMatch("tic_tac_toe", ("person", str(bot))))
 
 

@@ -15,9 +15,9 @@ from ludus.games import replays
 from ludus.games.match import Match
 from ludus.web.serve import messages
 from ludus.web.serve import session as sessions
-from ludus.web.serve.clock import MoveClock, Schedule
+from ludus.web.serve.clock import MoveClock, TickSchedule
 from ludus.web.serve.library import Library
-from ludus.web.serve.matches import Matches, rules_of
+from ludus.web.serve.matches import Sessions, rules_of
 from ludus.web.serve.players import seat_of
 from ludus.web.serve.seats import QUEUE, ActorSeat, Choice, Offer, Person
 from ludus.web.serve.table import Table
@@ -354,7 +354,7 @@ def test_a_watched_run_waits_for_the_next_page(
 def test_a_run_without_weights_cannot_be_watched(tmp_path: Path) -> None:
     run = make_run(tmp_path / "mine", versions=())
     with pytest.raises(ValueError, match="no checkpoint yet"):
-        watch_run(Matches(Library(tmp_path)), run.path)
+        watch_run(Sessions(Library(tmp_path)), run.path)
 
 
 def test_all_persons_of_a_page_play_at_one_board(client: Client) -> None:
@@ -377,7 +377,7 @@ def test_a_game_of_simultaneous_decisions_waits_for_the_person(client: Client) -
 
 
 def test_ticks_that_were_missed_are_not_made_up_for() -> None:
-    schedule = Schedule(10.0)
+    schedule = TickSchedule(10.0)
     schedule.restart(0.0)
     assert schedule.due == pytest.approx(0.1)
     schedule.advance(0.11, 0.12)

@@ -14,7 +14,7 @@ import pytest
 from ludus.flow.process.interrupts import every_stop_signal
 from ludus.games import replays
 from ludus.web.serve.library import Library
-from ludus.web.serve.matches import Matches
+from ludus.web.serve.matches import Sessions
 from ludus.web.serve.server import PageServer
 from ludus.web.serve.watching import watch_run
 from tests.web.serving import PATIENCE_S, Client, free_port
@@ -88,13 +88,13 @@ def test_a_stop_signal_saves_the_match_in_play(number: int, tmp_path: Path) -> N
 
 def test_a_second_hangup_does_not_cut_off_the_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel and the shell each send one when a terminal closes."""
-    stop = Matches.stop
+    stop = Sessions.stop
 
-    def hung_up(matches: Matches, seconds: float) -> None:
+    def hung_up(matches: Sessions, seconds: float) -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         stop(matches, seconds)
 
-    monkeypatch.setattr(Matches, "stop", hung_up)
+    monkeypatch.setattr(Sessions, "stop", hung_up)
     serve_until_signalled(tmp_path, one_move, signal.SIGHUP)
     assert len(list((tmp_path / "plays").glob("*.ludus"))) == 1
 
@@ -102,7 +102,7 @@ def test_a_second_hangup_does_not_cut_off_the_saving(tmp_path: Path, monkeypatch
 def test_a_second_ctrl_c_does_not_wait_for_the_saving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Matches, "stop", lambda matches, seconds: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(Sessions, "stop", lambda matches, seconds: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         serve_until_signalled(tmp_path, lambda server: None, signal.SIGINT)
 

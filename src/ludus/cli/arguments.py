@@ -58,7 +58,7 @@ def positional(text: str, metavar: str = "") -> msgspec.Meta:
 QUIET = option("show no progress")
 
 
-class Field(msgspec.Struct, frozen=True):
+class ArgumentField(msgspec.Struct, frozen=True):
     """One option or argument. ``kind`` is the type without its description."""
 
     name: str
@@ -86,10 +86,10 @@ class Field(msgspec.Struct, frozen=True):
         return isinstance(self.kind, mi.VarTupleType)
 
 
-def fields_of(command: type[Command]) -> list[Field]:
+def fields_of(command: type[Command]) -> list[ArgumentField]:
     """Return the options and arguments of a command in the order of its fields, overrides left out."""
     info = mi.type_info(command)
-    out: list[Field] = []
+    out: list[ArgumentField] = []
     if not isinstance(info, mi.StructType):
         raise TypeError(f"{command.__name__} is no msgspec struct")
     shared = {name for base in command.__bases__ for name in getattr(base, "__struct_fields__", ())}
@@ -102,7 +102,7 @@ def fields_of(command: type[Command]) -> list[Field]:
         if field.name == OVERRIDES:
             continue
         out.append(
-            Field(
+            ArgumentField(
                 name=field.name,
                 kind=kind,
                 help=extra.get("help", ""),
@@ -207,7 +207,7 @@ class _ArgumentReader:
             self.seen += 1
         self.store(field, word)
 
-    def store(self, field: Field, text: str) -> None:
+    def store(self, field: ArgumentField, text: str) -> None:
         kind = field.kind
         where = field.metavar if field.positional else field.flag
         if isinstance(kind, mi.VarTupleType):
@@ -260,13 +260,13 @@ def usage(command: type[Command], name: str) -> str:
     return "\n".join(lines)
 
 
-def _form(field: Field) -> str:
+def _form(field: ArgumentField) -> str:
     """Return an option as it is written: ``-o, --out FILE``."""
     short = f"{field.short}, " if field.short else ""
     return f"{short}{field.flag}" + ("" if field.is_switch else f" {field.metavar}")
 
 
-def _help(field: Field) -> str:
+def _help(field: ArgumentField) -> str:
     text = field.help
     if isinstance(field.kind, mi.LiteralType):
         text += f" ({', '.join(str(v) for v in field.kind.values if v != '')})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ludus.cli.arguments import Field, fields_of, takes_overrides
+from ludus.cli.arguments import ArgumentField, fields_of, takes_overrides
 from ludus.cli.table import COMMANDS, groups, load
 
 
@@ -39,7 +39,7 @@ def _possible(before: Sequence[str], partial: str) -> Iterable[str]:
     return _values(places[min(given, len(places) - 1)], partial) if places else []
 
 
-def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
+def _count_arguments(rest: Sequence[str], options: dict[str, ArgumentField]) -> int:
     count, skip = 0, False
     for word in rest:
         if skip:
@@ -51,7 +51,7 @@ def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
     return count
 
 
-def _values(field: Field, partial: str) -> Iterable[str]:
+def _values(field: ArgumentField, partial: str) -> Iterable[str]:
     import msgspec.inspect as mi
 
     from ludus.games import list_games

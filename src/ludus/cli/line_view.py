@@ -30,12 +30,12 @@ LINE_EVERY_S = 10.0
 LOOKS = 10  # times that a thread looks whether a line is due, from one line to the next
 
 
-class RunView(Sink):
+class ProgressView(Sink):
     """A sink that opens and closes with a run. This base class shows nothing."""
 
     words = COMMAND_LINE
 
-    def __enter__(self) -> RunView:
+    def __enter__(self) -> ProgressView:
         """Open the view."""
         return self
 
@@ -43,7 +43,7 @@ class RunView(Sink):
         """Close the view."""
 
 
-class LineView(RunView):
+class LineView(ProgressView):
     """View of one plain line every ten seconds, and one per event.
 
     A line has the numbers of the newest update. If none came for twice as long, it names the run's present

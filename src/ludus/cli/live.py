@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, redraws, si
-from ludus.cli.line_view import LineView, RunView
+from ludus.cli.line_view import LineView, ProgressView
 from ludus.cli.member_rows import MemberRows
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
 from ludus.cli.update_texts import Rates, doing_text, interval_text, lag_text, remaining
@@ -40,7 +40,7 @@ NUMBERS_FIRST = 4  # lines of numbers shown before the rollouts
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput", "cluster")  # namespaces
 
 
-class ProblemView(RunView):
+class ProblemView(ProgressView):
     """View of problems only: without progress, a lost line must still be known."""
 
     def message(self, text: str) -> None:
@@ -49,7 +49,7 @@ class ProblemView(RunView):
             console.note(visible(text))
 
 
-def make_view(quiet: bool) -> RunView:
+def make_view(quiet: bool) -> ProgressView:
     """Return the view for stderr: a board on a terminal, or lines; ``quiet``: problems only."""
     if quiet:
         return ProblemView()
@@ -59,7 +59,7 @@ def make_view(quiet: bool) -> RunView:
     return LineView()
 
 
-class LiveView(RunView):
+class LiveView(ProgressView):
     """View that redraws a board in place."""
 
     def __init__(self) -> None:

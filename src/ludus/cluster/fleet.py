@@ -13,7 +13,7 @@ from ludus.cluster.counts import FleetCounts
 from ludus.cluster.processes.actors import Call, RolloutLost, fetch, first_ready, put
 from ludus.cluster.processes.crew import Crew, NamedRollouts
 from ludus.cluster.processes.starting import check_store
-from ludus.cluster.rollout import Answer, Request, RolloutLayout, SamplerOrder, Tensors
+from ludus.cluster.rollout import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
 from ludus.flow.process.command import R, SamplerCommand
@@ -189,7 +189,7 @@ class Fleet:
         """Ask every rollout for a slab, with the weights that were sent last."""
         self._asked.append([self._ask(number) for number in range(len(self))])
 
-    def play(self) -> Iterator[tuple[int, Answer, Tensors]]:
+    def play(self) -> Iterator[tuple[int, SlabReport, Tensors]]:
         """Yield number and answer of each rollout about the oldest slab asked for.
 
         If none was, every rollout is asked for one now.
@@ -200,7 +200,7 @@ class Fleet:
         for number, asked in enumerate(self._asked.popleft()):
             yield number, *self._answer(number, asked)
 
-    def play_first(self) -> tuple[int, Answer, Tensors]:
+    def play_first(self) -> tuple[int, SlabReport, Tensors]:
         """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
         for number in range(len(self)):
             if number not in self._flying:
@@ -218,11 +218,11 @@ class Fleet:
         digest = self.counts.rollouts[number].slabs % DIGEST_EVERY == 0
         expected = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
         versions = tuple((p, version) for p, (version, _) in fresh.items())
-        request = Request(versions, self.terms, digest)
+        request = SlabRequest(versions, self.terms, digest)
         references = (ref for _, ref in fresh.values())
         return Asked(self._rollouts.actors[number].ask("play", request, *references, returns=2), expected)
 
-    def _answer(self, number: int, asked: Asked) -> tuple[Answer, Tensors]:
+    def _answer(self, number: int, asked: Asked) -> tuple[SlabReport, Tensors]:
         """Wait for a slab. A successor of the rollout plays a lost slab again."""
         start = time.perf_counter()
         while True:
@@ -249,12 +249,12 @@ class Fleet:
             self._digests[policy] = version, digest_of(fetch(tensors))
         return self._digests[policy]
 
-    def _check_weights(self, number: int, asked: Asked, answer: Answer) -> None:
+    def _check_weights(self, number: int, asked: Asked, answer: SlabReport) -> None:
         """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
         for policy, (version, digest) in asked.expected.items():
             check_digest(number, version, digest, answer.digests.get(policy))
 
-    def _count(self, number: int, answer: Answer) -> None:
+    def _count(self, number: int, answer: SlabReport) -> None:
         """Count a slab that arrived."""
         newest = {p: version for p, (version, _) in self._weights.items() if p in answer.versions}
         lag = max((version - answer.versions[p] for p, version in newest.items()), default=0)

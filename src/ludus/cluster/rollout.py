@@ -65,7 +65,7 @@ class RolloutLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SlabRequest:
     """Input of a slab; the tensors of ``weights`` follow as separate arguments.
 
     Args:
@@ -80,7 +80,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SlabReport:
     """Report about a slab, without its arrays.
 
     Args:
@@ -173,7 +173,7 @@ class Rollout:
             lanes=tuple(made.lanes.ids),
         )
 
-    def play(self, request: Request, *tensors: Tensors) -> tuple[Answer, Tensors]:
+    def play(self, request: SlabRequest, *tensors: Tensors) -> tuple[SlabReport, Tensors]:
         """Fill a slab. Return what is known about it, and the arrays that a learner reads."""
         sampler, actors = self.sampler, self.sampler.facts.actors
         slab = sampler.facts.slabs[0]
@@ -187,7 +187,7 @@ class Rollout:
             digests = {p: digest_of(arrays_of(actor.network)) for p, actor in actors.items()}
         fields = slab.learned_fields(self._inputs)
         self._rested_from = end = time.perf_counter()
-        answer = Answer(
+        answer = SlabReport(
             stats,
             sampler.state.time_step,
             versions,

@@ -1,8 +1,8 @@
 """Search of games written in Python, with the search interface of a compiled module.
 
-The core does the search: trees, random numbers, batches. It calls a :class:`Source` once per position, which
-costs a clone, a move and an observation in Python. So the same algorithm searches compiled games and Python
-games with ``clone()``, with equal visits, at the speed of the game's own steps.
+The core does the search: trees, random numbers, batches. It calls a :class:`MatchSource` once per position,
+which costs a clone, a move and an observation in Python. So the same algorithm searches compiled games and
+Python games with ``clone()``, with equal visits, at the speed of the game's own steps.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _guest(call: Callable[P, T]) -> Callable[P, T]:
     return contained
 
 
-class Source:
+class MatchSource:
     """Makes, copies and plays matches of one game for the core, which keeps their objects.
 
     A call leaves its mask and observation in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor)
@@ -157,7 +157,7 @@ class HostedGames:
     ) -> core.SearchHandle:
         """Make trees over positions of the game. Raises ``SearchError`` if it cannot be searched."""
         return core.make_hosted_search(
-            Source(self._maker(params)), settings, slots, evaluator, rollouts, seed, cache
+            MatchSource(self._maker(params)), settings, slots, evaluator, rollouts, seed, cache
         )
 
     def make_self_play(
@@ -172,7 +172,7 @@ class HostedGames:
     ) -> core.SelfPlayHandle:
         """Make self-play matches of a search. Raises ``SearchError`` if the game cannot be searched."""
         return core.make_hosted_self_play(
-            Source(self._maker(params)), settings, seed, evaluator, rollouts, cache
+            MatchSource(self._maker(params)), settings, seed, evaluator, rollouts, cache
         )
 
     def read_positions(
@@ -185,7 +185,7 @@ class HostedGames:
         mask: Array,
     ) -> None:
         """Write positions of recorded matches, by re-simulation of their moves. Raises ``SearchError``."""
-        core.read_hosted_positions(Source(self._maker(params)), seed, query, obs, mask)
+        core.read_hosted_positions(MatchSource(self._maker(params)), seed, query, obs, mask)
 
     def read_ends(
         self, game: str, params: Mapping[str, str], seed: int, moves: MatchMoves, ends: EndArrays

@@ -88,7 +88,6 @@ class View(msgspec.Struct, frozen=True):
 MAP = View("map", input="units", hide="map")
 BOARD = View("board")
 NOUGHTS = View("noughts", input="cells", coordinates="chess")
-DOCUMENT = View("document")
 _ARROWS = (("ArrowUp", 1), ("ArrowDown", 2), ("ArrowLeft", 3), ("ArrowRight", 4), (" ", 5))
 
 _BUILT_IN: Mapping[str, View | str] = {

@@ -23,7 +23,7 @@ KEYS = ("interval", "minmoves", "maxmoves", "avoid", "allow", *FLAGS)
 
 
 @dataclass(slots=True)
-class Options:
+class AnalysisOptions:
     """A controller's request for analysis.
 
     Attributes:
@@ -48,7 +48,7 @@ class Options:
         return min(max(self.interval, SHORTEST_S), LONGEST_S)
 
 
-def read_options(words: Sequence[str], seat: int, size: int) -> Options:
+def read_options(words: Sequence[str], seat: int, size: int) -> AnalysisOptions:
     """Parse ``[player] [interval] KEY VALUE...``, with keys in any order.
 
     Args:
@@ -62,7 +62,7 @@ def read_options(words: Sequence[str], seat: int, size: int) -> Options:
     left = list(words)
     if left and is_colour(left[0]):
         seat = colour(left.pop(0))
-    options = Options(seat)
+    options = AnalysisOptions(seat)
     if left and left[0].isascii() and left[0].isdigit():
         options.interval = _centiseconds(left.pop(0))
     rules: list[tuple[str, int, list[int], int]] = []
@@ -124,7 +124,7 @@ def _restrictions(rules: Sequence[tuple[str, int, list[int], int]], size: int) -
     return tuple(found)
 
 
-def shown(report: SearchReport, options: Options) -> list[MoveCandidate]:
+def shown(report: SearchReport, options: AnalysisOptions) -> list[MoveCandidate]:
     """Return the candidates to report: those with visits, at least ``least`` and at most ``most``."""
     visited = [c for c in report.candidates if c.visits > 0]
     others = sorted((c for c in report.candidates if c.visits == 0), key=lambda c: -c.prior)
@@ -143,7 +143,7 @@ def lower_bound(candidate: MoveCandidate) -> float:
     return max(0.0, win - LCB_DEVIATIONS * error)
 
 
-def leela_line(report: SearchReport, options: Options, size: int) -> str:
+def leela_line(report: SearchReport, options: AnalysisOptions, size: int) -> str:
     """Return a report of ``lz-analyze``: rates as integers up to 10,000."""
     parts = []
     for order, c in enumerate(shown(report, options)):
@@ -156,7 +156,7 @@ def leela_line(report: SearchReport, options: Options, size: int) -> str:
 
 def kata_line(
     report: SearchReport,
-    options: Options,
+    options: AnalysisOptions,
     size: int,
     root: Expectation,
     after: Callable[[Sequence[int]], Sequence[Expectation]],

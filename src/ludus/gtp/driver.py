@@ -26,7 +26,7 @@ class CommandFailure(ProgramError):
     """The program answered a command with ``?``."""
 
 
-class Program:
+class GtpProgram:
     """A GTP engine as a child process. Use it as a context manager.
 
     Time in which this process stood still (Ctrl-Z, a suspended machine) counts neither for ``timeout_s`` nor
@@ -152,7 +152,7 @@ class Program:
                 process.kill()
                 process.wait()
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> GtpProgram:
         """Return the running engine."""
         return self
 
@@ -229,11 +229,11 @@ DEFAULT_RULES = MatchRules()
 
 
 def play_match(
-    black: Program,
-    white: Program,
+    black: GtpProgram,
+    white: GtpProgram,
     rules: MatchRules = DEFAULT_RULES,
     *,
-    referee: Program | None = None,
+    referee: GtpProgram | None = None,
     time_s: int = 0,
     opening: Sequence[int] = (),
 ) -> ProgramMatch:
@@ -261,7 +261,7 @@ def play_match(
     played = ProgramMatch()
     seconds = [0.0, 0.0]
 
-    def record(seat: int, point: int, mover: Program | None = None) -> None:
+    def record(seat: int, point: int, mover: GtpProgram | None = None) -> None:
         played.moves.append((seat, point))
         for program in receivers:
             if program is not mover:

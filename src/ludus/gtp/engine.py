@@ -14,7 +14,7 @@ from typing import TypeGuard
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import go
 from ludus.games.match import Match
-from ludus.gtp.analysis import Options, kata_line, leela_line, read_options
+from ludus.gtp.analysis import AnalysisOptions, kata_line, leela_line, read_options
 from ludus.gtp.commands import COMMANDS, GENMOVES, STREAMS, WITH_PATH
 from ludus.gtp.played_match import PlayedMatch
 from ludus.gtp.players import (
@@ -106,7 +106,9 @@ class Engine(PlayedMatch):
         for report in reports:
             yield self._line(player, match, report, options, kata)
 
-    def _reported_move(self, player: Analyst, match: Match, options: Options, kata: bool) -> Iterator[str]:
+    def _reported_move(
+        self, player: Analyst, match: Match, options: AnalysisOptions, kata: bool
+    ) -> Iterator[str]:
         """Yield reports until a move is chosen (interval 0: only the last), then the move."""
         session, seat = self.session, options.seat
         self.check_length()
@@ -118,7 +120,9 @@ class Engine(PlayedMatch):
         move = self.settle(seat, match, player.decide(match), time.monotonic() - started, keep=True)
         yield f"play {'resign' if move == RESIGN else go.vertex(move, session.size)}\n\n"
 
-    def _line(self, player: Analyst, match: Match, report: SearchReport, options: Options, kata: bool) -> str:
+    def _line(
+        self, player: Analyst, match: Match, report: SearchReport, options: AnalysisOptions, kata: bool
+    ) -> str:
         if not kata:
             return leela_line(report, options, self.session.size)
 

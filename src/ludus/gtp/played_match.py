@@ -11,9 +11,9 @@ from ludus.games.go import BLACK, WHITE
 from ludus.games.match import Match
 from ludus.gtp import rules
 from ludus.gtp.clock import Clock
-from ludus.gtp.players import RESIGN, Choice, GoPlayer, MoveCandidate
+from ludus.gtp.players import RESIGN, GoPlayer, MoveCandidate, MoveChoice
 from ludus.gtp.protocol import GtpError
-from ludus.gtp.session import MAX_MOVES, Session
+from ludus.gtp.session import MAX_MOVES, GtpSession
 from ludus.version import __version__
 
 
@@ -42,7 +42,7 @@ class PlayedMatch:
             ValueError: The player cannot play under ``params``.
         """
         self.player, self.resign, self.log = player, resign, log
-        self.session = Session({**(params or {}), **player.needs}, seed)
+        self.session = GtpSession({**(params or {}), **player.needs}, seed)
         self.clock = Clock()
         self.done = False
         #: Moves of the match after the player's last one.
@@ -107,7 +107,7 @@ class PlayedMatch:
         if self.session.is_full:
             raise GtpError(f"the match has reached {MAX_MOVES} moves")
 
-    def settle(self, seat: int, match: Match, choice: Choice, took: float, *, keep: bool) -> int:
+    def settle(self, seat: int, match: Match, choice: MoveChoice, took: float, *, keep: bool) -> int:
         """Handle a choice that took ``took`` seconds: return the move, played if ``keep``."""
         session = self.session
         self.clock.spent(seat, took)

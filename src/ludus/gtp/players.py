@@ -33,7 +33,7 @@ class MoveCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MoveChoice:
     """A chosen move: a point, the pass, or ``RESIGN``, with its value for the mover in [-1, 1], or None."""
 
     move: int
@@ -102,7 +102,7 @@ class GoPlayer(Protocol):
         """Prepare for a new match under these parameters. Raise ``ValueError`` if it cannot play them."""
         ...
 
-    def choose(self, match: Match, seconds: float | None) -> Choice:
+    def choose(self, match: Match, seconds: float | None) -> MoveChoice:
         """Choose a move for the seat to move.
 
         Args:
@@ -132,7 +132,7 @@ class Analyst(GoPlayer, Protocol):
         """Search as :meth:`GoPlayer.choose`; report about every ``interval`` seconds and at the end."""
         ...
 
-    def decide(self, match: Match) -> Choice:
+    def decide(self, match: Match) -> MoveChoice:
         """Return the choice after :meth:`deliberate` has ended."""
         ...
 
@@ -164,9 +164,9 @@ class BotPlayer:
     def prepare(self, params: Mapping[str, str]) -> None:
         """Do nothing: bots play under all parameters."""
 
-    def choose(self, match: Match, seconds: float | None) -> Choice:
+    def choose(self, match: Match, seconds: float | None) -> MoveChoice:
         """Choose a move, as :class:`GoPlayer`."""
         (seat,) = match.to_act
         match.bot(seat, self.name)
         match.advance()
-        return Choice(int(match.view()["last"]))
+        return MoveChoice(int(match.view()["last"]))

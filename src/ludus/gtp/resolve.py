@@ -11,7 +11,7 @@ from ludus.flow.inputs.shown import shown
 from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader
-from ludus.gtp.players import BotPlayer, Choice, GoPlayer, RawNetwork
+from ludus.gtp.players import BotPlayer, GoPlayer, MoveChoice, RawNetwork
 from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
@@ -88,7 +88,7 @@ class NetworkPlayer:
     def prepare(self, params: Mapping[str, str]) -> None:
         """Do nothing: the size is in ``needs``, and the network does not observe komi."""
 
-    def choose(self, match: Match, seconds: float | None) -> Choice:
+    def choose(self, match: Match, seconds: float | None) -> MoveChoice:
         """Choose a move, as :class:`~ludus.gtp.players.GoPlayer`; ``seconds`` is ignored."""
         (seat,) = match.to_act
         obs = {name: array[None].copy() for name, array in match.observe(seat).items()}
@@ -96,7 +96,7 @@ class NetworkPlayer:
         self._step += 1
         rows = np.zeros(1, np.int32)
         decision = self._actor.act(ActInput(obs, mask, None, np.ones(1, np.uint8), self._step, rows))
-        return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
+        return MoveChoice(int(decision.actions[0, 0]), float(decision.value[0]))
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
         """Return the network's outputs, as :class:`~ludus.gtp.players.PositionReader`."""

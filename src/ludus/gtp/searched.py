@@ -12,7 +12,7 @@ from ludus.flow.inputs.shown import shown
 from ludus.games import go, registry
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader, by_playouts
-from ludus.gtp.players import Choice, Expectation, MoveCandidate, RawNetwork, Restriction, SearchReport
+from ludus.gtp.players import Expectation, MoveCandidate, MoveChoice, RawNetwork, Restriction, SearchReport
 from ludus.mcts import RootStatistics, SearchText, Trees, parse_search
 from ludus.mcts.evaluator import Evaluator
 from ludus.presets.errors import ConfigError
@@ -91,7 +91,7 @@ class SearchedPlayer:
             native=native,
         )
 
-    def choose(self, match: Match, seconds: float | None) -> Choice:
+    def choose(self, match: Match, seconds: float | None) -> MoveChoice:
         """Choose a move, as :class:`ludus.gtp.players.GoPlayer`."""
         for _ in self.deliberate(match, seconds, math.inf):
             pass
@@ -126,14 +126,14 @@ class SearchedPlayer:
         trees.run([0], visits=before + 1)
         return trees.root(0).visits == before
 
-    def decide(self, match: Match) -> Choice:
+    def decide(self, match: Match) -> MoveChoice:
         """Return the choice, as :class:`ludus.gtp.players.Analyst`."""
         assert self._trees is not None
         trees = self._trees
         early = match.tick < self._how.plies
         move = trees.choose(0, self._how.temperature if early else 0.0)
         report = self._report(trees)
-        return Choice(move, report.value, tuple(c for c in report.candidates if c.visits > 0))
+        return MoveChoice(move, report.value, tuple(c for c in report.candidates if c.visits > 0))
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()

@@ -27,7 +27,7 @@ DEFAULTS = {
 COLOURS = {"B": "black", "W": "white"}
 
 
-class Session:
+class GtpSession:
     """Match of a controller. Moves may come in any order of colours and after both have passed, as in GTP."""
 
     def __init__(self, params: Mapping[str, str], seed: int) -> None:

@@ -54,7 +54,7 @@ from ludus.league.events import (
 from ludus.league.orders import Drawer
 from ludus.league.players import player_of
 from ludus.league.roles import choices_of
-from ludus.league.standings import MemberStanding, PlayerState, Standings, Stream
+from ludus.league.standings import MemberStanding, PlayerState, RandomStream, Standings
 
 STREAM_ORIGIN, STREAM_POPULATION = 2, 3
 RETURN_DECAY = 0.99  # of the mean return, an episode
@@ -237,7 +237,7 @@ class League:
             member.pending = None
         if event.version == 0 or member.pending is not None:
             return []  # a member keeps its weights until it becomes another one's copy
-        stream = Stream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
+        stream = RandomStream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
             return []
@@ -326,7 +326,7 @@ class League:
             return None
         member.exploit_steps = member.steps
         member.exploits += 1
-        stream = Stream(self._seed, STREAM_POPULATION, member.order, member.exploits)
+        stream = RandomStream(self._seed, STREAM_POPULATION, member.order, member.exploits)
         tunes = self._players[member.name].tune
         defaults = self._defaults_of(self._players[member.name])
         return populations.exploit(rule, member, tunes, defaults, self.standings, stream)

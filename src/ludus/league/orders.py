@@ -20,7 +20,7 @@ from ludus.flow.league import Tally
 from ludus.league.events import merge
 from ludus.league.meeting import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
-from ludus.league.standings import BOTS, MemberStanding, Standings, Stream
+from ludus.league.standings import BOTS, MemberStanding, RandomStream, Standings
 
 STREAM_DRAW, STREAM_SCORE = 1, 5
 
@@ -46,7 +46,7 @@ class Drawer:
         return (self._one(me, number, teams) for number in range(me.orders, me.orders + count))
 
     def _one(self, me: MemberStanding, number: int, teams: int) -> Order:
-        stream = Stream(self._seed, STREAM_DRAW, me.order, number)
+        stream = RandomStream(self._seed, STREAM_DRAW, me.order, number)
         names = self._standings.players
         if self._rating_share > 0 and stream.uniform() < self._rating_share:
             pair = self._rating(stream)
@@ -58,7 +58,7 @@ class Drawer:
         players = (names[me.player].name, *(names[i].name for i, _ in drawn))
         return Order(number, me.name, players, tuple(tag for _, tag in drawn))
 
-    def _opponent(self, me: MemberStanding, stream: Stream) -> tuple[int, str]:
+    def _opponent(self, me: MemberStanding, stream: RandomStream) -> tuple[int, str]:
         """Draw an opponent; returns it and the tag of the rule that drew it."""
         rules = me.choices.meet
         total = sum(rule.weight for rule in rules)
@@ -87,7 +87,7 @@ class Drawer:
             self._known[key] = (players.tolist(), sums.tolist())
         return self._known[key]
 
-    def _rating(self, stream: Stream) -> tuple[int, int] | None:
+    def _rating(self, stream: RandomStream) -> tuple[int, int] | None:
         """Draw a pair of players whose strengths stay.
 
         It is the less likely the more it played: (1 + matches)^-2, first by player, then by opponent.
@@ -170,7 +170,7 @@ class OrderBook:
             if team in of_team:
                 gap = of_team[0] - of_team[team]
                 if score_range > 0:
-                    gap = gap / score_range - (2.0 * Stream(seed, STREAM_SCORE, team).uniform() - 1.0)
+                    gap = gap / score_range - (2.0 * RandomStream(seed, STREAM_SCORE, team).uniform() - 1.0)
                 counts = (matches * (gap > 0), matches * (gap == 0), matches * (gap < 0))
                 self._tallies.append(Tally(order.players[0], player, seat, tag, *counts))
 

@@ -9,11 +9,11 @@ from ludus.league.events import ITSELF, SEED, Reason
 from ludus.league.meeting import meta_strategy
 from ludus.league.payoff import Floats, Indices
 from ludus.league.roles import choices_of
-from ludus.league.standings import MemberStanding, Standings, Stream
+from ludus.league.standings import MemberStanding, RandomStream, Standings
 
 
 def source(
-    rule: cfg.AnyOrigin, reason: Reason, me: MemberStanding, standings: Standings, stream: Stream
+    rule: cfg.AnyOrigin, reason: Reason, me: MemberStanding, standings: Standings, stream: RandomStream
 ) -> str:
     """``ITSELF``, ``SEED`` or the name of a frozen player. The member's newest copy is frozen already."""
     if isinstance(rule, (cfg.Itself, cfg.OriginOfRole)) or (rule.only_after_timeout and reason != "timeout"):

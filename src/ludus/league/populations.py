@@ -15,10 +15,10 @@ import numpy as np
 from ludus.league import config as cfg
 from ludus.league.events import Copy, Mutate
 from ludus.league.meeting import expected_score
-from ludus.league.standings import MemberStanding, Standings, Stream
+from ludus.league.standings import MemberStanding, RandomStream, Standings
 
 Decision = Copy | Mutate | None
-Factor = Callable[[Stream, cfg.Tune], float]
+Factor = Callable[[RandomStream, cfg.Tune], float]
 
 COMPLEMENT = (1.01, 1.2)  # Sample Factory's factors of 1 - discount
 
@@ -29,7 +29,7 @@ def exploit(
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
-    stream: Stream,
+    stream: RandomStream,
 ) -> Decision:
     """Return whether ``me`` copies another member or changes its settings: the exploit step.
 
@@ -80,7 +80,7 @@ def _sample_factory(
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
-    stream: Stream,
+    stream: RandomStream,
 ) -> Decision:
     known = {m.name: fitness(rule, m, standings) for m in (me, *others)}
     if any(value is None for value in known.values()):
@@ -117,7 +117,7 @@ def _diversity(me: MemberStanding, members: list[MemberStanding], standings: Sta
 def mutated(
     hyper: dict[str, float],
     tunes: dict[str, cfg.Tune],
-    stream: Stream,
+    stream: RandomStream,
     probability: float,
     factor: Factor,
     to_default: float = 0.0,
@@ -143,17 +143,17 @@ def mutated(
 def _factor(rule: cfg.AnyPopulation) -> Factor:
     """Return the function that draws the rule's factor of a setting."""
 
-    def sample_factory(stream: Stream, tune: cfg.Tune) -> float:
+    def sample_factory(stream: RandomStream, tune: cfg.Tune) -> float:
         assert isinstance(rule, cfg.SampleFactory)
         low, high = COMPLEMENT if tune.how == "complement" else (rule.low, rule.high)
         factor = low + stream.uniform() * (high - low)
         return factor if stream.uniform() < 0.5 else 1.0 / factor
 
-    def either(stream: Stream, tune: cfg.Tune) -> float:
+    def either(stream: RandomStream, tune: cfg.Tune) -> float:
         assert isinstance(rule, cfg.Ftw)
         return 1.0 + rule.by if stream.uniform() < 0.5 else 1.0 - rule.by
 
-    def between(stream: Stream, tune: cfg.Tune) -> float:
+    def between(stream: RandomStream, tune: cfg.Tune) -> float:
         assert isinstance(rule, (cfg.TLeague, cfg.Diversity))
         return 1.0 + rule.by * (2.0 * stream.uniform() - 1.0)
 
@@ -162,7 +162,7 @@ def _factor(rule: cfg.AnyPopulation) -> Factor:
     return either if isinstance(rule, cfg.Ftw) else between
 
 
-def _changed(value: float, tune: cfg.Tune, stream: Stream, draw: Factor) -> float:
+def _changed(value: float, tune: cfg.Tune, stream: RandomStream, draw: Factor) -> float:
     if tune.choices:
         others = [choice for choice in tune.choices if choice != value]
         return stream.pick(others) if others else value

@@ -32,7 +32,7 @@ SIGMA, PERIOD = "meet.elo.sigma", "freeze.steps"
 NO_PLAYERS: Indices = np.zeros(0, np.int64)
 
 
-class Stream:
+class RandomStream:
     """Random numbers of one decision.
 
     They depend on the seed and on what is decided, not on earlier draws.

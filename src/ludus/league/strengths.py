@@ -31,7 +31,7 @@ EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Te
 LEAST_SIGMA = SIGMA / 4.0  # of weights that continue from a player whose skill is known
 
 
-class Strength(msgspec.Struct, frozen=True):
+class PlayerStrength(msgspec.Struct, frozen=True):
     """One player. Ratings are None before its first match.
 
     ``rating``: Bradley-Terry, in Elo, with its standard ``error``; ``skill``: TrueSkill with its deviation.
@@ -59,7 +59,7 @@ class Strengths(msgspec.Struct, frozen=True):
     """
 
     anchors: dict[str, float]
-    players: tuple[Strength, ...]
+    players: tuple[PlayerStrength, ...]
     groups: tuple[tuple[str, ...], ...] = ()
 
 
@@ -152,11 +152,11 @@ def _places(record: Record, met: Sequence[int], fixed: Mapping[str, float]) -> d
     return {stays[name]: rating for name, rating in fixed.items()}
 
 
-def _rows(record: Record, played: Floats, rated: dict[int, dict[str, float]]) -> Iterator[Strength]:
+def _rows(record: Record, played: Floats, rated: dict[int, dict[str, float]]) -> Iterator[PlayerStrength]:
     for i, entrant in enumerate(record.entrants):
         if entrant.shown:
             player = record.players[entrant.player]
-            yield Strength(
+            yield PlayerStrength(
                 entrant.name, player.kind, player.member, entrant.steps, int(played[i]), **rated.get(i, {})
             )
 

@@ -25,7 +25,7 @@ from ludus.flow.slab import Array
 from ludus.policies.actions.packing import ALIGNMENT as ALIGNMENT
 from ludus.policies.actions.packing import Packing
 from ludus.policies.programs import Compute as Compute
-from ludus.policies.programs import Event as Event
+from ludus.policies.programs import DeviceEvent as DeviceEvent
 from ludus.policies.programs import Executor as Executor
 from ludus.policies.programs import Program as Program
 from ludus.policies.programs import Report as Report
@@ -57,10 +57,10 @@ class _NoEvent:
 
 
 class _NoStream:
-    def record(self) -> Event:
+    def record(self) -> DeviceEvent:
         return _NoEvent()
 
-    def wait(self, event: Event) -> None:
+    def wait(self, event: DeviceEvent) -> None:
         """Return: the work is done."""
 
     def synchronize(self) -> None:
@@ -160,7 +160,7 @@ class DeviceProgram:
         self._outputs: dict[str, Tensor] = {}
         self._read: dict[str, Array] = {}
         self._replay: Callable[[], None] | None = None
-        self._done: Event | None = None  # after the last call; None: it is over
+        self._done: DeviceEvent | None = None  # after the last call; None: it is over
 
     def send(self, arrays: Mapping[str, Array], rows: int | None = None) -> None:
         """See :meth:`Program.send`. Without inputs it never waits for the call before."""
@@ -278,13 +278,13 @@ class CudaStream:
         """Make a stream beside the default one, on which nothing of a program runs."""
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
-    def record(self) -> Event:
+    def record(self) -> DeviceEvent:
         """See :meth:`Stream.record`."""
         event = torch.cuda.Event()  # type: ignore[no-untyped-call]
         event.record(self.stream)
         return event
 
-    def wait(self, event: Event) -> None:
+    def wait(self, event: DeviceEvent) -> None:
         """See :meth:`Stream.wait`."""
         assert isinstance(event, torch.cuda.Event)
         self.stream.wait_event(event)

@@ -20,7 +20,7 @@ Compute = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
 Report = Callable[[str], None]
 
 
-class Event(Protocol):
+class DeviceEvent(Protocol):
     """Point in the work of a :class:`Stream`."""
 
     def synchronize(self) -> None:
@@ -30,11 +30,11 @@ class Event(Protocol):
 class Stream(Protocol):
     """Queue of work of one device. One thread at a time uses it."""
 
-    def record(self) -> Event:
+    def record(self) -> DeviceEvent:
         """Return an event after the work so far."""
         ...
 
-    def wait(self, event: Event) -> None:
+    def wait(self, event: DeviceEvent) -> None:
         """Let work from here on start after ``event``, of this or another stream."""
 
     def synchronize(self) -> None:

@@ -36,7 +36,7 @@ class CardFacts:
     memory: int = 0
 
 
-class Choice(NamedTuple):
+class DeviceChoice(NamedTuple):
     """``card``: whether ``auto`` means the card. ``why``: one line."""
 
     card: bool

@@ -18,7 +18,7 @@ from ludus.flow.problem import Problem, Setting
 from ludus.games.registry import is_python
 from ludus.games.simulate import game_signature
 from ludus.presets import card
-from ludus.presets.card import Choice
+from ludus.presets.card import DeviceChoice
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Device, Preset, RunConfig
 from ludus.presets.errors import ConfigError
@@ -72,16 +72,16 @@ def device_of(device: str, setting: str = "device") -> str:
     return "cpu" if device == "auto" else device
 
 
-def auto_choice(preset: Preset) -> Choice:
+def auto_choice(preset: Preset) -> DeviceChoice:
     """Return what ``run.device = "auto"`` means for a run on this machine, and why.
 
     It is the same during the whole run. Without a GPU there is no reason.
     """
     seen = card.facts()
     if not seen.cards:
-        return Choice(False, "")
+        return DeviceChoice(False, "")
     if why := card.refusal(seen):
-        return Choice(False, why)
+        return DeviceChoice(False, why)
     from ludus.presets.run_on_card import choose, needed_bytes  # networks: only with a card
 
     spec, _ = resolve_spec(preset)
@@ -89,8 +89,8 @@ def auto_choice(preset: Preset) -> Choice:
         choice = choose(preset, spec, thread_count(preset.run))
         short = card.shortage(needed_bytes(preset, spec), seen.memory, seen.name)
     except ValueError:  # the network's constructor names the setting
-        return Choice(False, "the network does not fit the game")
-    return Choice(False, short) if choice.card and short else choice
+        return DeviceChoice(False, "the network does not fit the game")
+    return DeviceChoice(False, short) if choice.card and short else choice
 
 
 def check_memory(preset: Preset) -> None:

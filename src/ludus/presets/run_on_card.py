@@ -21,7 +21,7 @@ from ludus.policies.actions.heads import heads_of
 from ludus.policies.config import EncoderConfig
 from ludus.policies.protocol import inputs_of
 from ludus.policies.summary import forward_cost, summary_of
-from ludus.presets.card import Choice
+from ludus.presets.card import DeviceChoice
 from ludus.presets.config import Preset
 
 #: Methods, and parts of networks and runs, that are replayed as CUDA graphs on a card. All others ask for
@@ -55,7 +55,7 @@ def choose(
     processors: int,
     methods: frozenset[str] = GRAPHED_METHODS,
     parts: frozenset[str] = GRAPHED_PARTS,
-) -> Choice:
+) -> DeviceChoice:
     """Return whether a run should use a card that is there.
 
     Args:
@@ -69,18 +69,18 @@ def choose(
         ValueError: Network and spec do not match.
     """
     if preset.cluster.rollouts or preset.cluster.learners > 1:
-        return Choice(False, "the machines of a cluster may have none")
+        return DeviceChoice(False, "the machines of a cluster may have none")
     if eager := eager_part(preset, spec, methods, parts):
-        return Choice(False, f"{eager} runs without CUDA graphs")
+        return DeviceChoice(False, f"{eager} runs without CUDA graphs")
     times = network_times(preset, spec, processors)
     if times is None:
-        return Choice(False, "its method has not been measured")
+        return DeviceChoice(False, "its method has not been measured")
     gain = times.processor_s / times.card_s
     text = (
         f"the network's share of a round takes about {times.processor_s * 1e3:,.1f} ms on the processor and "
         f"{times.card_s * 1e3:,.1f} ms on a card"
     )
-    return Choice(gain >= LEAST_GAIN, text)
+    return DeviceChoice(gain >= LEAST_GAIN, text)
 
 
 def eager_part(

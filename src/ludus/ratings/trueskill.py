@@ -36,11 +36,6 @@ class Skill:
 RANDOM = Skill(0.0, 0.0)  #: the anchor of the scale
 
 
-def win_probability(lead: float) -> float:
-    """Return the probability that the stronger player wins, of two with known skills ``lead`` apart."""
-    return _NORMAL.cdf(lead / POINTS)
-
-
 def rate_match(
     first: Sequence[Skill], second: Sequence[Skill], outcome: float, draw: float = DRAW
 ) -> tuple[list[Skill], list[Skill]]:

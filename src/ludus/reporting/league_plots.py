@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ludus.league.record import Record
-from ludus.league.strengths import Z95, Strength, Strengths
+from ludus.league.strengths import Z95, PlayerStrength, Strengths
 from ludus.league.summary import PayoffTable
 from ludus.reporting.svg import (
     COLOURS,
@@ -148,13 +148,13 @@ def settings_plot(record: Record) -> str:
     return drawing(WIDTH, height, "Settings of the members over steps", out)
 
 
-def _steps(player: Strength) -> int:
+def _steps(player: PlayerStrength) -> int:
     return player.steps or 0
 
 
-def _low(player: Strength) -> float:
+def _low(player: PlayerStrength) -> float:
     return (player.rating or 0.0) - Z95 * (player.error or 0.0)
 
 
-def _high(player: Strength) -> float:
+def _high(player: PlayerStrength) -> float:
     return (player.rating or 0.0) + Z95 * (player.error or 0.0)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from ludus.flow.inputs.shown import fenced, markdown
 from ludus.league.record import Record
-from ludus.league.strengths import Z95, Strength, Strengths, strengths
+from ludus.league.strengths import Z95, PlayerStrength, Strengths, strengths
 from ludus.league.summary import payoff, status, the_newest, tree
 from ludus.reporting.league_plots import heat_map, ratings_plot, settings_plot
-from ludus.storage import RunDirectory
-from ludus.storage.files import write_atomic
 
 MAP_PLAYERS = 40
 LISTED = 30  # lines of a table
 PAYOFF, RATINGS, SETTINGS = "league_payoff.svg", "league_ratings.svg", "league_settings.svg"
-
-
-def write_league(run: RunDirectory, record: Record) -> list[str]:
-    """Write the plots of ``record`` into ``run``; return the lines of the report. Raises ``OSError``."""
-    lines, plots = league_part(record)
-    for name, text in plots.items():
-        write_atomic(run.path / name, text.encode())
-    return lines
 
 
 def league_part(record: Record) -> tuple[list[str], dict[str, str]]:
@@ -66,7 +56,7 @@ def _rating_table(rated: Strengths) -> list[str]:
     ]
 
 
-def _rating_row(s: Strength) -> str:
+def _rating_row(s: PlayerStrength) -> str:
     rating, half = s.rating or 0.0, Z95 * (s.error or 0.0)
     skill = "-" if s.skill is None else f"{s.skill:.1f}"
     share = "-" if s.nash_share is None else f"{s.nash_share:.1%}"

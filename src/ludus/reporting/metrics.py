@@ -21,9 +21,6 @@ SCHEMA = 2
 #: have another name.
 WIN_RATE, WITH_HELP = "rollout/win_rate", "rollout/win_rate_with_help"
 
-#: Namespaces of the numbers that differ between equal runs.
-TIMED = ("time", "throughput")
-
 _MEASURES = {
     False: ("win_rate", "ci_low", "ci_high", "mean_ticks"),
     True: ("mean_return", "return_low", "return_high", "mean_ticks"),

@@ -35,7 +35,7 @@ TURNS = "turns"  # array of a snapshot: int64[1], the part of a slab that the ol
 WHOLE = 1 << 32  # of a slab
 
 
-class Turns:
+class TurnOrder:
     """Whose turn it is, slab by slab."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class AlternatingSampler(JoinedSampler):
             self.facts, slabs=[joined([new.facts.slabs[0]]) for _ in range(slabs)]
         )
         self.share = share  # of the slabs under the old rules, from the next one on
-        self._terms, self._turns = Terms(), Turns()
+        self._terms, self._turns = Terms(), TurnOrder()
         self._not_counted = 0  # time steps
 
     @property

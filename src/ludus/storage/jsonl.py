@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 Row = dict[str, object]
 
 
-class Cut(msgspec.Struct, frozen=True):
+class CutLines(msgspec.Struct, frozen=True):
     """Lines removed from the end of a file.
 
     ``first``: number of the first one, from 1; ``damaged``: how many of them are no JSON object.
@@ -83,7 +83,7 @@ class JsonlWriter:
         """Return the size in bytes, as :meth:`truncate` takes it."""
         return os.fstat(self._fd).st_size
 
-    def truncate(self, size: int) -> Cut:
+    def truncate(self, size: int) -> CutLines:
         """Truncate to an earlier size: a resumed run writes the rows after its checkpoint again.
 
         A size inside a row removes that row too.
@@ -93,10 +93,10 @@ class JsonlWriter:
         """
         size = max(0, size)
         if size >= self.size():
-            return Cut()
+            return CutLines()
         start, first = self._line_at(size)
         with os.fdopen(os.dup(self._fd), "rb") as file:
-            cut = Cut(first, *_count(file, start))
+            cut = CutLines(first, *_count(file, start))
         os.ftruncate(self._fd, start)
         return cut
 
@@ -135,13 +135,13 @@ def _repair_tail(fd: int) -> int:
     return 0
 
 
-def lines_of(path: Path) -> Cut:
+def lines_of(path: Path) -> CutLines:
     """Return all lines of ``path``, empty if it cannot be read."""
     try:
         with open_regular(path) as file:
-            return Cut(1, *_count(file, 0))
+            return CutLines(1, *_count(file, 0))
     except (OSError, CorruptFile):
-        return Cut()
+        return CutLines()
 
 
 def _count(file: BinaryIO, start: int) -> tuple[int, int]:

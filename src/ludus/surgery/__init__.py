@@ -1,5 +1,5 @@
 """Surgery: weights of one network for another, for a changed game or a larger network.
 
-A :class:`ludus.surgery.plan.Plan` is plain data, made from two configurations and specs. ``apply`` turns
-arrays into arrays by a plan, ``verify`` measures what a conversion changed.
+A :class:`ludus.surgery.plan.ConversionPlan` is plain data, made from two configurations and specs. ``apply``
+turns arrays into arrays by a plan, ``verify`` measures what a conversion changed.
 """

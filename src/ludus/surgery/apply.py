@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ludus.surgery.plan import AxisPlan, Plan, SurgeryError, TensorPlan
+from ludus.surgery.plan import AxisPlan, ConversionPlan, SurgeryError, TensorPlan
 
 Array = npt.NDArray[Any]
 
 
-def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> dict[str, Array]:
+def apply(plan: ConversionPlan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> dict[str, Array]:
     """Return the new network's parameters and buffers.
 
     Args:
@@ -47,7 +46,7 @@ def apply(plan: Plan, old: Mapping[str, Array], fresh: Mapping[str, Array]) -> d
     return made
 
 
-def drawn_tensors(plan: Plan) -> frozenset[str]:
+def drawn_tensors(plan: ConversionPlan) -> frozenset[str]:
     """Return the tensors of which :func:`apply` reads numbers of a fresh network."""
     return frozenset(
         t.name
@@ -57,7 +56,7 @@ def drawn_tensors(plan: Plan) -> frozenset[str]:
 
 
 def apply_moments(
-    plan: Plan, first: Mapping[str, Array], second: Mapping[str, Array]
+    plan: ConversionPlan, first: Mapping[str, Array], second: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return both moments of Adam for the new network.
 
@@ -94,7 +93,7 @@ def apply_moments(
     return made, squares
 
 
-def _moment(plan: Plan, tensor: TensorPlan, old: Array, scale: float, *, square: bool) -> Array:
+def _moment(plan: ConversionPlan, tensor: TensorPlan, old: Array, scale: float, *, square: bool) -> Array:
     if not tensor.axes:
         return old.copy() if square or not tensor.alias else np.zeros_like(old)
     mean = float(old.mean(dtype=np.float64)) * scale if square and old.size else 0.0
@@ -104,7 +103,7 @@ def _moment(plan: Plan, tensor: TensorPlan, old: Array, scale: float, *, square:
     return new.reshape(tensor.new_shape)
 
 
-def apply_memory(plan: Plan, rows: Array) -> Array:
+def apply_memory(plan: ConversionPlan, rows: Array) -> Array:
     """Return memory ``[..., *new_shape]`` of rows ``[..., *old_shape]``; new places are 0.
 
     A network that had no memory has ``old_shape`` (): each number of ``rows`` becomes a row of zeros.
@@ -126,7 +125,7 @@ def apply_memory(plan: Plan, rows: Array) -> Array:
     return made
 
 
-def old_memory(plan: Plan, rows: Array) -> Array | None:
+def old_memory(plan: ConversionPlan, rows: Array) -> Array | None:
     """Return the old network's part ``[..., *old_shape]`` of memory ``[..., *new_shape]``; None without any.
 
     Places that the new network lacks are 0.
@@ -141,41 +140,10 @@ def old_memory(plan: Plan, rows: Array) -> Array | None:
     return made
 
 
-def choice_shares(
-    plan: Plan, state: dict[str, Array], log_sum_exp: Mapping[str, float], share: float
-) -> None:
-    """Set the biases of new choices so that each takes about ``share`` of what it and the old ones have.
-
-    Their weights become 0, so that the share is the same in every state up to the spread of the rest.
-
-    Args:
-        plan: The conversion.
-        state: Arrays of :func:`apply`, changed in place.
-        log_sum_exp: Mean logarithm of the sum of exponentials of the legal old logits, by bias
-            (``policy_head.bias``, ``policy_head.each.0.plain.bias``).
-        share: Probability of a new choice, above 0 and below 1.
-
-    Raises:
-        SurgeryError: No such bias, or a share outside its range.
-    """
-    if not 0.0 < share < 1.0:
-        raise SurgeryError("share", share, "a number above 0 and below 1")
-    tensors = {t.name: t for t in plan.tensors}
-    for name, mean in log_sum_exp.items():
-        tensor = tensors.get(name)
-        if tensor is None or len(tensor.axes) != 1 or not name.startswith("policy_head"):
-            raise SurgeryError("log_sum_exp", name, "the bias of a head", valid=list(tensors), name=name)
-        axis = plan.axis(tensor.axes[0])
-        assert axis is not None
-        fresh = np.concatenate([axis.fresh(), axis.copies()[0]])
-        state[name][fresh] = mean + math.log(share / (1.0 - share))
-        state[f"{name.removesuffix('bias')}weight"][fresh] = 0.0
-
-
 class Blocks:
     """Blocks of one tensor: outputs first, then inputs if it has any, then the rest."""
 
-    def __init__(self, plan: Plan, tensor: TensorPlan) -> None:
+    def __init__(self, plan: ConversionPlan, tensor: TensorPlan) -> None:
         """Read the axes of a tensor that has a source.
 
         Raises:

@@ -22,11 +22,11 @@ from ludus.surgery.operators import REMOVE, operators_of
 from ludus.surgery.plan import (
     MAX_NAMES,
     AxisPlan,
-    Copy,
-    Hints,
+    ConversionHints,
+    ConversionPlan,
     MemoryPlan,
-    Plan,
-    Run,
+    PlaceCopy,
+    PlaceRun,
     Side,
     SurgeryError,
     TensorPlan,
@@ -39,13 +39,13 @@ _VALUE_INPUT = "value_head.weight"
 _STATISTICS = ("normaliser.mean", "normaliser.variance")
 
 
-def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
+def make_plan(old: Side, new: Side, hints: ConversionHints | None = None) -> ConversionPlan:
     """Return the plan from the network ``old`` to the network ``new``.
 
     Raises:
         SurgeryError: The change is not covered, or not exact and ``hints.approximate`` is not set.
     """
-    hints = hints or Hints()
+    hints = hints or ConversionHints()
     before, after = checks.encoder_config(old, "old"), checks.encoder_config(new, "new")
     checks.check_games(old.spec, new.spec)
     checks.check_configs(before, after)
@@ -66,7 +66,7 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
     made = [draft.tensor(name) for name in draft.new.axes]
     made = [msgspec.structs.replace(t, source=stored.get(t.source, "")) for t in made]
     used = {t.source for t in made}
-    plan = Plan(
+    plan = ConversionPlan(
         old_spec=old.spec.spec_hash,
         new_spec=new.spec.spec_hash,
         choices=draft.number(Axis(draft.old.choices), Axis(draft.new.choices)),
@@ -81,7 +81,7 @@ def make_plan(old: Side, new: Side, hints: Hints | None = None) -> Plan:
     return plan
 
 
-def _check_losses(plan: Plan, hints: Hints) -> None:
+def _check_losses(plan: ConversionPlan, hints: ConversionHints) -> None:
     """Raise :class:`SurgeryError` for places lost without ``hints.approximate``."""
     lost = [o for o in plan.operators if o.kind == REMOVE]
     if lost and not hints.approximate:
@@ -115,7 +115,7 @@ def _head_numbers(old: GameSpec, new: GameSpec) -> dict[int, int]:
 class _Draft:
     """Axes and tensors of a plan while it is made."""
 
-    def __init__(self, old: Coordinates, new: Coordinates, hints: Hints) -> None:
+    def __init__(self, old: Coordinates, new: Coordinates, hints: ConversionHints) -> None:
         self.old, self.new, self.hints = old, new, hints
         self.axes: list[AxisPlan] = []
         self.copied_critic = False
@@ -244,14 +244,14 @@ def _axis(old: Sequence[Place], new: Sequence[Place], like: Mapping[str, str]) -
     if len(at) != len(old) or len(set(new)) != len(new):
         raise SurgeryError("labels", "a name twice", "a unique name for every place")
     pairs = [(i, at[place]) for i, place in enumerate(new) if place in at]
-    copied: list[Copy] = []
+    copied: list[PlaceCopy] = []
     added: list[str] = []
     for i, place in enumerate(new):
         if place in at:
             continue
         parent = at.get(parent_of(place, like)) if like else None
         if parent is not None:
-            copied.append(Copy(i, parent))
+            copied.append(PlaceCopy(i, parent))
         if len(added) < MAX_NAMES:
             added.append(shown(place)[:512])
     removed: list[str] = []
@@ -261,7 +261,7 @@ def _axis(old: Sequence[Place], new: Sequence[Place], like: Mapping[str, str]) -
     return AxisPlan(len(old), len(new), _runs(pairs), tuple(copied), tuple(added), tuple(removed))
 
 
-def _runs(pairs: Sequence[tuple[int, int]]) -> tuple[Run, ...]:
+def _runs(pairs: Sequence[tuple[int, int]]) -> tuple[PlaceRun, ...]:
     """Return neighbouring pairs of places as runs."""
     runs: list[list[int]] = []
     for new, old in pairs:
@@ -269,4 +269,4 @@ def _runs(pairs: Sequence[tuple[int, int]]) -> tuple[Run, ...]:
             runs[-1][2] += 1
         else:
             runs.append([new, old, 1])
-    return tuple(Run(*run) for run in runs)
+    return tuple(PlaceRun(*run) for run in runs)

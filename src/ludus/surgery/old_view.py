@@ -21,7 +21,7 @@ from ludus.policies.config import PolicyConfig
 from ludus.policies.critic import Others
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.surgery.labels import renamed
-from ludus.surgery.plan import Hints, Side
+from ludus.surgery.plan import ConversionHints, Side
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class OldView:
             part[:, one, [a for a, _ in columns]] = table[:, two, [b for _, b in columns]]
 
 
-def old_view(old: Side, new: Side, hints: Hints) -> OldView:
+def old_view(old: Side, new: Side, hints: ConversionHints) -> OldView:
     """Return the view of a network of ``old``, whose plan to ``new`` was made with ``hints``."""
     changed = renamed(old, new.spec, hints.rename)
     plain = [_plain(t) for t in inputs_of(changed.config, changed.spec)]

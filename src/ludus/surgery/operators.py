@@ -10,7 +10,7 @@ from ludus.policies.actions.coordinates import choice_labels, column_labels
 from ludus.policies.config import EncoderConfig
 from ludus.policies.protocol import inputs_of
 from ludus.surgery.labels import replaced, some
-from ludus.surgery.plan import Hints, Operator, Side
+from ludus.surgery.plan import ConversionHints, Operator, Side
 
 REMOVE = "remove"
 _WIDTHS = {
@@ -25,7 +25,7 @@ HeadPairs = Sequence[tuple[HeadSpec, HeadSpec]]
 
 
 def operators_of(
-    old: Side, new: Side, hints: Hints, tensors: Tensors, heads: HeadPairs
+    old: Side, new: Side, hints: ConversionHints, tensors: Tensors, heads: HeadPairs
 ) -> tuple[Operator, ...]:
     """Return the operators that lead from ``old`` to ``new``, in the order of the network.
 
@@ -47,12 +47,12 @@ def operators_of(
     )
 
 
-def _renames(hints: Hints) -> Iterator[Operator]:
+def _renames(hints: ConversionHints) -> Iterator[Operator]:
     for before, after in hints.rename.items():
         yield Operator("rename", f"rename.{before}", True, f"{before} is called {after}")
 
 
-def _tensors(old: Side, new: Side, hints: Hints, pairs: Tensors) -> Iterator[Operator]:
+def _tensors(old: Side, new: Side, hints: ConversionHints, pairs: Tensors) -> Iterator[Operator]:
     shared = {b.name for _, b in pairs}
     for tensor in inputs_of(new.config, new.spec):
         if tensor.name not in shared:
@@ -69,7 +69,7 @@ def _tensors(old: Side, new: Side, hints: Hints, pairs: Tensors) -> Iterator[Ope
         yield from _columns(a, b, hints, new.config)
 
 
-def _columns(a: TensorSpec, b: TensorSpec, hints: Hints, config: object) -> Iterator[Operator]:
+def _columns(a: TensorSpec, b: TensorSpec, hints: ConversionHints, config: object) -> Iterator[Operator]:
     path = f"observation.{b.name}"
     one, two = layout_of(a), layout_of(b)
     kind = {"planes": "planes", "rows": "entity columns", "vector": "columns"}[two.kind]
@@ -131,7 +131,7 @@ def _values(old: EncoderConfig, new: EncoderConfig) -> Iterator[Operator]:
         yield Operator("add values", "policy.value_heads", True, text)
 
 
-def _heads(old: Side, new: Side, hints: Hints, pairs: HeadPairs) -> Iterator[Operator]:
+def _heads(old: Side, new: Side, hints: ConversionHints, pairs: HeadPairs) -> Iterator[Operator]:
     shared = {b.name for _, b in pairs}
     if len(old.spec.heads) != len(new.spec.heads):
         numbers = "; draws of the other heads change, because their number is part of the random key"

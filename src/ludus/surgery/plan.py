@@ -74,7 +74,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Hints:
+class ConversionHints:
     """Facts that configurations and specs do not hold.
 
     Args:
@@ -89,7 +89,7 @@ class Hints:
     approximate: bool = False
 
 
-class Run(msgspec.Struct, frozen=True, array_like=True):
+class PlaceRun(msgspec.Struct, frozen=True, array_like=True):
     """``length`` places from ``new`` on that were the places from ``old`` on."""
 
     new: Length
@@ -97,15 +97,15 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
     length: Annotated[int, msgspec.Meta(ge=1, le=MAX_LENGTH)]
 
 
-class Copy(msgspec.Struct, frozen=True, array_like=True):
+class PlaceCopy(msgspec.Struct, frozen=True, array_like=True):
     """A new place that starts as a copy of an old one (``like``)."""
 
     new: Length
     old: Length
 
 
-Runs = Annotated[tuple[Run, ...], msgspec.Meta(max_length=MAX_LENGTH)]
-Copies = Annotated[tuple[Copy, ...], msgspec.Meta(max_length=MAX_LENGTH)]
+Runs = Annotated[tuple[PlaceRun, ...], msgspec.Meta(max_length=MAX_LENGTH)]
+Copies = Annotated[tuple[PlaceCopy, ...], msgspec.Meta(max_length=MAX_LENGTH)]
 
 
 class AxisPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,7 +121,7 @@ class AxisPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def identical(self) -> bool:
         """Whether no place moves."""
-        return self.old == self.new and (self.old == 0 or self.kept == (Run(0, 0, self.old),))
+        return self.old == self.new and (self.old == 0 or self.kept == (PlaceRun(0, 0, self.old),))
 
     def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the new and the old kept places, ``int64[n]`` each."""
@@ -147,8 +147,9 @@ class AxisPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TensorPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One parameter or buffer of the new network.
 
-    ``axes`` are numbers of :attr:`Plan.axes`, -1 for an axis without names (kernels), which stays as it is.
-    ``reads`` is the axis of inputs: kept places of the other axis read 0 from its new places; -1: none.
+    ``axes`` are numbers of :attr:`ConversionPlan.axes`, -1 for an axis without names (kernels), which stays
+    as it is. ``reads`` is the axis of inputs: kept places of the other axis read 0 from its new places; -1:
+    none.
     """
 
     name: Name
@@ -185,7 +186,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     axis: Index
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConversionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A conversion. ``seed`` draws rotations."""
 
     old_spec: Name
@@ -239,21 +240,21 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {t.name: math.prod(t.new_shape) for t in self.tensors if t.parameter}
 
 
-def decode_plan(text: str | bytes) -> Plan:
+def decode_plan(text: str | bytes) -> ConversionPlan:
     """Return the plan in a JSON text of unknown origin.
 
     Raises:
         SurgeryError: The text is not JSON, or no plan that could have been made.
     """
     try:
-        plan: Plan = from_json(text, Plan)
+        plan: ConversionPlan = from_json(text, ConversionPlan)
     except msgspec.DecodeError as error:
         raise SurgeryError("plan", str(error), "the JSON text of a plan") from None
     check_plan(plan)
     return plan
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: ConversionPlan) -> None:
     """Raise :class:`SurgeryError` unless indices, shapes and places of a plan fit each other."""
     for number, axis in enumerate(plan.axes):
         _check_axis(f"axes[{number}]", axis)
@@ -300,7 +301,7 @@ def _check_axis(path: str, axis: AxisPlan) -> None:
         raise SurgeryError(f"plan.{path}", f"a copy of place {outside[0]}", f"old places below {axis.old}")
 
 
-def _check_tensor(plan: Plan, tensor: TensorPlan) -> None:
+def _check_tensor(plan: ConversionPlan, tensor: TensorPlan) -> None:
     path = f"plan.{tensor.name}"
     if max(math.prod(tensor.old_shape), math.prod(tensor.new_shape)) > MAX_ENTRIES:
         raise SurgeryError(path, tensor.new_shape, f"at most {MAX_ENTRIES} entries")

@@ -20,7 +20,7 @@ from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Observation
 from ludus.surgery.apply import Array, apply, apply_memory
-from ludus.surgery.plan import Plan, SurgeryError
+from ludus.surgery.plan import ConversionPlan, SurgeryError
 
 #: Largest deviation of logits, values and memory in float32.
 TOLERANCE = 1e-4
@@ -41,7 +41,7 @@ class Moments:
     new_others: Others | None = None
 
 
-class Verification(msgspec.Struct, frozen=True):
+class LargestDifferences(msgspec.Struct, frozen=True):
     """Largest absolute differences over all decisions.
 
     ``logits``: error of old choices, or of log-probabilities of decisions if heads follow each other.
@@ -62,16 +62,9 @@ class Verification(msgspec.Struct, frozen=True):
         return max(self.logits, self.value, self.memory, self.parameters)
 
 
-class ZeroBlock(msgspec.Struct, frozen=True):
-    """Old outputs that read new inputs of one parameter, all 0 before the first update."""
-
-    name: str
-    columns: int
-    without_gradient: int  # columns: dead units on the record
-    equal: int  # columns with the gradient of another one, beyond those without any
-
-
-def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Array]) -> tuple[str, float]:
+def worst_parameter(
+    plan: ConversionPlan, old: Mapping[str, Array], new: Mapping[str, Array]
+) -> tuple[str, float]:
     """Return the tensor that contradicts the plan most, and its largest deviation; ("", 0) if none does.
 
     Raises:
@@ -91,12 +84,12 @@ def worst_parameter(plan: Plan, old: Mapping[str, Array], new: Mapping[str, Arra
 
 @torch.no_grad()
 def compare(
-    plan: Plan,
+    plan: ConversionPlan,
     old: PolicyNetwork,
     new: PolicyNetwork,
     moments: Moments,
     stored: Mapping[str, Array] | None = None,
-) -> Verification:
+) -> LargestDifferences:
     """Return the differences of two networks on ``moments``.
 
     Args:
@@ -124,7 +117,7 @@ def compare(
         remembered = _largest(kept[..., places] - after.memory[..., places])
     states = [{n: t.numpy() for n, t in network.state_dict().items()} for network in (old, new)]
     worst, parameters = worst_parameter(plan, stored or states[0], states[1])
-    return Verification(
+    return LargestDifferences(
         moments.first.numel(), logits, _largest(one - two[:, :heads]), remembered, scale, parameters, worst
     )
 
@@ -155,7 +148,7 @@ def _values(outputs: _Outputs, decisions: int) -> Tensor:
     return torch.zeros((decisions, 1)) if value is None else value.reshape(decisions, -1)
 
 
-def _new_memory(plan: Plan, new: PolicyNetwork, moments: Moments) -> Tensor | None:
+def _new_memory(plan: ConversionPlan, new: PolicyNetwork, moments: Moments) -> Tensor | None:
     if plan.memory is None:
         return None
     if moments.memory is None:
@@ -177,7 +170,7 @@ def _scores(distribution: ActionDistribution) -> Tensor | None:
 
 
 def _decisions(
-    plan: Plan, before: _Outputs, after: _Outputs, old: GameSpec, new: GameSpec, moments: Moments
+    plan: ConversionPlan, before: _Outputs, after: _Outputs, old: GameSpec, new: GameSpec, moments: Moments
 ) -> tuple[float, float]:
     """Return the largest difference of logits or log-probabilities, and the largest old one."""
     axis = plan.axis(plan.choices)
@@ -215,31 +208,3 @@ def _moved(actions: Tensor, pairs: Array, old: GameSpec, new: GameSpec) -> Tenso
             moved[:, there] = table[actions[:, k]] - starts[there]
         offset += head.size
     return moved
-
-
-def zero_blocks(plan: Plan, network: PolicyNetwork) -> list[ZeroBlock]:
-    """Return the zeroed blocks of a converted network after a backward pass, by parameter.
-
-    New units learn if their columns have gradients, and differ if no two of these are equal.
-    """
-    blocks: list[ZeroBlock] = []
-    parameters = dict(network.named_parameters())
-    for tensor in plan.tensors:
-        if not tensor.source or tensor.reads < 0 or not tensor.parameter:
-            continue
-        out, ins = plan.axis(tensor.axes[1 - tensor.reads]), plan.axis(tensor.axes[tensor.reads])
-        assert out is not None
-        assert ins is not None
-        columns, rows = ins.fresh(), out.pairs()[0]
-        if not len(columns) or not len(rows):
-            continue
-        gradient = parameters[tensor.name].grad
-        if gradient is None:
-            blocks.append(ZeroBlock(tensor.name, len(columns), len(columns), 0))
-            continue
-        by_input = torch.movedim(gradient, tensor.reads, 0)[torch.from_numpy(columns)]
-        flat = by_input[:, torch.from_numpy(rows)].flatten(1)
-        alive = flat[flat.abs().sum(1) > 0]
-        distinct = len(torch.unique(alive, dim=0)) if len(alive) else 0
-        blocks.append(ZeroBlock(tensor.name, len(columns), len(flat) - len(alive), len(alive) - distinct))
-    return blocks

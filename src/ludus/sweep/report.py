@@ -84,7 +84,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     damaged: tuple[str, ...] = ()  # runs left out, whose files hold what no run writes: file, place, value
 
 
-class _Read(msgspec.Struct, frozen=True):
+class _ReadRuns(msgspec.Struct, frozen=True):
     title: str
     runs: list[RunSummary]
     missing: list[str]
@@ -137,7 +137,7 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
     )
 
 
-def _read_sweep(sweep: SweepDirectory) -> _Read:
+def _read_sweep(sweep: SweepDirectory) -> _ReadRuns:
     config = sweep.info().config
     points = sweep.asked_points(config.random) if config.search == "tpe" else known_points(config)
     runs, missing, damaged = [], [], []
@@ -152,10 +152,10 @@ def _read_sweep(sweep: SweepDirectory) -> _Read:
         except CorruptFile as error:
             damaged.append(str(error))
     title = config.title or sweep.path.resolve().name
-    return _Read(title, runs, missing, config.baseline, damaged)
+    return _ReadRuns(title, runs, missing, config.baseline, damaged)
 
 
-def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
+def _read_runs(directories: Sequence[RunDirectory]) -> _ReadRuns:
     """Read runs without a sweep: runs that differ only in the seed are a cell."""
     runs, damaged = [], []
     for directory in directories:
@@ -168,7 +168,7 @@ def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     named = [
         msgspec.structs.replace(run, cell=name) for run, name in zip(runs, cell_names(runs), strict=True)
     ]
-    return _Read("Comparison of runs", named, [], damaged=damaged)
+    return _ReadRuns("Comparison of runs", named, [], damaged=damaged)
 
 
 def _curves(runs: Sequence[RunSummary]) -> tuple[dict[str, Curve], list[str]]:

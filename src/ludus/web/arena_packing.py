@@ -57,7 +57,7 @@ class ArenaView(msgspec.Struct):
 
 
 class ArenaPacking:
-    """See :class:`ludus.web.renderers.Packing`.
+    """See :class:`ludus.web.renderers.ViewPacker`.
 
     Kinds of events: ``bomb``, ``explosion``, ``wood``, ``taken``, ``out`` and ``over``.
     """

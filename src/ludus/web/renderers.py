@@ -27,7 +27,7 @@ FramesOf: TypeAlias = "Callable[[Recording, Sequence[ModuleType], int, int], Ite
 _MOST_CELLS = 1 << 12
 
 
-class Packing(Protocol):
+class ViewPacker(Protocol):
     """Takes every view document of a match in order (``see``), then gives what the page needs."""
 
     def see(self, document: bytes | str) -> None:
@@ -98,7 +98,7 @@ class Renderer:
     given the recording, Pillow's modules, the width in pixels and the seat whose fog is shown.
     """
 
-    packing: Callable[[], Packing]
+    packing: Callable[[], ViewPacker]
     fits: Callable[[_Shape], bool]
     frames: FramesOf | None = None
 

@@ -21,7 +21,7 @@ from ludus.flow.inputs.shown import markup, visible
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import MOST_OPINIONS, Recording
-from ludus.web.renderers import Packing, renderer_named
+from ludus.web.renderers import ViewPacker, renderer_named
 from ludus.web.thoughts.page import page_data
 from ludus.web.thoughts.thought import ThinkError
 
@@ -141,7 +141,7 @@ def pack(recording: Recording) -> bytes:
     return bytes(out.data) + text + packing.data()
 
 
-def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]:
+def _pack_decisions(recording: Recording, packing: ViewPacker) -> dict[str, object]:
     """Return columns: ticks as differences, seats, decisions and their effects (indices of ``texts``)."""
     texts: dict[str, int] = {}
     ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))

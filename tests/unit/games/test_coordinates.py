@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.games.coordinates import cell_name, cell_named, column_name
+from ludus.games.coordinates import cell_name, column_name
+from tests.cell_names import cell_named
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ludus.games.adapters.spaces import Actions  # noqa: E402
 from ludus.games.exports.match import PythonMatch  # noqa: E402
 from ludus.games.names import typed  # noqa: E402
 from ludus.games.registry import maker  # noqa: E402
-from ludus.games.searchable import Source  # noqa: E402
+from ludus.games.searchable import MatchSource  # noqa: E402
 from ludus.native import SearchError  # noqa: E402
 from ludus.pool.hosted.process import ProcessPool  # noqa: E402
 from tests.unit.games.masked_envs import CASES, Own  # noqa: E402
@@ -138,7 +138,7 @@ def test_a_search_and_an_export_refuse_a_mask_without_a_legal_action() -> None:
         def make(self) -> Own:
             return Cloned("none")
 
-    source = Source(Maker())  # type: ignore[arg-type]
+    source = MatchSource(Maker())  # type: ignore[arg-type]
     source.mask = source.mask[:4]  # of one head
     game, _ = source.begin(1, 0)
     with pytest.raises(SearchError, match="allows seat 0 no action"):

@@ -12,8 +12,8 @@ from ludus.games.match import GameError
 from ludus.gtp.driver import (
     LOOK_S,
     CommandFailure,
+    GtpProgram,
     MatchRules,
-    Program,
     ProgramError,
     play_match,
     score_points,
@@ -24,7 +24,7 @@ GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 
 
 def test_two_engines_of_ludus_play_to_the_end() -> None:
-    with Program([*OURS, "random"]) as black, Program([*OURS, "tactical", "--seed", "3"]) as white:
+    with GtpProgram([*OURS, "random"]) as black, GtpProgram([*OURS, "tactical", "--seed", "3"]) as white:
         assert black.name.startswith("Ludus")
         with pytest.raises(CommandFailure, match="unknown command"):
             black.ask("hello")
@@ -36,7 +36,7 @@ def test_two_engines_of_ludus_play_to_the_end() -> None:
 
 
 def test_a_match_starts_with_an_opening_that_all_programs_receive() -> None:
-    with Program([*OURS, "random"]) as black, Program([*OURS, "tactical"]) as white:
+    with GtpProgram([*OURS, "random"]) as black, GtpProgram([*OURS, "tactical"]) as white:
         played = play_match(black, white, MatchRules(7, 3.5), opening=[24, 16, 32])
         assert played.moves[:4] == [(0, 24), (1, 16), (0, 32), (1, played.moves[3][1])]
         # A program that missed the opening would have played on a taken point, or would count otherwise.
@@ -48,22 +48,22 @@ def test_a_match_starts_with_an_opening_that_all_programs_receive() -> None:
 
 def test_commands_that_are_no_engines_are_refused() -> None:
     with pytest.raises(ProgramError, match="No such file"):
-        Program("/nowhere/at/all")
+        GtpProgram("/nowhere/at/all")
     with pytest.raises(ProgramError, match="it has ended"):
-        Program([sys.executable, "-c", "print('= hello')"])
+        GtpProgram([sys.executable, "-c", "print('= hello')"])
     with pytest.raises(ProgramError, match=r"no answer within 0\.2 s"):
-        Program([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
+        GtpProgram([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
     with pytest.raises(ProgramError, match="expected an answer to command 1"):
-        Program([sys.executable, "-c", "print('=7 hello\\n', flush=True); input(); input()"])
+        GtpProgram([sys.executable, "-c", "print('=7 hello\\n', flush=True); input(); input()"])
 
 
 def test_time_in_which_this_process_stood_still_is_not_the_programs() -> None:
     answers = "import sys\nfor line in sys.stdin: print('=' + line.split()[0] + ' x\\n', flush=True)"
     jumps = itertools.count(0.0, 1000.0)  # every look comes 1,000 seconds later than planned
-    with Program([sys.executable, "-c", answers], timeout_s=60.0, clock=lambda: next(jumps)) as program:
+    with GtpProgram([sys.executable, "-c", answers], timeout_s=60.0, clock=lambda: next(jumps)) as program:
         assert program.ask("genmove b") == "x"
         assert program.waited_s <= 10 * LOOK_S + 60.0
-    with Program([sys.executable, "-c", answers]) as program:
+    with GtpProgram([sys.executable, "-c", answers]) as program:
         before = program.waited_s
         program.ask("genmove b")
         assert 0.0 < program.waited_s - before < 60.0
@@ -78,7 +78,7 @@ def test_scores_are_read() -> None:
 @pytest.mark.skipif(GNU_GO is None, reason="needs GNU Go")
 def test_a_match_against_gnu_go_with_gnu_go_as_referee() -> None:
     gnu = f"{GNU_GO} --mode gtp --level 1 --chinese-rules --positional-superko --capture-all-dead"
-    with Program([*OURS, "tactical"]) as ours, Program(gnu) as other, Program(gnu) as referee:
+    with GtpProgram([*OURS, "tactical"]) as ours, GtpProgram(gnu) as other, GtpProgram(gnu) as referee:
         for black, white in ((ours, other), (other, ours)):
             played = play_match(black, white, MatchRules(7, 3.5), referee=referee)
             assert played.winner is not None

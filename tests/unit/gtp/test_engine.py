@@ -16,7 +16,15 @@ from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.clock import Clock
 from ludus.gtp.engine import COMMANDS, STREAMS, Engine
-from ludus.gtp.players import RESIGN, BotPlayer, Choice, Expectation, MoveCandidate, Restriction, SearchReport
+from ludus.gtp.players import (
+    RESIGN,
+    BotPlayer,
+    Expectation,
+    MoveCandidate,
+    MoveChoice,
+    Restriction,
+    SearchReport,
+)
 
 
 def engine(bot: str = "random", **params: str) -> Engine:
@@ -188,9 +196,11 @@ class Thinker:
     def prepare(self, params: Mapping[str, str]) -> None:
         assert params["size"] == "9"
 
-    def choose(self, match: Match, seconds: float | None) -> Choice:
+    def choose(self, match: Match, seconds: float | None) -> MoveChoice:
         self.seconds.append(seconds)
-        return Choice(self.move, self.value, (MoveCandidate(self.move, 10, self.value, 0.5, (self.move,)),))
+        return MoveChoice(
+            self.move, self.value, (MoveCandidate(self.move, 10, self.value, 0.5, (self.move,)),)
+        )
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
@@ -209,8 +219,8 @@ class Thinker:
         self.seconds.append(seconds)
         yield from (report(visits) for visits in (100, 200))
 
-    def decide(self, match: Match) -> Choice:
-        return Choice(self.move, self.value)
+    def decide(self, match: Match) -> MoveChoice:
+        return MoveChoice(self.move, self.value)
 
     def expect(self, matches: Sequence[Match]) -> list[Expectation]:
         return [Expectation(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]

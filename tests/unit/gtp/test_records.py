@@ -15,7 +15,7 @@ from ludus.games.match import Match
 from ludus.games.records import go_record, sgf
 from ludus.gtp import console
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer, Choice
+from ludus.gtp.players import BotPlayer, MoveChoice
 from tests.unit.gtp.test_engine import ask, ok
 
 
@@ -330,7 +330,7 @@ def test_nothing_that_gtp_prints_acts_on_a_terminal(loader: Loader) -> None:
     assert "PW[\\\\x1b[31mx]" in said[0]
 
     class Named(BotPlayer):  # a player's name is a folder's
-        def choose(self, match: Match, seconds: float | None) -> Choice:
+        def choose(self, match: Match, seconds: float | None) -> MoveChoice:
             return BotPlayer("random").choose(match, seconds)
 
     loader.engine = Engine(Named(f"{hostile}@1"), {"size": "9"})

@@ -18,7 +18,7 @@ from ludus.league.events import (
     ResetTo,
     Retired,
 )
-from ludus.league.standings import Stream
+from ludus.league.standings import RandomStream
 from tests.unit.league.play import EXPLOITER, MAIN, Play
 
 # --- freezes, and weights to continue from --------------------------------------------------------
@@ -132,7 +132,7 @@ def sources(rule: cfg.AnyOrigin, reason: str = "timeout") -> str:
     for version, wins in ((1, 1), (2, 5), (3, 8)):
         play.result("main", f"ex:{version}", wins, 8 - wins)
     standings = play.league.standings
-    return origin.source(rule, reason, standings.members["ex"], standings, Stream(1, 2))  # type: ignore[arg-type]
+    return origin.source(rule, reason, standings.members["ex"], standings, RandomStream(1, 2))  # type: ignore[arg-type]
 
 
 def test_each_origin_names_its_source() -> None:
@@ -280,7 +280,7 @@ def test_mutations_keep_their_bounds() -> None:
     seen = []
     for number in range(300):
         hyper = populations.mutated(
-            hyper, tunes, Stream(5, number), 1.0, lambda s, t: 1.5 if s.uniform() < 0.5 else 0.6
+            hyper, tunes, RandomStream(5, number), 1.0, lambda s, t: 1.5 if s.uniform() < 0.5 else 0.6
         )
         seen.append(hyper)
     assert all(0.5 <= h["a"] <= 1.2 and h["b"] in (1.0, 2.0, 4.0) and h["fixed"] == 3.0 for h in seen)
@@ -288,14 +288,14 @@ def test_mutations_keep_their_bounds() -> None:
     assert {h["b"] for h in seen} == {1.0, 2.0, 4.0}
     assert len({h["e"] for h in seen}) > 3
     assert np.median(np.log10([h["c"] for h in seen])) == pytest.approx(-2.5, abs=0.3)
-    unchanged = populations.mutated(hyper, tunes, Stream(1), 0.0, lambda s, t: 2.0)
+    unchanged = populations.mutated(hyper, tunes, RandomStream(1), 0.0, lambda s, t: 2.0)
     assert unchanged == hyper
 
 
 @pytest.mark.parametrize(("factor", "discount"), [(2.0, 0.98), (0.5, 0.995)])
 def test_the_distance_of_a_discount_from_one_is_multiplied(factor: float, discount: float) -> None:
     tunes = {"g": cfg.Tune(low=0.5, high=0.9999, how="complement")}
-    assert populations.mutated({"g": 0.99}, tunes, Stream(3), 1.0, lambda s, t: factor) == {
+    assert populations.mutated({"g": 0.99}, tunes, RandomStream(3), 1.0, lambda s, t: factor) == {
         "g": pytest.approx(discount)
     }
 

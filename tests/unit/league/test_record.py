@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
@@ -13,7 +14,7 @@ from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Reset, Results
 from ludus.league.record import Entrant, Met, Record
 from ludus.league.strengths import LEAST_SIGMA, _skills, strengths
 from ludus.league.summary import against, lineage, payoff, players, status, the_newest, tree
-from ludus.ratings.trueskill import POINTS, win_probability
+from ludus.ratings.trueskill import POINTS
 from ludus.reporting.run_view import RunView
 from ludus.storage import CorruptFile
 from ludus.storage.journal import Journal
@@ -154,7 +155,7 @@ def test_skill_gives_the_probability_to_win() -> None:
     record = Record().read(to_row(e, n) for n, e in enumerate([*events, *rounds], 1))
     rated = {s.player: s for s in strengths(record).players}
     lead = (rated["main:0"].skill or 0.0) - (rated["random"].skill or 0.0)
-    assert win_probability(lead) == pytest.approx(0.8, abs=0.03)
+    assert NormalDist(sigma=POINTS).cdf(lead) == pytest.approx(0.8, abs=0.03)
     assert abs((rated["simple"].skill or 0.0) - (rated["main:0"].skill or 0.0)) < 0.1 * POINTS
     assert rated["main:0"].rating == pytest.approx(400 * 0.602, abs=5)  # odds of 4 to 1
     assert len(_skills(record)) == 3

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
 from ludus.league import strengths
 from ludus.league.record import Entrant, Met, Record
 from ludus.league.strengths import MAX_SKILL_MATCHES, _skills, sample_matches
-from ludus.ratings.trueskill import win_probability
+from ludus.ratings.trueskill import POINTS
 
 
 def test_pairs_of_one_match_are_taken_as_often_as_others() -> None:
@@ -56,7 +58,7 @@ def test_skills_of_a_sample_have_the_slope_of_the_true_skills(monkeypatch: pytes
     record.entrants = [Entrant(f"p{n}", n) for n in range(60)]
     for _ in range(6000):
         i, j = rng.choice(60, 2, replace=False)
-        probability = win_probability(float(true[i] - true[j]))
+        probability = NormalDist(sigma=POINTS).cdf(float(true[i] - true[j]))
         wins = int(rng.binomial(10, probability))
         record.history.append(Met(int(i), int(j), wins, 0, 10 - wins))
     skills = _skills(record)

@@ -14,7 +14,7 @@ from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow import Slab
 from ludus.flow.slab import Array
-from ludus.policies.accelerator import Event, Executor, Plain, Stream
+from ludus.policies.accelerator import DeviceEvent, Executor, Plain, Stream
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.actor import ActInput
@@ -116,7 +116,7 @@ def test_late_streams_change_no_bit_of_a_centralised_critic() -> None:
 class CountedEvent:
     """Counts waits of the host."""
 
-    def __init__(self, event: Event, owner: Counted) -> None:
+    def __init__(self, event: DeviceEvent, owner: Counted) -> None:
         self.event, self.owner = event, owner
 
     def synchronize(self) -> None:
@@ -131,11 +131,11 @@ class CountedStream:
     def __init__(self, stream: Stream, owner: Counted) -> None:
         self.stream, self.owner = stream, owner
 
-    def record(self) -> Event:
+    def record(self) -> DeviceEvent:
         """Return an event that counts."""
         return CountedEvent(self.stream.record(), self.owner)
 
-    def wait(self, event: Event) -> None:
+    def wait(self, event: DeviceEvent) -> None:
         """Let the stream wait."""
         self.stream.wait(event)
 

@@ -19,7 +19,7 @@ from ludus.flow.seeds import match_seed
 from ludus.pool import PoolError
 from ludus.pool.hosted import worker_pool
 from ludus.pool.hosted.process import ProcessPool
-from ludus.pool.hosted.watch import Patience, Watch, is_stopped
+from ludus.pool.hosted.watch import Patience, Watchdog, is_stopped
 from tests.unit.pool.test_process_pool import DUEL, ONE, TWO, _gone, play, walk
 
 TIMEOUT_S = 1.0
@@ -179,7 +179,7 @@ class _Watched:
         self.heartbeat = np.array([[0, -1], [0, -1]], np.int64)
         self.command = np.zeros((2, 2, 4), np.int64)
         self.done = np.zeros((2, 2), np.int64)
-        self.watch = Watch(self.heartbeat, self.command, self.done, 8.0, self.clock)
+        self.watch = Watchdog(self.heartbeat, self.command, self.done, 8.0, self.clock)
 
     def wait(self, seconds: int) -> list[int]:
         """Return the first workers that are overdue within ``seconds`` of waiting."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from ludus.ratings import bradley_terry, elo
-from ludus.ratings.trueskill import RANDOM, SIGMA, Skill, rate_all, rate_match, win_probability
+from ludus.ratings.trueskill import POINTS, RANDOM, SIGMA, Skill, rate_all, rate_match
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "trueskill.json"
 
@@ -27,16 +28,17 @@ def test_trueskill_is_that_of_the_reference() -> None:
 
 
 def test_the_scale_is_that_of_trueskill() -> None:
-    assert win_probability(8.3) == pytest.approx(0.80, abs=1e-3)
-    assert win_probability(10.0) == pytest.approx(0.845, abs=1e-3)
-    assert win_probability(0.0) == 0.5
+    assert NormalDist(sigma=POINTS).cdf(8.3) == pytest.approx(0.80, abs=1e-3)
+    assert NormalDist(sigma=POINTS).cdf(10.0) == pytest.approx(0.845, abs=1e-3)
+    assert NormalDist(sigma=POINTS).cdf(0.0) == 0.5
 
 
 def test_an_anchor_stays_and_a_skill_converges() -> None:
     generator = np.random.default_rng(4)
     true = 6.0
     matches = [
-        ("new", "random", 1.0 if generator.random() < win_probability(true) else -1.0) for _ in range(4000)
+        ("new", "random", 1.0 if generator.random() < NormalDist(sigma=POINTS).cdf(true) else -1.0)
+        for _ in range(4000)
     ]
     skills = rate_all(matches, {"random": 0.0}, draw=0.0)
     assert skills["random"] == RANDOM

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludus.flow import RolloutStats, Slab, Terms
-from ludus.rollouts.alternating_sampler import NEW, OLD, TURNS, WHOLE, AlternatingSampler, Turns
+from ludus.rollouts.alternating_sampler import NEW, OLD, TURNS, WHOLE, AlternatingSampler, TurnOrder
 from ludus.rollouts.commands import LoadWeights, RestoreMatches, StartAt, TakeSnapshot
 from ludus.rollouts.exchange import TIME_STEP
 from ludus.training.actor_learner.build import LocalWeights, build_learner
@@ -26,7 +26,7 @@ PRESET = small_preset(policy__memory="gru", policy__memory_size=8, opponents__0_
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=60))
 def test_the_number_of_old_slabs_is_the_sum_of_the_shares(shares: list[float]) -> None:
-    turns, total, old = Turns(), Fraction(0), 0
+    turns, total, old = TurnOrder(), Fraction(0), 0
     for count, share in enumerate(shares, 1):
         old += turns.next(share) == OLD
         total += Fraction(share)
@@ -35,7 +35,7 @@ def test_the_number_of_old_slabs_is_the_sum_of_the_shares(shares: list[float]) -
 
 @given(st.lists(st.integers(0, 40), max_size=80))
 def test_turns_are_those_of_a_plain_loop_over_floats(parts: list[int]) -> None:
-    turns, owed = Turns(), 0.0
+    turns, owed = TurnOrder(), 0.0
     for share in (part / 40 for part in parts):
         owed += share
         expected = OLD if owed >= 1.0 - 1e-6 else NEW
@@ -48,7 +48,7 @@ def test_turns_are_those_of_a_plain_loop_over_floats(parts: list[int]) -> None:
     [(0.0, "000000"), (1.0, "111111"), (0.5, "010101"), (0.75, "011101"), (1 / 3, "001001")],
 )
 def test_slabs_of_a_constant_share_are_spread_evenly(share: float, first: str) -> None:
-    turns = Turns()
+    turns = TurnOrder()
     assert "".join(str(turns.next(share)) for _ in first) == first
 
 

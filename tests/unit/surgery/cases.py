@@ -22,8 +22,8 @@ from ludus.policies.layers.batch_norm import NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Hints, Plan, Side, decode_plan
-from ludus.surgery.verify import Moments, Verification, compare
+from ludus.surgery.plan import ConversionHints, ConversionPlan, Side, decode_plan
+from ludus.surgery.verify import LargestDifferences, Moments, compare
 from tests.unit.synthetic import make_spec
 
 torch.set_num_threads(1)
@@ -207,7 +207,7 @@ class Case:
         self,
         old: tuple[EncoderConfig, GameSpec],
         new: tuple[EncoderConfig, GameSpec],
-        hints: Hints | None = None,
+        hints: ConversionHints | None = None,
         *,
         seed: int = 0,
         double: bool = False,
@@ -215,7 +215,7 @@ class Case:
         self.double = double
         self.obs = observations(old[1], new[1], seed)
         plan = make_plan(Side(*old), Side(*new), hints)
-        self.plan: Plan = decode_plan(msgspec.json.encode(plan))
+        self.plan: ConversionPlan = decode_plan(msgspec.json.encode(plan))
         assert self.plan == plan
         self.old, self.fresh = PolicyNetwork(*old, seed=seed), PolicyNetwork(*new, seed=seed + 1)
         trained(self.old, self.obs[0], seed)
@@ -246,6 +246,6 @@ class Case:
     def load(self, state: dict[str, Any]) -> None:
         self.new.load_state_dict({n: torch.from_numpy(np.asarray(x)) for n, x in state.items()})
 
-    def measured(self) -> Verification:
+    def measured(self) -> LargestDifferences:
         with double() if self.double else contextlib.nullcontext():
             return compare(self.plan, self.old, self.new, self.moments)

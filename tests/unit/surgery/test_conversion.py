@@ -22,8 +22,8 @@ from ludus.policies.encoders import register_encoder
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Hints, Side, SurgeryError
-from ludus.surgery.verify import Verification
+from ludus.surgery.plan import ConversionHints, Side, SurgeryError
+from ludus.surgery.verify import LargestDifferences
 from tests.unit.surgery.cases import (
     ROWS,
     SMALL,
@@ -141,7 +141,7 @@ def all_wider(**settings: object) -> dict[str, object]:
     return {**{k: v for k, v in WIDE.items() if k != "norm"}, **settings}
 
 
-def measured(case: Case) -> Verification:
+def measured(case: Case) -> LargestDifferences:
     found = case.measured()
     assert found.largest <= FLOAT32, found
     return found
@@ -171,7 +171,7 @@ def test_the_plain_rule_breaks_layer_norm_and_a_rotation_does_not() -> None:
 
 
 def test_a_new_column_reads_like_its_parent_and_is_nothing_while_it_is_zero() -> None:
-    hints = Hints(like={"pike": "spear"})
+    hints = ConversionHints(like={"pike": "spear"})
     old, new = game(), game("abcp", "defgp", "hijkp", "uvwxp")
     words = {"c": "my_spear", "g": "spear hp", "k": "spear_count", "x": "build spear"}
     pikes = {"map": "my_pike", "units": "pike hp", "numbers": "pike_count", "order": "build pike"}
@@ -228,7 +228,7 @@ def test_a_renamed_column_keeps_its_numbers() -> None:
         _worded(game(), words),
         _worded(game(numbers="ijkh", choices="vwxu"), {"h": "money", "u": "mine"}),
     )
-    hints = Hints(rename={"gold": "money", "dig": "mine"})
+    hints = ConversionHints(rename={"gold": "money", "dig": "mine"})
     case = Case((config(memory="recall"), old), (config(memory="recall"), new), hints)
     assert case.plan.exact
     state, before = arrays(case.new), arrays(case.old)
@@ -254,7 +254,7 @@ def test_renamed_tensors_and_heads_keep_their_weights(points: bool, inputs: tupl
     old, new = game(points=points), _named(game(points=points, numbers="xhijk"), names)
     after = tuple(names.get(n, n) for n in inputs)
     before, wider = config(inputs=inputs, memory="lstm"), config(inputs=after, memory="lstm", hidden=(20,))
-    plan = make_plan(Side(before, old), Side(wider, new), Hints(rename=names))
+    plan = make_plan(Side(before, old), Side(wider, new), ConversionHints(rename=names))
     assert plan.exact
     assert not plan.dropped
     one, two = PolicyNetwork(before, old, seed=1), PolicyNetwork(wider, new, seed=2)
@@ -269,11 +269,13 @@ def test_renamed_tensors_and_heads_keep_their_weights(points: bool, inputs: tupl
     assert torch.allclose(a.value, b.value, atol=1e-4)
     assert float(a.value.std()) > 1e-3
     with pytest.raises(SurgeryError, match="expected"):
-        make_plan(Side(before, old), Side(wider, new), Hints(rename={"map": "field"}))
+        make_plan(Side(before, old), Side(wider, new), ConversionHints(rename={"map": "field"}))
 
 
 def test_a_removed_column_that_was_always_its_mean_changes_nothing() -> None:
-    case = Case((config(), game()), (config(), game(numbers="ijk", units="efg")), Hints(approximate=True))
+    case = Case(
+        (config(), game()), (config(), game(numbers="ijk", units="efg")), ConversionHints(approximate=True)
+    )
     removed = [o for o in case.plan.operators if not o.exact]
     assert [o.path for o in removed] == ["observation.units", "observation.numbers"]
     assert case.measured().logits > 1e-3

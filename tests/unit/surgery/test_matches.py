@@ -16,7 +16,7 @@ from ludus.policies.actions.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Hints, Plan, Side
+from ludus.surgery.plan import ConversionHints, ConversionPlan, Side
 from tests.unit.surgery.cases import arrays, config
 
 PIKEMAN = """
@@ -62,12 +62,12 @@ def _read(path: Path, text: str) -> str:
     return read(path)
 
 
-def _convert(plan: Plan, network: PolicyNetwork, fresh: PolicyNetwork) -> None:
+def _convert(plan: ConversionPlan, network: PolicyNetwork, fresh: PolicyNetwork) -> None:
     made = apply(plan, arrays(network), arrays(fresh))
     fresh.load_state_dict({n: torch.from_numpy(x) for n, x in made.items()})
 
 
-def _moved(plan: Plan) -> dict[int, int]:
+def _moved(plan: ConversionPlan) -> dict[int, int]:
     axis = plan.axis(plan.choices)
     assert axis is not None
     return dict(zip(*(x.tolist() for x in axis.pairs()[::-1]), strict=True))
@@ -143,7 +143,7 @@ def test_matches_with_a_fifteenth_unit_type_are_the_same(
 def test_a_new_type_like_another_starts_with_its_numbers(rulebooks: tuple[str, str]) -> None:
     specs = [Match("rts", {"rulebook": r}).spec for r in rulebooks]
     old, new = Side(config(**OLD), specs[0]), Side(config(**NEW), specs[1])
-    plan = make_plan(old, new, Hints(like={"pikeman": "spearman"}))
+    plan = make_plan(old, new, ConversionHints(like={"pikeman": "spearman"}))
     likes = [o for o in plan.operators if o.kind == "like"]
     assert {o.path for o in likes} == {"observation.cells", "observation.units", "observation.globals"}
     assert not plan.exact  # affords_pikeman is 1 before there is a pikeman

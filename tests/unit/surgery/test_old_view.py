@@ -15,7 +15,7 @@ from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
 from ludus.surgery.diff import make_plan
 from ludus.surgery.old_view import old_view
-from ludus.surgery.plan import Hints, Side
+from ludus.surgery.plan import ConversionHints, Side
 from ludus.surgery.verify import TOLERANCE, Moments, compare
 from tests.unit.surgery.cases import Case, arrays, config, game
 from tests.unit.surgery.test_matches import FRAME_SKIP, NEW, OLD, rulebooks
@@ -28,7 +28,7 @@ CHANGED = game("aXcb", "defgY", "hZijk", "uVvwx", points=True, more="mn")
 def test_the_old_network_sees_the_columns_that_it_knew(memory: str) -> None:
     old, new = config(memory=memory), config(memory=memory, hidden=(20,))
     case = Case((old, game(points=True)), (new, CHANGED))
-    view = old_view(Side(old, game(points=True)), Side(new, CHANGED), Hints())
+    view = old_view(Side(old, game(points=True)), Side(new, CHANGED), ConversionHints())
     seen = view.observations(case.moments.new)
     assert torch.equal(seen["map"], case.moments.old["map"].float() * 0.25)
     assert torch.equal(seen["numbers"], case.moments.old["numbers"])
@@ -49,7 +49,7 @@ def test_masks_of_heads_that_depend_on_others_are_cut_table_by_table() -> None:
     more = structs.replace(order, size=3, labels=("go", "dig", "hit"))
     farther = structs.replace(far, size=4, labels=("a", "z", "b", "c"))
     new = structs.replace(game(), heads=(more, farther))
-    view = old_view(Side(config(), old), Side(config(), new), Hints())
+    view = old_view(Side(config(), old), Side(config(), new), ConversionHints())
     mask = torch.tensor([[1, 1, 0, *(1, 1, 0, 1), *(0, 1, 1, 1), *(0, 1, 1, 0)]], dtype=torch.uint8)
     one, two = view.masks(mask)
     assert one.tolist() == [[1, 0, *(1, 0, 1), *(0, 1, 0)]]
@@ -60,7 +60,7 @@ def test_a_recording_of_the_new_game_compares_both_networks(rulebooks: tuple[str
     specs = [Match("rts", {"rulebook": r}).spec for r in rulebooks]
     old, new = Side(config(**OLD), specs[0]), Side(config(**NEW), specs[1])
     plan = make_plan(old, new)
-    view = old_view(old, new, Hints())
+    view = old_view(old, new, ConversionHints())
     network, fresh = PolicyNetwork(old.config, view.spec, seed=1), PolicyNetwork(new.config, new.spec, seed=2)  # type: ignore[arg-type]
     fresh.load_state_dict(
         {n: torch.from_numpy(x) for n, x in apply(plan, arrays(network), arrays(fresh)).items()}

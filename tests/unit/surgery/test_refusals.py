@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.config import EncoderConfig, ResnetConfig
-from ludus.surgery.apply import apply, apply_memory, apply_moments, choice_shares
+from ludus.surgery.apply import apply, apply_memory, apply_moments
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Hints, Side, SurgeryError, decode_plan
+from ludus.surgery.plan import ConversionHints, Side, SurgeryError, decode_plan
 from tests.unit.surgery.cases import Case, arrays, config, game
 
 BASE: dict[str, Any] = {"memory": "lstm"}
@@ -22,7 +22,7 @@ BASE: dict[str, Any] = {"memory": "lstm"}
 def refused(
     new: dict[str, Any] | EncoderConfig | None = None,
     spec: GameSpec | None = None,
-    hints: Hints | None = None,
+    hints: ConversionHints | None = None,
     old: dict[str, Any] | None = None,
     before: GameSpec | None = None,
 ) -> str:
@@ -176,7 +176,9 @@ def test_removals_are_refused_unless_an_approximation_is_allowed() -> None:
         text = refused(spec=spec)
         assert text.startswith(f"{path} = ")
         assert "approximate" in text
-        plan = make_plan(Side(config(**BASE), game()), Side(config(**BASE), spec), Hints(approximate=True))
+        plan = make_plan(
+            Side(config(**BASE), game()), Side(config(**BASE), spec), ConversionHints(approximate=True)
+        )
         assert not plan.exact
 
 
@@ -186,17 +188,19 @@ def test_words_of_hints_that_are_not_there_are_refused_with_the_nearest() -> Non
         game(numbers="hijkl"), "numbers", labels=("gold", "wood", "spearman", "pikeman", "age")
     )
     sides: dict[str, Any] = {"spec": new, "before": old}
-    assert "did you mean pikeman?" in refused(hints=Hints(like={"pikman": "spearman"}), **sides)
-    assert "did you mean spearman?" in refused(hints=Hints(like={"pikeman": "speerman"}), **sides)
-    assert "new labels with age that gold has too" in refused(hints=Hints(like={"age": "gold"}), **sides)
-    assert "did you mean gold?" in refused(hints=Hints(rename={"golt": "gold"}), **sides)
-    assert "did you mean gold?" in refused(hints=Hints(rename={"gold": "golt"}), **sides)
-    assert "rename" in refused(hints=Hints(rename={"": "gold"}), **sides)
-    assert "a tensor or a head (did you mean units?)" in refused(
-        hints=Hints(rename={"unit": "gold"}), **sides
+    assert "did you mean pikeman?" in refused(hints=ConversionHints(like={"pikman": "spearman"}), **sides)
+    assert "did you mean spearman?" in refused(hints=ConversionHints(like={"pikeman": "speerman"}), **sides)
+    assert "new labels with age that gold has too" in refused(
+        hints=ConversionHints(like={"age": "gold"}), **sides
     )
-    assert "did you mean order?" in refused(hints=Hints(rename={"order": "ordr"}), **sides)
-    double = refused(hints=Hints(rename={"gold": "wood"}), **sides)
+    assert "did you mean gold?" in refused(hints=ConversionHints(rename={"golt": "gold"}), **sides)
+    assert "did you mean gold?" in refused(hints=ConversionHints(rename={"gold": "golt"}), **sides)
+    assert "rename" in refused(hints=ConversionHints(rename={"": "gold"}), **sides)
+    assert "a tensor or a head (did you mean units?)" in refused(
+        hints=ConversionHints(rename={"unit": "gold"}), **sides
+    )
+    assert "did you mean order?" in refused(hints=ConversionHints(rename={"order": "ordr"}), **sides)
+    double = refused(hints=ConversionHints(rename={"gold": "wood"}), **sides)
     assert "wood twice" in double
 
 
@@ -228,10 +232,6 @@ def test_arrays_that_are_not_the_plans_are_refused() -> None:
         apply(case.plan, old, old)
     with pytest.raises(SurgeryError, match=r"memory = \[3,2,9\]: expected"):
         apply_memory(case.plan, np.zeros((3, 2, 9), np.float32))
-    with pytest.raises(SurgeryError, match="share"):
-        choice_shares(case.plan, old, {"policy_head.bias": 1.0}, 1.5)
-    with pytest.raises(SurgeryError, match="log_sum_exp"):
-        choice_shares(case.plan, old, {"policy_hed.bias": 1.0}, 0.1)
 
 
 def test_a_plan_that_could_not_have_been_made_is_refused() -> None:

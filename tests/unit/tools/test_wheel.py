@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.flow.process.extras import DISTRIBUTION, install_command
+from ludus.flow.process.extras import install_command
 from tools.requirements import PYPROJECT
 from tools.wheel import (
     NEWEST_GLIBC,
@@ -104,11 +104,11 @@ def test_options_above_the_baseline_are_found() -> None:
 
 def test_the_distribution_has_one_name_everywhere() -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    assert project["name"] == DISTRIBUTION
+    assert project["name"] == "ludus-rl"
     assert install_command("train") == "pip install '.[train]' in the clone of Ludus"
     custom = tomllib.loads((ROOT / "examples/custom_game/pyproject.toml").read_text(encoding="utf-8"))
-    assert custom["project"]["dependencies"] == [DISTRIBUTION]
-    assert DISTRIBUTION in custom["build-system"]["requires"]
+    assert custom["project"]["dependencies"] == ["ludus-rl"]
+    assert "ludus-rl" in custom["build-system"]["requires"]
     # `pip install ludus` brings another project's package, and `ludus-rl` is not on PyPI.
     files = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")]
     for folder in ("docs", "examples", "src"):

@@ -48,7 +48,7 @@ def everything_in_graphs(monkeypatch: pytest.MonkeyPatch, preset: Preset, gain: 
     spec, _ = resolve_spec(preset)
     choose = run_on_card.choose
 
-    def all_in_graphs(preset: Preset, spec: object, processors: int) -> card.Choice:
+    def all_in_graphs(preset: Preset, spec: object, processors: int) -> card.DeviceChoice:
         return choose(preset, given, processors, frozenset({"appo"}), parts)
 
     given, parts = spec, frozenset(run_on_card.parts_of(preset, spec))

@@ -14,7 +14,7 @@ from ludus.flow import Orders, RolloutStats, Slab, Terms
 from ludus.mcts.network import NetworkEvaluator
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
-from ludus.rollouts.alternating_sampler import PREFIXES, AlternatingSampler, Turns
+from ludus.rollouts.alternating_sampler import PREFIXES, AlternatingSampler, TurnOrder
 from ludus.rollouts.commands import (
     BindLanes,
     LoadWeights,
@@ -274,7 +274,7 @@ def test_alternating_samplers_store_the_matches_of_the_parts_that_have_played(
     played: tuple[bool, bool],
 ) -> None:
     sampler = of_parts(AlternatingSampler, *map(Part, played))
-    sampler._turns, sampler._not_counted = Turns(), 0
+    sampler._turns, sampler._not_counted = TurnOrder(), 0
     assert sampler.state.played == any(played)
     stored = sampler.send(TakeSnapshot())
     whole = [f"{prefix}pool" in stored for prefix in PREFIXES]

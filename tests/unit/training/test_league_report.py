@@ -14,7 +14,7 @@ from ludus.league.record import Record
 from ludus.league.strengths import strengths
 from ludus.league.summary import payoff
 from ludus.reporting import league_plots, svg
-from ludus.reporting.league_report import write_league
+from ludus.reporting.league_report import league_part
 from ludus.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.reporting.report import write_report
 from ludus.reporting.run_view import RunView
@@ -117,9 +117,10 @@ def test_hostile_names_stay_text() -> None:
 
 def test_a_league_without_a_match_is_drawn(tmp_path: Path) -> None:
     run = recorded_run(tmp_path / "run", [Joined("main", "learner", "main"), Joined("random", "bot")])
-    write_league(run, RunView(run).league())
-    for path in run.path.glob("league_*.svg"):
-        ElementTree.fromstring(path.read_text())
+    lines, plots = league_part(RunView(run).league())
+    assert lines[0] == "## League"
+    for text in plots.values():
+        ElementTree.fromstring(text)
 
 
 def test_the_report_has_the_league_and_a_part_for_each_member(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ludus.cluster.received import ReceivedFiles
-from ludus.cluster.rollout import Request, Rollout
+from ludus.cluster.rollout import Rollout, SlabRequest
 from ludus.flow import Terms
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -98,7 +98,7 @@ def test_a_further_condition_reaches_a_rollout_with_the_request_of_a_slab(
     rollout = Rollout(ReceivedFiles("here"), "here")
     rollout._sampler = sampler.build_sampler(small_preset(**SETTINGS), slabs=1)
     for wind in (7, 9):
-        rollout.play(pickle.loads(pickle.dumps(Request(terms=Windy(wind=wind)))))
+        rollout.play(pickle.loads(pickle.dumps(SlabRequest(terms=Windy(wind=wind)))))
     rollout.close()
     assert dict(winds) == {0: [7, 9]}
 

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from ludus.games import replays, spec
-from ludus.games.coordinates import cell_named
 from ludus.games.match import Match
 from ludus.games.views import view_of
 from ludus.web.from_replay import recording_of
 from ludus.web.moves import choice_name, labels_of, move_name
+from tests.cell_names import cell_named
 
 
 def choice_of(text: str, game: str, document: dict[str, int], labels: tuple[str, ...]) -> int:

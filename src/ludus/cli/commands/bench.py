@@ -82,7 +82,6 @@ class BenchSim(msgspec.Struct, frozen=True):
         if UNIFORM not in bots:
             pool = pool_ticks_per_s(
                 game,
-                spec,
                 params,
                 bots,
                 self.frame_skip,
@@ -251,7 +250,6 @@ class BenchCluster(msgspec.Struct, frozen=True):
 
 def pool_ticks_per_s(
     game: str,
-    spec: GameSpec,
     params: dict[str, str | int | float | bool],
     bots: list[str],
     frame_skip: int,

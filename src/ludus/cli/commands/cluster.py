@@ -11,7 +11,7 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.words import said
-from ludus.cluster.render.job import Options
+from ludus.cluster.render.job import JobOptions
 from ludus.presets.checks.game import check_game
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
 
@@ -39,17 +39,21 @@ class ClusterRender(msgspec.Struct, frozen=True):
     manager: Annotated[Literal["kuberay", "slurm"], positional("kuberay or slurm", "MANAGER")]
     preset: Annotated[str, positional("name of a shipped preset, a TOML file, or a game")]
     name: Annotated[str, option("name of the job and its run (default: the preset's)", "NAME")] = ""
-    image: Annotated[str, option("container image with Ludus (kuberay)", "IMAGE")] = Options().image
-    claim: Annotated[str, option("PersistentVolumeClaim of the runs (kuberay)", "NAME")] = Options().claim
+    image: Annotated[str, option("container image with Ludus (kuberay)", "IMAGE")] = JobOptions().image
+    claim: Annotated[str, option("PersistentVolumeClaim of the runs (kuberay)", "NAME")] = JobOptions().claim
     runs: Annotated[str, option("folder of the runs (default: /runs for kuberay, runs for slurm)", "DIR")] = (
         ""
     )
-    per_machine: Annotated[Count, option("rollouts on one machine", "N")] = Options().per_machine
-    learner_cpus: Annotated[Count, option("processors of a learner's machine", "N")] = Options().learner_cpus
-    memory_gib: Annotated[Count, option("memory for each processor (kuberay)", "GIB")] = Options().memory_gib
+    per_machine: Annotated[Count, option("rollouts on one machine", "N")] = JobOptions().per_machine
+    learner_cpus: Annotated[Count, option("processors of a learner's machine", "N")] = (
+        JobOptions().learner_cpus
+    )
+    memory_gib: Annotated[Count, option("memory for each processor (kuberay)", "GIB")] = (
+        JobOptions().memory_gib
+    )
     spot: Annotated[
         str, option("taint that rollouts tolerate, of machines that may be taken away (kuberay)", "KEY")
-    ] = Options().spot
+    ] = JobOptions().spot
     hours: Annotated[Hours, option("longest time of the job; 0 = unbounded", "H")] = 0.0
     json: Annotated[bool, option("print one JSON document")] = False
     overrides: dict[str, str] = {}
@@ -62,7 +66,7 @@ class ClusterRender(msgspec.Struct, frozen=True):
         loaded = load_preset(self.preset, self.overrides)
         check_game(loaded)
         on_kuberay = self.manager == "kuberay"
-        options = Options(
+        options = JobOptions(
             self.name,
             self.image,
             self.claim,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ludus.evaluation.progress import MatchProgress
     from ludus.presets.config import Preset
     from ludus.storage.rundir import RunDirectory
-    from ludus.surgery.plan import Hints
+    from ludus.surgery.plan import ConversionHints
     from ludus.training.surgery.conversion import Pair
     from ludus.training.surgery.operate import Outline
     from ludus.training.surgery.proof import Proof
@@ -173,11 +173,11 @@ class Surgery(msgspec.Struct, frozen=True):
             raise CheckError(f"{proof.failure}; nothing was written")
         return proof
 
-    def _hints(self) -> Hints:
-        from ludus.surgery.plan import Hints
+    def _hints(self) -> ConversionHints:
+        from ludus.surgery.plan import ConversionHints
 
         like, rename = pairs("--like", self.like), pairs("--rename", self.rename)
-        return Hints(like=like, rename=rename, approximate=self.approximate)
+        return ConversionHints(like=like, rename=rename, approximate=self.approximate)
 
     def _show(self, outline: Outline, proof: Proof | None, written: str) -> None:
         if self.json:

@@ -52,7 +52,7 @@ class Loop(msgspec.Struct, frozen=True):
     spread: float = SPREAD
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class SimulatedOutcome(msgspec.Struct, frozen=True):
     """Results, over the versions that count.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Event(Enum):
 
 
 @dataclass(slots=True)
-class _Tally:
+class _SimulatedSums:
     """Sums since ``start``. ``asked_s``, ``playing_s``: slabs and rollouts times seconds."""
 
     start: float = 0.0
@@ -105,9 +105,9 @@ class _Simulation:
         self.published = [0.0]
         self.now, self.order, self.asked, self.playing, self.learning = 0.0, 0, 0, 0, False
         self.updates = 0
-        self.tally = _Tally()
+        self.tally = _SimulatedSums()
 
-    def run(self) -> Outcome:
+    def run(self) -> SimulatedOutcome:
         warm = max(1, round(self.loop.versions * WARM_SHARE))
         self._ask()
         while len(self.published) <= self.loop.versions:
@@ -122,7 +122,7 @@ class _Simulation:
                 if self.updates % self.loop.updates_a_version == 0:
                     self._publish()
                     if len(self.published) - 1 == warm:
-                        self.tally = _Tally(self.now)
+                        self.tally = _SimulatedSums(self.now)
             if not self.learning and len(self.waiting) >= self.loop.slabs_an_update:
                 self._learn()
             self._ask()
@@ -180,9 +180,9 @@ class _Simulation:
         for slab in slabs:
             self._keep(*slab)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> SimulatedOutcome:
         tally, seconds = self.tally, self.now - self.tally.start
-        return Outcome(
+        return SimulatedOutcome(
             slabs_per_s=tally.taken / seconds,
             learner_idle=tally.idle_s / seconds,
             rollout_idle=1.0 - tally.playing_s / seconds / self.loop.rollouts,
@@ -194,7 +194,7 @@ class _Simulation:
         )
 
 
-def simulate(loop: Loop, seed: int = 1) -> Outcome:
+def simulate(loop: Loop, seed: int = 1) -> SimulatedOutcome:
     """Simulate a run. Equal arguments give equal results.
 
     Raises:

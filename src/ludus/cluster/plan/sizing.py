@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.algorithms.registry import method_of
 from ludus.cluster.plan.measured import Measured
-from ludus.cluster.plan.simulation import Loop, Outcome, simulate
+from ludus.cluster.plan.simulation import Loop, SimulatedOutcome, simulate
 from ludus.flow.problem import Argument, Setting
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -209,7 +209,7 @@ def _loop(preset: Preset, rollouts: int, joined: int, slab_s: float, update_s: f
     )
 
 
-def _simulated(loop: Loop) -> tuple[Outcome, int]:
+def _simulated(loop: Loop) -> tuple[SimulatedOutcome, int]:
     """Simulate a loop; return the outcome and how many rollouts count as one."""
     group = math.ceil(loop.rollouts / SIMULATED)
     slabs = max(1, loop.slabs_an_update // group)

@@ -29,7 +29,7 @@ _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]{0,254}")
 _FOLDER = re.compile(r"[A-Za-z0-9._/-]{1,255}")
 
 
-class Options(msgspec.Struct, frozen=True):
+class JobOptions(msgspec.Struct, frozen=True):
     """Settings of a job that a preset does not have.
 
     Attributes:
@@ -55,7 +55,7 @@ class Options(msgspec.Struct, frozen=True):
     hours: float = 0.0
 
 
-class Machines(msgspec.Struct, frozen=True):
+class MachineKind(msgspec.Struct, frozen=True):
     """Machines of one kind.
 
     ``cpus``, ``gpus``: number in each machine. ``ray_cpus``, ``ray_gpus``: how many Ray may use; the
@@ -77,13 +77,13 @@ class Job(msgspec.Struct, frozen=True):
         name: A name that Kubernetes allows.
         preset: Its settings.
         words: The command that starts it, without the folder of the run and the address of the cluster.
-        options: See :class:`Options`.
+        options: See :class:`JobOptions`.
     """
 
     name: str
     preset: Preset
     words: tuple[str, ...]
-    options: Options
+    options: JobOptions
 
     @property
     def run_dir(self) -> str:
@@ -91,7 +91,7 @@ class Job(msgspec.Struct, frozen=True):
         return f"{self.options.runs.rstrip('/')}/{self.name}"
 
 
-def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], options: Options) -> Job:
+def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], options: JobOptions) -> Job:
     """Return the job that trains a preset.
 
     Args:
@@ -111,7 +111,7 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
         raise ConfigError(f'cluster.address = "{cluster.address}": leave it out, the job starts its cluster')
     if not _IMAGE.fullmatch(options.image):
         raise ConfigError(
-            f"expected the name of a container image, such as {Options().image}",
+            f"expected the name of a container image, such as {JobOptions().image}",
             where=_option("image", options.image),
         )
     if not _is_label(options.claim, 63):
@@ -153,19 +153,19 @@ def _is_label(name: str, longest: int) -> bool:
     return len(name) <= longest and _NAME.fullmatch(name) is not None
 
 
-def machines_of(job: Job) -> tuple[Machines, ...]:
+def machines_of(job: Job) -> tuple[MachineKind, ...]:
     """Return the machines of a job: of the controller, of further learners, of the rollouts."""
     cluster, options = job.preset.cluster, job.options
     gpus = 1 if job.preset.run.device == "cuda" else 0
     cpus = max(options.learner_cpus, job.preset.run.threads)
-    machines = [Machines("controller", 1, cpus, gpus, 0, 0)]
+    machines = [MachineKind("controller", 1, cpus, gpus, 0, 0)]
     if cluster.learners > 1:
-        machines.append(Machines("learner", cluster.learners - 1, cpus, gpus, cpus, gpus))
+        machines.append(MachineKind("learner", cluster.learners - 1, cpus, gpus, cpus, gpus))
     together = min(options.per_machine, cluster.rollouts)
     played = math.ceil(together * cluster.gpus)
     count = math.ceil(cluster.rollouts / together)
     machines.append(
-        Machines("rollout", count, together * cluster.cpus, played, together * cluster.cpus, played)
+        MachineKind("rollout", count, together * cluster.cpus, played, together * cluster.cpus, played)
     )
     return tuple(machines)
 

@@ -6,7 +6,7 @@ import json
 import re
 
 from ludus.cluster.processes.health import HEALTH
-from ludus.cluster.render.job import RAY_VERSION, Job, Machines, machines_of, program
+from ludus.cluster.render.job import RAY_VERSION, Job, MachineKind, machines_of, program
 from ludus.flow.problem import Argument, Problem
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
@@ -107,11 +107,11 @@ def rayjob(job: Job, files: str) -> dict[str, object]:
     return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": job.name}, "spec": spec}
 
 
-def _start_params(machines: Machines) -> dict[str, str]:
+def _start_params(machines: MachineKind) -> dict[str, str]:
     return {"num-cpus": str(machines.ray_cpus), "num-gpus": str(machines.ray_gpus)}
 
 
-def _pod(job: Job, machines: Machines, files: str) -> dict[str, object]:
+def _pod(job: Job, machines: MachineKind, files: str) -> dict[str, object]:
     """Return the template of a pod; the controller's has ``files`` and the runs."""
     memory = machines.cpus * job.options.memory_gib
     amounts: dict[str, object] = {"cpu": machines.cpus, "memory": f"{memory}Gi"}

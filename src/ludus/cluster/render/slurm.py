@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from ludus.cluster.processes.health import HEALTH
-from ludus.cluster.render.job import Job, Machines, machines_of, program
+from ludus.cluster.render.job import Job, MachineKind, machines_of, program
 
 WARNING_S = 120  # before the job's end: time to write a checkpoint
 
@@ -30,7 +30,7 @@ def script(job: Job) -> str:
     )
 
 
-def _resources(machines: Machines, hours: float) -> list[str]:
+def _resources(machines: MachineKind, hours: float) -> list[str]:
     """Return the directives of a group of machines. SLURM applies each to its group."""
     lines = [
         f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus} --requeue"
@@ -42,7 +42,7 @@ def _resources(machines: Machines, hours: float) -> list[str]:
     return lines
 
 
-def _start_worker(number: int, machines: Machines) -> str:
+def _start_worker(number: int, machines: MachineKind) -> str:
     start = (
         f'{_WAIT}; exec ray start --address="$RAY_ADDRESS" --num-cpus={machines.ray_cpus} '
         f"--num-gpus={machines.ray_gpus} --disable-usage-stats --block"

@@ -1,10 +1,9 @@
-"""Optional dependencies: the package to install when one is missing."""
+"""Optional dependencies: the package to install when one is missing.
+
+Messages name a clone: on PyPI the name ``ludus`` belongs to another project.
+"""
 
 from __future__ import annotations
-
-#: The distribution. The name ``ludus`` belongs to another project on PyPI, where this one is not published:
-#: messages and documents name a clone, which can be installed.
-DISTRIBUTION = "ludus-rl"
 
 
 def requirement(extra: str) -> str:

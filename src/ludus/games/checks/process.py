@@ -34,7 +34,7 @@ _RUN = (
 )
 
 
-class Request(msgspec.Struct):
+class CheckRequest(msgspec.Struct):
     """Order to a process that checks. ``whole``: all checks, else only the trace of the first match."""
 
     reference: str
@@ -58,7 +58,7 @@ class Answer(msgspec.Struct):
 class _Child:
     """A process that checks, as its parent sees it."""
 
-    def __init__(self, request: Request, hash_seed: int) -> None:
+    def __init__(self, request: CheckRequest, hash_seed: int) -> None:
         self._reference = request.reference
         self._memory = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
         self._memory.truncate(PLACE_BYTES)
@@ -135,7 +135,7 @@ def check(
 
     Raises ``ParamError`` if the game cannot be made.
     """
-    request = Request(
+    request = CheckRequest(
         registry.python_reference(reference), is_typed(reference), dict(params), matches, seed, True
     )
     children = [_Child(request, HASH_SEEDS[0])]
@@ -179,14 +179,14 @@ def child(place: int, asked: int, answer: int) -> None:
     """Run a process that checks. It ends without waiting for threads of the game that still run."""
     with os.fdopen(asked, "rb") as file:
         file.seek(0)
-        request = from_json(file.read(), Request)
+        request = from_json(file.read(), CheckRequest)
     found = _check(request, mmap.mmap(place, PLACE_BYTES))
     with os.fdopen(answer, "wb") as file:
         file.write(msgspec.json.encode(found) + b"\n")
     os._exit(0)
 
 
-def _check(request: Request, place: mmap.mmap) -> Answer:
+def _check(request: CheckRequest, place: mmap.mmap) -> Answer:
     from ludus.games.checks import python_conformance as checks
 
     admitted = typed if request.typed else loaded  # checked by the parent

@@ -334,13 +334,13 @@ def _collection(text: str, note: str) -> Collection:
     return Collection(roots, note, tuple(reader.notes))
 
 
-def _outline(text: str) -> sgf_text.Outline | None:
+def _outline(text: str) -> sgf_text.SgfOutline | None:
     reader = _Reader(text)
     try:
         (root, *_) = reader.collection()
     except SgfError:
         return None
-    return sgf_text.Outline(reader.nodes + reader.values, root.first("CA"))
+    return sgf_text.SgfOutline(reader.nodes + reader.values, root.first("CA"))
 
 
 def write(*roots: Node) -> str:

@@ -39,7 +39,7 @@ _CA = re.compile(rb"(?<![A-Za-z])[Cc][Aa]\s*\[\s*([A-Za-z0-9 ._:-]{1,40}?)\s*\]"
 _MOST_LABELS = 8  # that are tried: the text of a comment may look like one
 
 
-class Outline(NamedTuple):
+class SgfOutline(NamedTuple):
     """Nodes, values and declared encoding (``CA`` of the first root) of an SGF text."""
 
     parts: int
@@ -47,7 +47,7 @@ class Outline(NamedTuple):
 
 
 #: Reads a text; None if it is no SGF.
-ReadOutline = Callable[[str], Outline | None]
+ReadOutline = Callable[[str], SgfOutline | None]
 
 
 class DecodedText(NamedTuple):

@@ -19,7 +19,7 @@ from ludus.pool.hosted.control_block import (
     ControlBlock,
     share,
 )
-from ludus.pool.hosted.process_group import Group
+from ludus.pool.hosted.process_group import SlotGroup
 from ludus.pool.hosted.shared import Doorbell
 from ludus.pool.hosted.worker_pool import WorkerPool
 
@@ -28,7 +28,7 @@ class WorkerWait:
     """Waits until the workers have played a group, and replaces those that are lost meanwhile."""
 
     def __init__(
-        self, workers: WorkerPool, groups: Sequence[Group], control: ControlBlock, seed: int
+        self, workers: WorkerPool, groups: Sequence[SlotGroup], control: ControlBlock, seed: int
     ) -> None:
         """Wait for ``workers``; ``seed`` is the pool's, for messages."""
         self._workers, self._groups, self._control, self._seed = workers, groups, control, seed
@@ -42,7 +42,7 @@ class WorkerWait:
         self._lost.remove((number, group))
         return PLAY_AFTER_LOSS
 
-    def first(self) -> Group:
+    def first(self) -> SlotGroup:
         """Wait for the first group that is ready; the one that was sent first if several are."""
         playing = [g for g in self._groups if g.playing]
         if not playing:
@@ -58,7 +58,7 @@ class WorkerWait:
                     return g
             self._sleep(poll, doorbells)
 
-    def until_played(self, g: Group) -> None:
+    def until_played(self, g: SlotGroup) -> None:
         """Wait until every worker has completed the group's last command."""
         if self._ready(g):
             g.doorbell.clear()
@@ -74,7 +74,7 @@ class WorkerWait:
                 self._workers.worked(number)
             self._replaced -= played
 
-    def _ready(self, g: Group) -> bool:
+    def _ready(self, g: SlotGroup) -> bool:
         return bool((self._control.done[: len(self._workers), g.number] >= g.sent).all())
 
     def _sleep(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> None:

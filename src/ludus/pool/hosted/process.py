@@ -27,12 +27,12 @@ from ludus.pool.errors import MatchError, PoolError
 from ludus.pool.hosted import process_snapshot
 from ludus.pool.hosted.control_block import BEFORE, IDLE, KIND, NUMBER, SLAB
 from ludus.pool.hosted.lost_workers import WorkerWait
-from ludus.pool.hosted.process_group import Group
+from ludus.pool.hosted.process_group import SlotGroup
 from ludus.pool.hosted.process_start import check_lineup, check_options, close, make_control, start_messages
 from ludus.pool.hosted.shard import PoolPlan, Shard
 from ludus.pool.hosted.shards import make_shard
 from ludus.pool.hosted.shared import shared_slab
-from ludus.pool.hosted.watch import Watch
+from ludus.pool.hosted.watch import Watchdog
 from ludus.pool.hosted.worker_pool import WorkerPool
 from ludus.pool.match_results import ResultReader
 from ludus.pool.orders import Controllers, InPlay, Tags
@@ -95,7 +95,7 @@ class ProcessPool(PoolBase):
         self._spirit = options.spirit
         size = slots // options.groups
         workers = min(options.threads, size)
-        self._groups = [Group(g, range(g * size, (g + 1) * size), seats) for g in range(options.groups)]
+        self._groups = [SlotGroup(g, range(g * size, (g + 1) * size), seats) for g in range(options.groups)]
         rows = np.arange(slots * seats, dtype=np.int32)
         self._set_rows(rows // seats, rows % seats, [g.rows for g in self._groups])
         self._segment, self._control = make_control(self._plan, max(workers, 1), options.groups)
@@ -113,7 +113,7 @@ class ProcessPool(PoolBase):
             self._spec.name,
             start_messages(self._game, self._params, self._plan, self._groups, workers, self._segment.size),
             [self._segment.descriptor, *(d for g in self._groups for d in g.doorbell.descriptors)],
-            Watch(self._control.heartbeat, self._control.command, self._control.done, options.timeout_s),
+            Watchdog(self._control.heartbeat, self._control.command, self._control.done, options.timeout_s),
             timeout_s=options.timeout_s,
             start_timeout_s=options.start_timeout_s,
         )
@@ -180,7 +180,7 @@ class ProcessPool(PoolBase):
         """Return the number of a slab of this pool; -1 for any other."""
         return next((i for i, (known, _) in enumerate(self._workers.slabs) if known is slab), -1)
 
-    def _order(self, g: Group, slab: int, before: int) -> None:
+    def _order(self, g: SlotGroup, slab: int, before: int) -> None:
         """Write the command to play from time step ``before`` (-1: to start) for every worker."""
         control = self._control
         if g.orders_changed:
@@ -220,14 +220,14 @@ class ProcessPool(PoolBase):
         self._recv_wait_ns += time.perf_counter_ns() - start
         return self._batch(g, g.slab)
 
-    def _play_here(self, g: Group, slab: Slab) -> None:
+    def _play_here(self, g: SlotGroup, slab: Slab) -> None:
         """Play a step of a pool without workers."""
         try:
             self._serial[g.number].play(slab, g.t - 1, False)
         except ProcessUnusable as error:
             raise PoolError(f"{self._spec.name}: {error} (or set pool.threads above 1)") from error
 
-    def _batch(self, g: Group, slab: Slab) -> StepBatch:
+    def _batch(self, g: SlotGroup, slab: Slab) -> StepBatch:
         rows, control, fresh = g.rows, self._control, not g.received
         if self._recorder is not None and fresh:
             self._recorder.received(slab, g.t, g.slots)

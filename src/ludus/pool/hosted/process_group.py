@@ -10,7 +10,7 @@ from ludus.flow import Slab
 from ludus.pool.hosted.shared import Doorbell
 
 
-class Group:
+class SlotGroup:
     """Slots that are received and sent together, with their time step and their doorbell."""
 
     def __init__(self, number: int, slots: range, seats: int) -> None:

@@ -9,10 +9,10 @@ from ludus.flow import GameSpec, Lineup, PoolOptions
 from ludus.games.names import is_typed
 from ludus.pool.core_arguments import refuse_bots
 from ludus.pool.hosted.control_block import UNSTARTED, ControlBlock, share
-from ludus.pool.hosted.process_group import Group
+from ludus.pool.hosted.process_group import SlotGroup
 from ludus.pool.hosted.shard import PoolPlan
 from ludus.pool.hosted.shared import Segment, Sizes
-from ludus.pool.hosted.worker import Start
+from ludus.pool.hosted.worker import WorkerStart
 from ludus.pool.hosted.worker_pool import WorkerPool
 
 
@@ -68,13 +68,13 @@ def start_messages(
     reference: str,
     params: dict[str, str],
     plan: PoolPlan,
-    groups: Sequence[Group],
+    groups: Sequence[SlotGroup],
     workers: int,
     control_bytes: int,
-) -> list[Start]:
+) -> list[WorkerStart]:
     """Return the first message to each worker, which plays its share of every group."""
     return [
-        Start(
+        WorkerStart(
             reference=reference,
             typed=is_typed(reference),
             params=params,
@@ -89,13 +89,13 @@ def start_messages(
     ]
 
 
-def _span(g: Group, workers: int, number: int) -> tuple[int, int]:
+def _span(g: SlotGroup, workers: int, number: int) -> tuple[int, int]:
     slots = share(g.slots.start, g.slots.stop, workers, number)
     return slots.start, slots.stop
 
 
 def close(
-    workers: WorkerPool, groups: Sequence[Group], control: ControlBlock, segment: Segment, owner: int
+    workers: WorkerPool, groups: Sequence[SlotGroup], control: ControlBlock, segment: Segment, owner: int
 ) -> None:
     """Stop the workers. They exit once ``closing`` is set in the control block; the others are killed.
 

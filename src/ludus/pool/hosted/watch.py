@@ -41,7 +41,7 @@ class Patience:
 
 
 @final
-class Watch:
+class Watchdog:
     """Since when each worker owes an answer without a sign of life.
 
     Signs of life are a new play, another slot in step and a completed command. A new command starts the

@@ -36,7 +36,7 @@ READY = b"\0"  # before what a worker reports of itself; an error is text
 UNUSABLE = 75  # exit code of a process that asks to be replaced: EX_TEMPFAIL
 
 
-class Start(msgspec.Struct):
+class WorkerStart(msgspec.Struct):
     """The first message. Descriptors with it: control segment, own doorbell, then every group's doorbell."""
 
     reference: str
@@ -101,10 +101,10 @@ def die_with_parent(lifeline: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-class Worker:
+class ShardWorker:
     """Owns the shards of one worker process."""
 
-    def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
+    def __init__(self, channel: socket.socket, start: WorkerStart, descriptors: list[int]) -> None:
         """Make the games of this worker's slots. Raises ``ValueError`` for a spec other than the parent's."""
         self.channel = channel
         self.start = start
@@ -198,7 +198,7 @@ def main(channel_descriptor: int, lifeline: int) -> int:
     channel = socket.socket(fileno=channel_descriptor)
     try:
         data, descriptors = receive_message(channel)
-        worker = Worker(channel, from_json(data, Start), descriptors)
+        worker = ShardWorker(channel, from_json(data, WorkerStart), descriptors)
     except EOFError:
         return 0
     except Exception as error:

@@ -21,8 +21,8 @@ from ludus.flow.inputs.decode import from_json
 from ludus.games.checks.agent_order import SAME_HASHES
 from ludus.pool.errors import PoolError
 from ludus.pool.hosted.shared import Doorbell, Segment, wait_for
-from ludus.pool.hosted.watch import Patience, Watch, is_stopped
-from ludus.pool.hosted.worker import READY, UNUSABLE, NewSlab, Start, receive_message, send_message
+from ludus.pool.hosted.watch import Patience, Watchdog, is_stopped
+from ludus.pool.hosted.worker import READY, UNUSABLE, NewSlab, WorkerStart, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
@@ -57,9 +57,9 @@ class WorkerPool:
     def __init__(
         self,
         name: str,
-        starts: Sequence[Start],
+        starts: Sequence[WorkerStart],
         descriptors: Sequence[int],
-        watch: Watch,
+        watch: Watchdog,
         *,
         timeout_s: float,
         start_timeout_s: float,

@@ -43,7 +43,7 @@ from ludus.training.alphazero.components import (
 from ludus.training.alphazero.gate import Gate
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.self_play_progress import SelfPlayProgress
-from ludus.training.alphazero.update_metrics import Round, update_metrics
+from ludus.training.alphazero.update_metrics import SelfPlayRound, update_metrics
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
@@ -192,7 +192,7 @@ class AlphaZeroTrainer(RunSteps):
         self.context.clock.lap(self.state.budget)
         if len(matches) or learned.gradient_steps:
             lag = self.store.lag if len(matches) else {}
-            done = Round(matches, lag, learned, times, collected - start, end - learning)
+            done = SelfPlayRound(matches, lag, learned, times, collected - start, end - learning)
             done.cluster = self.workers.numbers()
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
 

@@ -15,7 +15,7 @@ from ludus.training.stopping import minutes_left, progress
 
 
 @dataclass(slots=True)
-class Round:
+class SelfPlayRound:
     """Self-play and learning of one round; no matches where only what an interrupt left is learned.
 
     ``cluster`` has the metrics of the machines that played.
@@ -36,7 +36,7 @@ class Round:
 
 
 def update_metrics(
-    preset: Preset, components: AlphaZeroComponents, state: AlphaZeroState, done: Round
+    preset: Preset, components: AlphaZeroComponents, state: AlphaZeroState, done: SelfPlayRound
 ) -> UpdateMetrics:
     """Return the metrics of a round; ``state``: with the round counted."""
     version = components.learner.version
@@ -60,7 +60,7 @@ def update_metrics(
 
 
 def _self_play_numbers(
-    components: AlphaZeroComponents, state: AlphaZeroState, done: Round
+    components: AlphaZeroComponents, state: AlphaZeroState, done: SelfPlayRound
 ) -> dict[str, float]:
     matches, times, buffer = done.matches, done.times, components.replay_buffer
     slots = components.config.self_play.slots
@@ -82,7 +82,7 @@ def _self_play_numbers(
     }
 
 
-def _time_numbers(preset: Preset, state: AlphaZeroState, done: Round) -> dict[str, float]:
+def _time_numbers(preset: Preset, state: AlphaZeroState, done: SelfPlayRound) -> dict[str, float]:
     matches, times, total = done.matches, done.times, done.total_s
     collect = max(done.collect_s, 1e-9)
     steps_per_s = int(matches.full.sum()) / total

@@ -25,7 +25,7 @@ from ludus.pool.hosted.watch import Patience, is_stopped
 from ludus.pool.hosted.worker import receive_message, send_message
 from ludus.training.learner_processes.exchange import Exchange, digest_of
 from ludus.training.learner_processes.memory import DIGEST, ORDER, Bundle, Memory, fields_of
-from ludus.training.learner_processes.worker import ROW_SEAT, ROW_SLOT, Order, Recipe, Start
+from ludus.training.learner_processes.worker import ROW_SEAT, ROW_SLOT, LearnerOrder, Recipe, Start
 
 START_S = 120.0  # that a process may take to build its learner
 STOPPED_S = 10.0  # that a process may be stopped (SIGSTOP) while this one waits for it
@@ -113,7 +113,7 @@ class LearnerProcesses(Exchange):
                 self._slab.close()
             self._slab, new = Bundle(layout), True
         self._slab.fill(fields)
-        order = Order(
+        order = LearnerOrder(
             number=self._next_order(),
             update=True,
             counters=self._counters(),
@@ -163,7 +163,7 @@ class LearnerProcesses(Exchange):
         self._orders += 1
         return self._orders
 
-    def _send(self, order: Order, descriptors: Sequence[int]) -> None:
+    def _send(self, order: LearnerOrder, descriptors: Sequence[int]) -> None:
         data = msgspec.json.encode(order)
         for p in self._processes:
             with contextlib.suppress(ConnectionError):  # _look finds its end
@@ -182,7 +182,7 @@ class LearnerProcesses(Exchange):
         arrays, counters = self.learner.state()
         bundle = Bundle(fields_of(arrays))
         bundle.fill(arrays)
-        order = Order(self._next_order(), False, counters, fields=bundle.fields)
+        order = LearnerOrder(self._next_order(), False, counters, fields=bundle.fields)
         self._send(order, [bundle.descriptor])
         self._end()
         bundle.close()

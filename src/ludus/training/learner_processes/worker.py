@@ -68,7 +68,7 @@ class Start(msgspec.Struct, frozen=True):
     size: int
 
 
-class Order(msgspec.Struct, frozen=True):
+class LearnerOrder(msgspec.Struct, frozen=True):
     """A message: load a state, or make an update.
 
     ``fields``: layout of the arrays whose descriptor comes with the message; None: those of the last order.
@@ -117,7 +117,7 @@ class Follower(Exchange):
         self._report(0)
         while True:
             data, descriptors = receive_message(self._channel)
-            order = from_json(data, Order)
+            order = from_json(data, LearnerOrder)
             if order.update:
                 self._update(order, descriptors)
             else:
@@ -130,13 +130,13 @@ class Follower(Exchange):
         ended[ORDER] = order
         self.memory.bells[0].notify()
 
-    def _load(self, order: Order, descriptors: Sequence[int]) -> None:
+    def _load(self, order: LearnerOrder, descriptors: Sequence[int]) -> None:
         assert order.fields is not None
         bundle = Bundle(order.fields, descriptors[0])
         self.learner.load_state(bundle.arrays, order.counters)
         bundle.close()
 
-    def _update(self, order: Order, descriptors: Sequence[int]) -> None:
+    def _update(self, order: LearnerOrder, descriptors: Sequence[int]) -> None:
         if order.fields is not None:
             self._slab = Bundle(order.fields, descriptors[0])
             self._slab.close()

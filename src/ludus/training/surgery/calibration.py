@@ -19,7 +19,7 @@ from ludus.flow.slab import Array
 from ludus.policies.layers.batch_norm import EPS, BatchNorm, NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import Preset
-from ludus.surgery.plan import Plan, SurgeryError
+from ludus.surgery.plan import ConversionPlan, SurgeryError
 from ludus.training.surgery.conversion import Conversion
 from ludus.training.surgery.record import network_of, record
 
@@ -42,7 +42,7 @@ class New(NamedTuple):
         return len(self.columns), sum(map(len, self.units.values()))
 
 
-def new_places(plan: Plan | None) -> New:
+def new_places(plan: ConversionPlan | None) -> New:
     """Return the places of a new network that are neither kept nor copies and have statistics."""
     tensors = {t.name: t for t in plan.tensors} if plan is not None else {}
     mean = tensors.get(f"{COLUMNS}.mean")

@@ -17,7 +17,7 @@ from ludus.policies.config import PolicyConfig, decode_config, encode_config
 from ludus.presets.config import Preset
 from ludus.surgery.apply import apply, apply_memory, apply_moments, drawn_tensors
 from ludus.surgery.diff import make_plan
-from ludus.surgery.plan import Hints, Plan, Side, SurgeryError
+from ludus.surgery.plan import ConversionHints, ConversionPlan, Side, SurgeryError
 
 Arrays = dict[str, Array]
 Places = npt.NDArray[np.int64]
@@ -45,10 +45,10 @@ class Conversion:
         hints: The hints of the plan.
     """
 
-    plan: Plan | None
+    plan: ConversionPlan | None
     target: NewNetwork
     architecture: str
-    hints: Hints = field(default_factory=Hints)
+    hints: ConversionHints = field(default_factory=ConversionHints)
     #: tensor -> places of its only axis and their numbers, which :meth:`tensors` sets
     statistics: dict[str, tuple[Places, Array]] = field(default_factory=dict, init=False)
     _fresh: Arrays | None = field(default=None, init=False)
@@ -133,7 +133,7 @@ def side_of(meta: WeightsMeta, where: str) -> Side:
         raise SurgeryError(where, str(error), "weights of a network") from error
 
 
-def conversion_of(old: Side, target: NewNetwork, hints: Hints) -> Conversion:
+def conversion_of(old: Side, target: NewNetwork, hints: ConversionHints) -> Conversion:
     """Return the conversion from ``old`` to ``target``.
 
     Raises:

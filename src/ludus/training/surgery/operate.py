@@ -30,7 +30,7 @@ from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunInfo, utc_now
-from ludus.surgery.plan import Hints, Plan, SurgeryError
+from ludus.surgery.plan import ConversionHints, ConversionPlan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.sampler import first_network
 from ludus.training.actor_learner.state import TrainerState
@@ -71,7 +71,7 @@ class Request:
     """
 
     preset: Preset
-    hints: Hints = field(default_factory=Hints)
+    hints: ConversionHints = field(default_factory=ConversionHints)
     settle: int | None = None
 
 
@@ -363,7 +363,7 @@ def count_parameters(config: PolicyConfig, spec: GameSpec) -> int:
         return sum(p.numel() for p in build_network(config, spec, seed=None).parameters())
 
 
-def _adds(plan: Plan | None) -> bool:
+def _adds(plan: ConversionPlan | None) -> bool:
     """Return whether the new network has numbers that are not the old one's."""
     if plan is None:
         return False

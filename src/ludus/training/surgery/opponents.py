@@ -18,7 +18,7 @@ from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import copy_journal
 from ludus.storage.tensors import MAX_FILE_BYTES, encode_weights
 from ludus.surgery.labels import renamed
-from ludus.surgery.plan import Hints
+from ludus.surgery.plan import ConversionHints
 from ludus.training.actor_learner.state import TrainerState
 from ludus.training.opponents import build_matchmaker
 from ludus.training.surgery import carry
@@ -34,7 +34,7 @@ class Players:
         self,
         source: Source,
         conversion: Conversion,
-        hints: Hints,
+        hints: ConversionHints,
         ancestor: Callable[[Weights], Ancestor],
     ) -> None:
         """Carry over those of ``source`` by ``conversion``, or by one like it for another architecture."""

@@ -23,7 +23,7 @@ from ludus.presets.config import Preset
 from ludus.ratings.equal import ERROR, LOOKS, MARGIN, Equality, Verdict, judge, stages
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.surgery.plan import SurgeryError
-from ludus.surgery.verify import TOLERANCE, Verification
+from ludus.surgery.verify import TOLERANCE, LargestDifferences
 from ludus.training.opponents import bot_opponents, measured_against, opponent_skip, opponents_of
 from ludus.training.surgery.conversion import Pair
 from ludus.training.surgery.record import measure
@@ -64,7 +64,7 @@ class Proof(msgspec.Struct, frozen=True):
     would decide, 0 where they did. ``failure``: why it failed, empty if it passed.
     """
 
-    differences: Verification | None = None
+    differences: LargestDifferences | None = None
     matches: int = 0
     decided: int = 0
     won: int = 0
@@ -144,17 +144,17 @@ def prove(
     return _played(pair, proof, matches, _Apart(pair) if apart else _Together(pair), progress.hooks())
 
 
-def _differences(pair: Pair) -> Verification:
+def _differences(pair: Pair) -> LargestDifferences:
     plan = pair.conversion.plan
     if plan is not None:
         return measure(plan, pair)
     old, new = pair.old.tensors, pair.new.tensors
     odd = [n for n in old if n not in new or old[n].tobytes() != new[n].tobytes()]
     far = math.inf if odd else 0.0
-    return Verification(0, 0.0, 0.0, 0.0, 0.0, far, odd[0] if odd else "")
+    return LargestDifferences(0, 0.0, 0.0, 0.0, 0.0, far, odd[0] if odd else "")
 
 
-def _too_different(found: Verification, exact: bool) -> str:
+def _too_different(found: LargestDifferences, exact: bool) -> str:
     """Return what differs by more than :data:`TOLERANCE`, relative to outputs above 1; empty if nothing.
 
     Outputs of a conversion that is not ``exact`` may differ, its numbers may not.

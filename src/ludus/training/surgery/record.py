@@ -21,8 +21,8 @@ from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import StoredWeights
 from ludus.surgery.apply import old_memory
 from ludus.surgery.old_view import OldView, old_view
-from ludus.surgery.plan import Plan, Side, SurgeryError
-from ludus.surgery.verify import Moments, Verification, compare
+from ludus.surgery.plan import ConversionPlan, Side, SurgeryError
+from ludus.surgery.verify import LargestDifferences, Moments, compare
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.surgery.conversion import Pair, side_of
 
@@ -70,7 +70,7 @@ def record(preset: Preset, weights: Weights, warm_up: int = 1) -> tuple[Slab, in
 
 
 @torch.no_grad()
-def measure(plan: Plan, pair: Pair) -> Verification:
+def measure(plan: ConversionPlan, pair: Pair) -> LargestDifferences:
     """Compare two networks on a recording.
 
     With one spec the old network plays. With two the new one plays the new game, and the old one sees the

@@ -12,14 +12,14 @@ from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.reporting.changes import run_settings
 from ludus.storage import name_of, resolve_weights, run_of
-from ludus.surgery.plan import Hints, SurgeryError
+from ludus.surgery.plan import ConversionHints, SurgeryError
 from ludus.training.surgery.calibration import calibrate, new_places
 from ludus.training.surgery.conversion import Pair, conversion_of, side_of
 from ludus.training.surgery.operate import Outline, count_parameters, network_after
 
 
 @as_found()
-def convert(text: str, preset: Preset, hints: Hints, *, play: bool) -> tuple[Pair, Outline]:
+def convert(text: str, preset: Preset, hints: ConversionHints, *, play: bool) -> tuple[Pair, Outline]:
     """Convert the weights that ``text`` names to the network of ``preset``.
 
     Args:

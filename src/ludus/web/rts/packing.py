@@ -6,7 +6,7 @@ from ludus.web.rts.tracks import RtsTracks
 
 
 class MapPacking:
-    """See :class:`ludus.web.renderers.Packing`."""
+    """See :class:`ludus.web.renderers.ViewPacker`."""
 
     def __init__(self) -> None:
         """Start with no document."""

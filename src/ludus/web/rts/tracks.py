@@ -31,7 +31,7 @@ AIM_NOTHING, AIM_UNIT, AIM_POINT = 0, 1, 2
 WALKING_HOME = 2  # the phase of `gather` that goes to the base
 
 
-class _Names:
+class _Numbering:
     """Numbers for names, in order of appearance."""
 
     def __init__(self, *first: str) -> None:
@@ -105,9 +105,9 @@ class RtsTracks:
         self._heroes = HeroColumns()
         self._ticks: list[int] = []
         self._map = MapView(0, 0)
-        self._types = _Names()
-        self._commands = _Names("idle")
-        self._cooldowns = _Names()
+        self._types = _Numbering()
+        self._commands = _Numbering("idle")
+        self._cooldowns = _Numbering()
         self._amounts: list[Column] = []
         self._counted = "money"
         self._roles: dict[str, str] = {}

@@ -27,7 +27,7 @@ from ludus.web.replay_page import to_html
 from ludus.web.serve import games, players, runs
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
-from ludus.web.serve.matches import MatchError, Matches, NewMatch, NoRoom, rules_of
+from ludus.web.serve.matches import NewMatch, NoRoom, Sessions, UnplayableMatch, rules_of
 from ludus.web.serve.players import needs
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Session
@@ -78,7 +78,7 @@ class Api:
     What reads files or thinks runs in threads of the pool: the loop passes the messages of matches on.
     """
 
-    def __init__(self, library: Library, matches: Matches) -> None:
+    def __init__(self, library: Library, matches: Sessions) -> None:
         """Answer about ``library`` and ``matches``."""
         self._library, self._matches = library, matches
         self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves made at a time
@@ -198,7 +198,7 @@ class Api:
         return _json({"id": session.match, "key": session.key}, 201)
 
 
-def make_app(library: Library, matches: Matches, port: int, token: str) -> ASGIApp:
+def make_app(library: Library, matches: Sessions, port: int, token: str) -> ASGIApp:
     """Return the server's application, guarded. ``port``: where it will be served."""
     api, sockets = Api(library, matches), Sockets(matches)
 
@@ -254,7 +254,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
             return _why(request, sentence(error), 404)
         except NoRoom as error:
             return _why(request, sentence(error), 429)
-        except (MatchError, _BadRequest, ValueError, StorageError) as error:
+        except (UnplayableMatch, _BadRequest, ValueError, StorageError) as error:
             return _why(request, sentence(error), 400)
         except ImportError as error:
             return _why(request, needs(error, "this"), 400)

@@ -19,7 +19,7 @@ class Tick(NamedTuple):
     took_s: float
 
 
-class Schedule:
+class TickSchedule:
     """Ticks at a rate. After a stall the schedule restarts: ticks that were missed are not made up for."""
 
     def __init__(self, per_second: float) -> None:

@@ -36,11 +36,11 @@ RATES = (0.05, 20.0)
 Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class MatchError(HasProblems, ValueError):
+class UnplayableMatch(HasProblems, ValueError):
     """A match that cannot be played, with the reason in one sentence."""
 
 
-class NoRoom(MatchError):
+class NoRoom(UnplayableMatch):
     """As many matches are played as the server allows."""
 
 
@@ -80,21 +80,23 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
             raise UnknownGame(game)
         text = text_params(params)
         if not typed and any(len(value) > MAX_PARAM for value in text.values()):
-            raise MatchError(f"a parameter of more than {MAX_PARAM} characters")
+            raise UnplayableMatch(f"a parameter of more than {MAX_PARAM} characters")
         if registry.is_python(game):
-            raise MatchError(f"{shown(game)}: written in Python; pages play compiled games alone")
+            raise UnplayableMatch(f"{shown(game)}: written in Python; pages play compiled games alone")
         found = registry.find(game)
         spec = registry.spec(game, text)
         return Rules(found.name, text, spec, spec.spec_hash)
-    except MatchError:
+    except UnplayableMatch:
         raise
     except UnknownGame:
-        raise MatchError(f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}") from None
+        raise UnplayableMatch(
+            f"{shown(game)}: no such game{did_you_mean(game, list_games(), 'games')}"
+        ) from None
     except ValueError as error:
-        raise MatchError(error) from None
+        raise UnplayableMatch(error) from None
 
 
-class Matches:
+class Sessions:
     """Sessions by id. Threads may share it."""
 
     def __init__(self, library: Library, device: str = "auto", beat_s: float = BEAT_S) -> None:
@@ -118,7 +120,7 @@ class Matches:
         """
         rules = rules_of(asked.game, asked.params, typed=typed)
         if len(asked.seats) != rules.spec.seats:
-            raise MatchError(f"{len(asked.seats)} players, {rules.game} has {rules.spec.seats} seats")
+            raise UnplayableMatch(f"{len(asked.seats)} players, {rules.game} has {rules.spec.seats} seats")
         _check_clock(asked, rules.spec)
         library = None if typed else self.library
         seed = asked.seed or secrets.randbelow(2**31 - 1) + 1
@@ -128,7 +130,7 @@ class Matches:
                 seat_of(text, rules, seed + k, library, self.device) for k, text in enumerate(asked.seats)
             ]
         except PlayerError as error:
-            raise MatchError(error) from None
+            raise UnplayableMatch(error) from None
 
         def deal() -> Table:
             return Table(_match(rules, seed), players, limit_of(rules.spec))
@@ -196,7 +198,7 @@ class Matches:
                 beat_s=self.beat_s,
             )
         except (ValueError, StorageError) as error:
-            raise MatchError(error) from None
+            raise UnplayableMatch(error) from None
         with self._lock:
             if (unvisited := self._check_room()) is not None:
                 self._sessions.pop(unvisited.match).stop("another match takes its place")
@@ -287,6 +289,6 @@ def _match(rules: Rules, seed: int) -> Match:
 
 def _check_clock(asked: NewMatch, spec: GameSpec) -> None:
     if not math.isfinite(asked.rate) or not math.isfinite(asked.clock_s):
-        raise MatchError("rate and clock_s: expected finite numbers")
+        raise UnplayableMatch("rate and clock_s: expected finite numbers")
     if asked.clock_s and PERSON not in asked.seats:
-        raise MatchError("clock_s: only a person has a clock, and none plays here")
+        raise UnplayableMatch("clock_s: only a person has a clock, and none plays here")

@@ -65,11 +65,11 @@ class Pause(_Message, frozen=True, tag="pause"):
     """Stop the clock."""
 
 
-class Resume(_Message, frozen=True, tag="resume"):
+class ResumeClock(_Message, frozen=True, tag="resume"):
     """Start the clock again."""
 
 
-class Rate(_Message, frozen=True, tag="rate"):
+class SetRate(_Message, frozen=True, tag="rate"):
     """Play at ``value`` times the game's own speed. Real-time games only."""
 
     value: Annotated[float, msgspec.Meta(ge=0.05, le=20)]
@@ -89,13 +89,13 @@ class Hints(_Message, frozen=True, tag="hints"):
     on: bool
 
 
-FromPage = Alive | Act | Pause | Resume | Rate | TakeBack | Resign | Hints
+FromPage = Alive | Act | Pause | ResumeClock | SetRate | TakeBack | Resign | Hints
 
 
 # From the server.
 
 
-class Head(msgspec.Struct, frozen=True):
+class HeadView(msgspec.Struct, frozen=True):
     """One factor of a decision.
 
     ``labels``: the names of its choices, or empty. ``cells``: how its choices are cells of the map, ``rows``
@@ -129,7 +129,7 @@ class Drawing(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
 
 
-class Moment(_Message, frozen=True, tag="moment"):
+class MomentView(_Message, frozen=True, tag="moment"):
     """State of the match as the page may see it.
 
     Args:
@@ -186,7 +186,7 @@ class Hello(_Message, frozen=True, tag="hello"):
     title: str
     renderer: str
     view: Drawing
-    heads: tuple[Head, ...]
+    heads: tuple[HeadView, ...]
     seats: tuple[SeatName, ...]
     you: tuple[int, ...]
     turn_based: bool
@@ -197,13 +197,13 @@ class Hello(_Message, frozen=True, tag="hello"):
     hidden: bool
     match: str
     key: str
-    first: Moment
+    first: MomentView
     params: dict[str, str] = {}
     moves: tuple[tuple[int, int, str], ...] = ()
     beat_s: float = BEAT_S
 
 
-class Thought(_Message, frozen=True, tag="thought"):
+class ThoughtView(_Message, frozen=True, tag="thought"):
     """Opinion of a player about its decision, for spectators and after the match.
 
     Args:
@@ -236,7 +236,7 @@ class Paused(_Message, frozen=True, tag="paused"):
     why: str
 
 
-class Resumed(_Message, frozen=True, tag="resumed"):
+class ClockResumed(_Message, frozen=True, tag="resumed"):
     """The clock runs again."""
 
 
@@ -262,7 +262,7 @@ class Failed(_Message, frozen=True, tag="failed"):
     why: str
 
 
-FromServer = Alive | Hello | Moment | Thought | Refused | Paused | Resumed | Over | Failed
+FromServer = Alive | Hello | MomentView | ThoughtView | Refused | Paused | ClockResumed | Over | Failed
 
 
 class Unreadable(ValueError):

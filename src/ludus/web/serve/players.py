@@ -31,7 +31,7 @@ from ludus.storage.errors import StorageError
 from ludus.storage.references import all_of, is_reference, labelled, members_of
 from ludus.web.serve.library import Library, Run
 from ludus.web.serve.messages import SeatKind
-from ludus.web.serve.runs import Strength, strengths
+from ludus.web.serve.runs import EvaluatedRate, strengths
 from ludus.web.serve.seats import ActorSeat, BotSeat, Person, PlanSeat, SearchSeat, Seat, UniformSeat
 from ludus.web.serve.sentences import sentence
 
@@ -319,7 +319,7 @@ def _meta(path: str, modified: int, size: int) -> WeightsMeta:
 
 
 def _fitting(
-    line: PlayerLine, run: Run, rules: Rules, library: Library, known: Mapping[str, Strength]
+    line: PlayerLine, run: Run, rules: Rules, library: Library, known: Mapping[str, EvaluatedRate]
 ) -> PlayerLine:
     """Return the line with steps and strength of its weights, or with the reason why they do not fit."""
     from ludus.evaluation.weights import check_spec

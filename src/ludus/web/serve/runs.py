@@ -35,7 +35,7 @@ _X: Mapping[str, str] = {"steps": "steps", "minutes": "time/minutes"}
 XAxis = Literal["steps", "minutes"]
 
 
-class Strength(NamedTuple):
+class EvaluatedRate(NamedTuple):
     """Win rate of some weights against ``against``, with its interval."""
 
     against: str
@@ -156,7 +156,7 @@ def page_of(run: Run) -> RunPage:
     )
 
 
-def strengths(directory: RunDirectory) -> dict[str, Strength]:
+def strengths(directory: RunDirectory) -> dict[str, EvaluatedRate]:
     """Return the last evaluation of each version (in a league ``PLAYER:VERSION``) against one opponent.
 
     The opponent is the one that most evaluations have.
@@ -169,8 +169,8 @@ def strengths(directory: RunDirectory) -> dict[str, Strength]:
 
 
 @functools.lru_cache(maxsize=512)
-def _strengths(run: Path, modified: int, size: int) -> dict[str, Strength]:
-    found: list[tuple[str, dict[str, Strength]]] = []
+def _strengths(run: Path, modified: int, size: int) -> dict[str, EvaluatedRate]:
+    found: list[tuple[str, dict[str, EvaluatedRate]]] = []
     for row in RunView(RunDirectory(run)).evaluations():
         version, player, results = row.get("version"), row.get("player"), row.get("results")
         if not isinstance(version, int) or not isinstance(results, list):
@@ -249,7 +249,7 @@ def _bucketed(values: Sequence[float | None], edges: Sequence[tuple[int, int]]) 
     return Bucket(tuple(mean), tuple(low), tuple(high))
 
 
-def _strength(result: object) -> Strength | None:
+def _strength(result: object) -> EvaluatedRate | None:
     if not isinstance(result, dict):
         return None
     numbers = [number(result.get(name)) for name in ("win_rate", "ci_low", "ci_high")]
@@ -257,7 +257,7 @@ def _strength(result: object) -> Strength | None:
     if not isinstance(against, str) or any(n is None for n in numbers):
         return None
     rate, low, high = (n for n in numbers if n is not None)
-    return Strength(against[:200], rate, low, high)
+    return EvaluatedRate(against[:200], rate, low, high)
 
 
 def _text(path: Path) -> str:

@@ -22,7 +22,7 @@ from ludus.flow.process.interrupts import on_stop
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import KNOWN, TOKEN
 from ludus.web.serve.library import Library
-from ludus.web.serve.matches import Matches
+from ludus.web.serve.matches import Sessions
 from ludus.web.serve.messages import BEAT_S, MAX_BYTES
 from ludus.web.serve.seats import LONGEST_S
 
@@ -61,7 +61,7 @@ class PageServer:
         Raises:
             PortInUse: Another process has the port.
         """
-        self.library, self.matches = library, Matches(library, device, beat_s)
+        self.library, self.matches = library, Sessions(library, device, beat_s)
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
         self._token = secrets.token_urlsafe(32)

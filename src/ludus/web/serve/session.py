@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from ludus.web.serve import messages
-from ludus.web.serve.clock import MoveClock, Schedule
+from ludus.web.serve.clock import MoveClock, TickSchedule
 from ludus.web.serve.messages import FromPage, FromServer
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.table import Table
@@ -73,11 +73,11 @@ class _Post(NamedTuple):
     message: FromPage
 
 
-class _Stop(NamedTuple):
+class _End(NamedTuple):
     why: str
 
 
-_Item = _Join | _Leave | _Post | _Stop
+_Item = _Join | _Leave | _Post | _End
 
 
 class Session(threading.Thread):
@@ -119,7 +119,7 @@ class Session(threading.Thread):
         self.match, self.key, self.repeats = match, key, repeats
         self.closed = self.stopping = self.visited = False
         self.table = deal()
-        self.schedule = Schedule(0.0)
+        self.schedule = TickSchedule(0.0)
         self._deal, self._save, self._rate, self._beat_s = deal, save, rate, beat_s
         self._clock = MoveClock(0.0 if self.table.real_time else clock_s)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
@@ -149,7 +149,7 @@ class Session(threading.Thread):
     def stop(self, why: str = "the server stops") -> None:
         """End the match; it is saved."""
         self.stopping = True
-        self._inbox.put(_Stop(why))
+        self._inbox.put(_End(why))
         self.table.hurry()
 
     # The thread.
@@ -271,7 +271,7 @@ class Session(threading.Thread):
                 self._joined(viewer)
             case _Leave(viewer):
                 self._left(viewer)
-            case _Stop(why):
+            case _End(why):
                 self._stopping = True
                 self._ended = self._ended or Ended((), f"{why}: cut off")
             case _Post(viewer, message):
@@ -318,11 +318,11 @@ class Session(threading.Thread):
                 if not self._paused:
                     self._paused = True
                     self._stands("a page stopped the clock")
-            case messages.Resume():
+            case messages.ResumeClock():
                 if self._paused:
                     self._paused = False
                     self._runs_again()
-            case messages.Rate(value):
+            case messages.SetRate(value):
                 self._rate = value
                 self._set_pace()
                 self._greet()
@@ -352,7 +352,7 @@ class Session(threading.Thread):
             return "no person plays here"
         if isinstance(message, messages.Hints) and message.on and table.persons:
             return "hints are off while a person plays"
-        if isinstance(message, messages.Rate) and table.persons and not table.real_time:
+        if isinstance(message, messages.SetRate) and table.persons and not table.real_time:
             return "this game waits for decisions: it has no rate"
         return ""
 
@@ -389,7 +389,7 @@ class Session(threading.Thread):
         now = time.monotonic()
         self._clock.run(now)
         self.schedule.restart(now)
-        self._tell(messages.Resumed())
+        self._tell(messages.ClockResumed())
 
     # To the pages.
 
@@ -403,7 +403,7 @@ class Session(threading.Thread):
             if self._end is not None:
                 self._send(viewer, self._end)
 
-    def _moment(self, plays: bool) -> messages.Moment:
+    def _moment(self, plays: bool) -> messages.MomentView:
         now, stands = time.monotonic(), self._paused or self._lost_at is not None
         if not stands and self._ended is None:
             self._start_clocks(now)

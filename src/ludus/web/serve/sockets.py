@@ -11,7 +11,7 @@ from collections import deque
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from ludus.web.serve import messages
-from ludus.web.serve.matches import Matches
+from ludus.web.serve.matches import Sessions
 from ludus.web.serve.messages import (
     CLOSE_FLOOD,
     CLOSE_FORBIDDEN,
@@ -84,7 +84,7 @@ class Flood:
 class Sockets:
     """The sockets of a server, bounded in number."""
 
-    def __init__(self, matches: Matches) -> None:
+    def __init__(self, matches: Sessions) -> None:
         """Serve ``matches``."""
         self._matches = matches
         self._open = 0

@@ -17,7 +17,7 @@ from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
-from ludus.web.serve.messages import Thought
+from ludus.web.serve.messages import ThoughtView
 from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat
 from ludus.web.serve.sight import Sight, sight_of
 from ludus.web.serve.thinking import Thinking
@@ -67,11 +67,11 @@ class Table:
         self.decided = self.thinks = False
         self.sight: Sight = sight_of(match.spec, self.view, self.persons)
         self._thinking = Thinking(match, self.view, self.seats)
-        self._latest: dict[int, Thought] = {}  # of each seat
+        self._latest: dict[int, ThoughtView] = {}  # of each seat
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
         self._moves: list[tuple[int, int, str]] = []  # tick after the decision, seat, text: the newest ones
-        self._thoughts: list[Thought] = []
+        self._thoughts: list[ThoughtView] = []
         self._changes = 0
         self._seen: tuple[int, dict[str, Any] | None] = (-1, None)
         self._renderer = "document" if self.sight.no_document else _renderer(match, self.view)
@@ -213,11 +213,13 @@ class Table:
 
     # For the pages.
 
-    def hello(self, plays: bool, first: messages.Moment) -> messages.Hello:
+    def hello(self, plays: bool, first: messages.MomentView) -> messages.Hello:
         """Return the match for a page; id, key, rate, clock and signs of life are the caller's."""
         spec, view = self.match.spec, self.view
         named = self._moves[: len(self._moves) - len(self._last)]  # the next moment names the others
-        heads = (messages.Head(h.name, h.size, h.labels[:MOST_LABELS], _cells(h, spec)) for h in spec.heads)
+        heads = (
+            messages.HeadView(h.name, h.size, h.labels[:MOST_LABELS], _cells(h, spec)) for h in spec.heads
+        )
         return messages.Hello(
             game=spec.name,
             title=spec.title,
@@ -241,10 +243,10 @@ class Table:
             moves=tuple(move for move in named if move[1] in self._named_seats),
         )
 
-    def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.Moment:
+    def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.MomentView:
         """Return the present state for a page that plays, or looks on."""
         people = [person for _, person in self._people()]
-        return messages.Moment(
+        return messages.MomentView(
             tick=self.match.tick,
             view=self._document(),
             to_act=tuple(s for s in self.match.to_act if s in self.persons or not self._secret),
@@ -256,7 +258,7 @@ class Table:
             can_take_back=plays and self.can_take_back,
         )
 
-    def shown(self) -> list[Thought]:
+    def shown(self) -> list[ThoughtView]:
         """Return the thoughts since the last call; the decisions so far have been named now."""
         thoughts, self._thoughts, self._last = self._thoughts, [], []
         return thoughts
@@ -271,7 +273,7 @@ class Table:
         """Seats whose decisions a page may know."""
         return self.persons if self.sight.hides else range(len(self.seats))
 
-    def last_thoughts(self) -> list[Thought]:
+    def last_thoughts(self) -> list[ThoughtView]:
         """Return what each player thought of its last decision. Not for a page while a person plays."""
         return list(self._latest.values())
 

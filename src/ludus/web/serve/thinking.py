@@ -9,7 +9,7 @@ from ludus.games.match import Match
 from ludus.games.views import View
 from ludus.storage.errors import StorageError
 from ludus.web.moves import choice_name
-from ludus.web.serve.messages import Thought
+from ludus.web.serve.messages import ThoughtView
 from ludus.web.serve.seats import ActorSeat, SearchSeat, Seat
 from ludus.web.thoughts.live import Onlooker
 from ludus.web.thoughts.thought import HeadThought
@@ -27,7 +27,7 @@ class Thinking:
         named = {p.weights: p.device for p in seats if isinstance(p, ActorSeat) and p.weights}
         self._onlookers = {weights: self._onlooker(weights, device) for weights, device in named.items()}
 
-    def thought(self, match: Match, seat: int, action: tuple[int, ...]) -> Thought | None:
+    def thought(self, match: Match, seat: int, action: tuple[int, ...]) -> ThoughtView | None:
         """Return what the player of ``seat`` thinks of its decision; None for a bot."""
         player = self._seats[seat]
         if isinstance(player, SearchSeat):
@@ -44,7 +44,7 @@ class Thinking:
             return None
         document = match.view()
         heads = tuple(self._pairs(k, head, action, document) for k, head in enumerate(found.heads))
-        return Thought(seat, match.tick, found.value, heads)
+        return ThoughtView(seat, match.tick, found.value, heads)
 
     def take_back(self) -> None:
         """Ask players with a memory no more: they remember a decision that was taken back."""
@@ -61,7 +61,7 @@ class Thinking:
         except (ValueError, OSError, StorageError):
             return None  # the run is gone, or its weights are others now: the match continues without
 
-    def _searched(self, match: Match, seat: int, player: SearchSeat) -> Thought | None:
+    def _searched(self, match: Match, seat: int, player: SearchSeat) -> ThoughtView | None:
         found = player.found
         if found is None:
             return None
@@ -71,7 +71,7 @@ class Thinking:
         policy = tuple((name, round(float(root.policy[k]), 4)) for name, k in zip(names, order, strict=True))
         visits = tuple((name, int(root.move_visits[k])) for name, k in zip(names, order, strict=True))
         line = tuple(self._name((move,), document) for move in found.line[:MOST_NAMED])
-        return Thought(seat, match.tick, round(float(found.value), 4), (policy,), visits, line)
+        return ThoughtView(seat, match.tick, round(float(found.value), 4), (policy,), visits, line)
 
     def _pairs(
         self, head: int, thought: HeadThought, action: tuple[int, ...], document: Mapping[str, Any]

@@ -11,7 +11,7 @@ from ludus.mcts.planner import is_plan
 from ludus.mcts.text import is_search
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Run, UnknownId
-from ludus.web.serve.matches import MatchError, Matches, rules_of, watched
+from ludus.web.serve.matches import Sessions, UnplayableMatch, rules_of, watched
 from ludus.web.serve.players import Rules, needs
 from ludus.web.serve.runs import strengths
 from ludus.web.serve.session import Session
@@ -21,7 +21,7 @@ _WEAK = ("noop", "random", "uniform")
 
 
 def watch_run(
-    matches: Matches,
+    matches: Sessions,
     path: Path,
     against: str = "",
     rate: float = 1.0,
@@ -46,13 +46,13 @@ def watch_run(
         run = library.run_at(path)
         rules = _rules(run)
     except ImportError as error:
-        raise MatchError(needs(error, path.name)) from None
+        raise UnplayableMatch(needs(error, path.name)) from None
     except (ValueError, OSError, StorageError) as error:
-        raise MatchError(error) from None
+        raise UnplayableMatch(error) from None
     bots = [bot.name for bot in rules.spec.bots]
     if against and against not in bots and not is_search(against) and not is_plan(against):
         text = f"expected a bot ({', '.join(bots)}), a search or a plan"
-        raise MatchError(text, where=Argument("against", against))
+        raise UnplayableMatch(text, where=Argument("against", against))
     turn = 0
 
     def seats() -> list[str]:

@@ -21,7 +21,16 @@ from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.replay_support import why_acting_is_eager
 from ludus.web.thoughts.mind import Moment, Observed, order_of
-from ludus.web.thoughts.outputs import Answers, Decisions, Floats, Given, HeadArrays, answers, decided, joined
+from ludus.web.thoughts.outputs import (
+    Answers,
+    Floats,
+    Given,
+    HeadArrays,
+    MadeDecisions,
+    answers,
+    decided,
+    joined,
+)
 from ludus.web.thoughts.programs import ThoughtPrograms
 from ludus.web.thoughts.thought import HeadThought, Kind, Sees, ThinkError, Thought, Tree
 
@@ -142,7 +151,7 @@ class NetworkMind:
         return self._answers(moments, made, out.distribution.select(index), value)
 
     def _answers(
-        self, moments: Sequence[Moment], made: Decisions, distribution: ActionDistribution, value: Tensor
+        self, moments: Sequence[Moment], made: MadeDecisions, distribution: ActionDistribution, value: Tensor
     ) -> Answers:
         """Return on the host what the network gives for moments."""
         mask = self._tensor(np.stack([m.mask for m in moments]))
@@ -173,10 +182,10 @@ class NetworkMind:
         )
         return Others(obs, torch.tensor(place, dtype=torch.int64, device=network.device))
 
-    def _decisions(self, moments: Sequence[Moment]) -> Decisions:
+    def _decisions(self, moments: Sequence[Moment]) -> MadeDecisions:
         """Return the decisions that were made. Raise ``ThinkError`` for one that does not fit the heads."""
         sizes = [0 if h.kind == "continuous" else h.size for h in self.spec.heads]
-        made = Decisions(np.zeros((len(moments), len(sizes)), np.int64), np.zeros(len(moments), np.uint8))
+        made = MadeDecisions(np.zeros((len(moments), len(sizes)), np.int64), np.zeros(len(moments), np.uint8))
         for row, moment in enumerate(moments):
             fits = len(moment.action) in (0, len(sizes))
             if not fits or any(

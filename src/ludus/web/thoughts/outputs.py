@@ -23,8 +23,8 @@ from ludus.web.thoughts.thought import ThinkError
 Floats = npt.NDArray[np.float32]
 
 
-class Decisions(NamedTuple):
-    """Decisions made at ``N`` moments."""
+class MadeDecisions(NamedTuple):
+    """MadeDecisions made at ``N`` moments."""
 
     action: npt.NDArray[np.int64]  # [N, K]
     made: npt.NDArray[np.uint8]  # [N]: whether the decision is known

@@ -26,10 +26,10 @@ from ludus.rollouts.act_programs import padded_rows
 from ludus.web.thoughts.mind import Moment
 from ludus.web.thoughts.outputs import (
     Answers,
-    Decisions,
     Given,
     HeadArrays,
     HeadOutput,
+    MadeDecisions,
     answers,
     decided,
     joined,
@@ -55,7 +55,7 @@ class ThoughtPrograms:
         self._memory[:] = 0.0
         self._remembered[:] = False
 
-    def at_once(self, moments: Sequence[Moment], made: Decisions) -> Answers:
+    def at_once(self, moments: Sequence[Moment], made: MadeDecisions) -> Answers:
         """Answer moments by a network without memory."""
         arrays = self._arrays(moments, made, np.arange(len(moments)), len(moments))
         network = self._network
@@ -65,12 +65,12 @@ class ThoughtPrograms:
         out = self._run("at once", padded_rows(rows), arrays, self._at_once, rows)
         return self._read(out, np.arange(rows))
 
-    def remembering(self, moments: Sequence[Moment], made: Decisions, *, keep: bool) -> Answers:
+    def remembering(self, moments: Sequence[Moment], made: MadeDecisions, *, keep: bool) -> Answers:
         """Answer moments by rising tick, run through the memory, which keeps them if ``keep``."""
         parts: list[Answers] = []
         for _, group in groupby(range(len(moments)), lambda row: moments[row].tick):
             rows = list(group)
-            decisions = Decisions(made.action[rows], made.made[rows])
+            decisions = MadeDecisions(made.action[rows], made.made[rows])
             parts.append(self._together([moments[row] for row in rows], decisions, keep))
         heads = [
             HeadArrays(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
@@ -78,7 +78,7 @@ class ThoughtPrograms:
         ]
         return heads, np.concatenate([part[1] for part in parts])
 
-    def _together(self, moments: Sequence[Moment], made: Decisions, keep: bool) -> Answers:
+    def _together(self, moments: Sequence[Moment], made: MadeDecisions, keep: bool) -> Answers:
         """Answer moments of one tick, each of another seat."""
         seats = np.array([moment.seat for moment in moments])
         count = len(self._memory)
@@ -94,7 +94,7 @@ class ThoughtPrograms:
         return self._read(out, seats)
 
     def _arrays(
-        self, moments: Sequence[Moment], made: Decisions, at: npt.NDArray[np.int64], count: int
+        self, moments: Sequence[Moment], made: MadeDecisions, at: npt.NDArray[np.int64], count: int
     ) -> dict[str, Array]:
         """Return inputs of ``count`` rows with the moments ``at`` some of them."""
 
