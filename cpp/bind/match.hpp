@@ -11,7 +11,7 @@ inline nb::bytes bytes_of(std::span<const std::byte> data) {
   return nb::bytes(static_cast<const void*>(data.data()), data.size());
 }
 
-// The class itself; once a process, by the built-in module.
+// Once a module: a module built outside this tree shares no types with the core.
 inline void bind_match_class(nb::module_& m) {
   nb::class_<AnyMatch>(m, "Match", "One match, played move by move. Not safe for several threads.")
       .def(
@@ -80,6 +80,7 @@ inline void bind_match_class(nb::module_& m) {
 }
 
 inline void bind_match(nb::module_& m, const GameSet& games) {
+  bind_match_class(m);
   m.def(
       "make_match",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,

@@ -52,7 +52,6 @@ NB_MODULE(_core, m) {
   m.def("build_info", &build_info, "How this module was built, for bug reports.");
   bind::bind_pixels(m);
   bind::bind_spec(m, games);
-  bind::bind_match_class(m);
   bind::bind_match(m, games);
   bind::bind_connect_four(m);
   bind::bind_go(m);

@@ -3,6 +3,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -27,6 +28,9 @@ using ControllerArray = nb::ndarray<std::int32_t, nb::ndim<2>, nb::device::cpu, 
 // (bot index, policy id, weight, name) and (controllers, frame skip, handover bot, handover ticks).
 using ControllerTuple = std::tuple<int, int, double, std::string>;
 using PlanTuple = std::tuple<std::vector<ControllerTuple>, int, int, std::uint32_t>;
+
+// StoredSlot.
+using SlotTuple = std::tuple<std::uint64_t, nb::bytes, std::vector<std::pair<int, int>>>;
 
 inline Lineup to_lineup(const std::vector<PlanTuple>& plans, bool rotate) {
   Lineup lineup;
@@ -183,6 +187,25 @@ class PoolHandle {
     pool_->in_play(group, {tags.data(), tags.size()}, {controllers.data(), controllers.size()});
   }
 
+  // (next match, bytes of the match in play, its players) of each slot: StoredSlot.
+  std::vector<SlotTuple> snapshot_parts(const nb::bytes& data) {
+    std::vector<SlotTuple> out;
+    for (StoredSlot& s :
+         pool_->snapshot_parts({static_cast<const char*>(data.data()), data.size()})) {
+      out.emplace_back(s.next, nb::bytes(s.match.data(), s.match.size()), std::move(s.players));
+    }
+    return out;
+  }
+
+  nb::bytes snapshot_join(const std::vector<SlotTuple>& slots) {
+    std::vector<StoredSlot> parts;
+    for (const auto& [next, match, players] : slots) {
+      parts.push_back({next, {static_cast<const char*>(match.data()), match.size()}, players});
+    }
+    const std::string data = pool_->snapshot_join(parts);
+    return nb::bytes(data.data(), data.size());
+  }
+
   // (slot, match, tick, message) of the first match that threw in the group's last step, once.
   nb::object failure(int group) {
     const std::optional<MatchFailure> f = pool_->failure(group);
@@ -309,6 +332,8 @@ inline void bind_pool_handle(nb::module_& m) {
            [](PoolHandle& h, const nb::bytes& data) {
              h.pool().restore({static_cast<const char*>(data.data()), data.size()});
            })
+      .def("snapshot_parts", &PoolHandle::snapshot_parts, nb::arg("data"))
+      .def("snapshot_join", &PoolHandle::snapshot_join, nb::arg("slots"))
       .def("close", &PoolHandle::close);
 }
 

@@ -47,13 +47,14 @@ inline void bind_run(nb::module_& m, const GameSet& games) {
   m.def(
       "conformance",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed, int matches,
-               std::uint32_t max_ticks) {
+               std::uint32_t max_ticks, std::uint64_t first) {
         nb::gil_scoped_release release;
-        return games.at(game).conformance(Params(params), seed, matches, max_ticks).json();
+        return games.at(game).conformance(Params(params), {seed, first}, matches, max_ticks).json();
       },
       nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("matches"),
-      nb::arg("max_ticks") = 0,
-      "JSON list of {check, passed, detail}; max_ticks 0 = whole matches.");
+      nb::arg("max_ticks") = 0, nb::arg("first") = 0,
+      "JSON list of {check, passed, detail}, of matches from `first` on; max_ticks 0 = whole "
+      "ones.");
   m.def(
       "bench_sim",
       [&games](const std::string& game, const ParamDict& params,

@@ -50,29 +50,28 @@ class Settings {
 };
 
 inline void read_search(Settings& s, SearchOptions& o) {
-  s.read("visits", o.visits);
-  s.read("c_puct", o.c_puct);
-  s.read("c_base", o.c_base);
-  int fpu = static_cast<int>(o.fpu);
-  s.read("fpu", fpu);
-  if (fpu < 0 || fpu > 2) throw SearchError("search: fpu, expected 0, 1 or 2");
-  o.fpu = static_cast<Fpu>(fpu);
-  s.read("fpu_reduction", o.fpu_reduction);
-  s.read("virtual_loss", o.virtual_loss);
-  s.read("leaves", o.leaves);
-  s.read("endgame_plies", o.endgame_plies);
-  s.read("endgame_nodes", o.endgame_nodes);
-  s.read("endgame_root_nodes", o.endgame_root_nodes);
-  s.read("reuse_tree", o.reuse_tree);
-  s.read("noise_share", o.noise_share);
-  s.read("noise_alpha", o.noise_alpha);
-  s.read("gumbel_moves", o.gumbel_moves);
-  s.read("gumbel_scale", o.gumbel_scale);
-  s.read("gumbel_visit", o.gumbel_visit);
-  s.read("gumbel_value", o.gumbel_value);
-  s.read("forced_playouts", o.forced_playouts);
-  s.read("solver", o.solver);
-  s.read("score_share", o.score_share);
+  each_setting(o, [&]<class T>(const char* name, T& value, double low, double high) {
+    if constexpr (std::is_enum_v<T>) {
+      int number = static_cast<int>(value);
+      s.read(name, number);
+      if (!(number >= low && number <= high)) {
+        throw SearchError(std::string("search: ") + name + ", expected 0, 1 or 2");
+      }
+      value = static_cast<T>(number);
+    } else {
+      s.read(name, value);
+    }
+  });
+}
+
+// (name, default, lowest, highest) of each setting of a search.
+inline std::vector<std::tuple<std::string, double, double, double>> search_settings() {
+  std::vector<std::tuple<std::string, double, double, double>> out;
+  const SearchOptions options;
+  each_setting(options, [&](const char* name, auto value, double low, double high) {
+    out.emplace_back(name, static_cast<double>(value), low, high);
+  });
+  return out;
 }
 
 inline void read_self_play(Settings& s, SelfPlayOptions& o) {
@@ -405,6 +404,8 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
   bind_trees(m);
   bind_self_play(m);
   bind_planner(m);
+  m.def("search_settings", &search_settings,
+        "(name, default, lowest, highest) of each setting of a search.");
   m.def(
       "make_planner",
       [&games](const std::string& game, const ParamDict& params, const SettingDict& settings) {

@@ -6,7 +6,12 @@
 
 namespace ludus::bind {
 
+// Version of the functions and classes of a module. Python refuses a module outside this tree that
+// has another version. Every change of them raises it.
+inline constexpr int kBindings = 2;
+
 inline void bind_spec(nb::module_& m, const GameSet& games) {
+  m.attr("BINDINGS") = kBindings;
   m.def(
       "game_names", [&games] { return games.names(); },
       "Names of the games in this module, in their fixed order.");

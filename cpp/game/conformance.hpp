@@ -182,8 +182,9 @@ class Conformance {
         zeros_(c_.spec),
         ones_(c_.spec) {}
 
-  // All checks over `matches` matches.
-  const Findings& run(int matches) {
+  // All checks over `matches` matches from match `first` on, each by its number: what is found does
+  // not depend on how many of them a call plays.
+  const Findings& run(int matches, std::uint64_t first = 0) {
     detail::check_spec(f_, c_.spec, G::kName);
     f_.expect(HasFinalScore<G> == (c_.spec.counted_cells > 0), "spec",
               "counted_cells and count() go together");
@@ -191,12 +192,13 @@ class Conformance {
                                      c_.spec.bots, [](const BotSpec& b) { return b.demonstrates; }),
               "spec", "a bot demonstrates, but there is no bot_choice");
     for (const char* check : {"reset", "determinism", "clone"}) f_.checked(check);
-    for (int m = 0; m < matches; ++m) {
-      const MatchSeed seed{seed_, static_cast<std::uint64_t>(m)};
-      const int bots = static_cast<int>(c_.spec.bots.size());
+    const std::uint64_t bots = c_.spec.bots.size();
+    for (std::uint64_t m = first; m < first + static_cast<std::uint64_t>(matches); ++m) {
+      const MatchSeed seed{seed_, m};
       std::vector<SeatDriver> drivers;
       for (int s = 0; s < c_.spec.seats; ++s) {  // every other match with bots in it
-        const int bot = m % 2 == 0 || bots == 0 ? -1 : (m / 2 + s) % (bots + 1) - 1;
+        const std::uint64_t turn = m / 2 + static_cast<std::uint64_t>(s);
+        const int bot = m % 2 == 0 || bots == 0 ? -1 : static_cast<int>(turn % (bots + 1)) - 1;
         drivers.push_back({bot, c_.spec.default_frame_skip});
       }
       play(seed, drivers);

@@ -42,7 +42,7 @@ class AnyGame {
                                                 std::span<const SeatDriver> drivers,
                                                 int steps) const = 0;
   [[nodiscard]] virtual std::uint64_t signature() const = 0;
-  [[nodiscard]] virtual Findings conformance(const Params& params, std::uint64_t seed, int matches,
+  [[nodiscard]] virtual Findings conformance(const Params& params, MatchSeed first, int matches,
                                              std::uint32_t max_ticks) const = 0;
   [[nodiscard]] virtual BenchResult bench(const Params& params,
                                           const std::vector<SeatDriver>& drivers, int threads,

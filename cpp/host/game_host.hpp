@@ -28,9 +28,9 @@ class GameHost final : public AnyGame {
     return ludus::playthrough<G>(params, seed, drivers, steps);
   }
   std::uint64_t signature() const override { return game_signature<G>(); }
-  Findings conformance(const Params& params, std::uint64_t seed, int matches,
+  Findings conformance(const Params& params, MatchSeed first, int matches,
                        std::uint32_t max_ticks) const override {
-    return Conformance<G>(params, seed, max_ticks).run(matches);
+    return Conformance<G>(params, first.seed, max_ticks).run(matches, first.match);
   }
   BenchResult bench(const Params& params, const std::vector<SeatDriver>& drivers, int threads,
                     int matches, std::uint64_t ticks, std::uint64_t seed) const override {

@@ -28,6 +28,13 @@ struct MatchFailure {
   std::string message;
 };
 
+// A slot as a snapshot holds it, for a pool of other settings to take over.
+struct StoredSlot {
+  std::uint64_t next = 0;  // number of the slot's next match
+  std::string match;       // the match in play, opaque; empty: the next one is due
+  std::vector<std::pair<int, int>> players;  // seat and policy of it
+};
+
 struct PoolCounters {
   Counts counts;
   Scheduler::Times times;
@@ -263,15 +270,29 @@ class AnyPool : protected ShardWork {
         throw PoolError("snapshot: receive group " + std::to_string(g) + " first");
       }
     }
-    SnapshotWriter out(settings_.spirit != 0.0 ? kFirstWithSpirit : kFirstWithOrders);
-    out.text(describe());
-    for (const auto& weights : settings_.weights) {
-      for (const double w : weights) out.value(w);
-    }
-    for (const std::uint32_t ticks : settings_.handover) out.value(ticks);
-    if (settings_.spirit != 0.0) out.value(settings_.spirit);
-    standing_.save(out);
+    SnapshotWriter out = write_head(standing_);
     save_slots(out);
+    return out.finish();
+  }
+
+  // The slots of a snapshot that restore() would take. Throws PoolError as it does, and for matches
+  // that are recorded.
+  [[nodiscard]] std::vector<StoredSlot> snapshot_parts(std::string_view data) const {
+    SnapshotReader in(data);
+    read_head(in);
+    return read_parts(in);
+  }
+
+  // A snapshot of this pool without orders, with other slots: matches that snapshot_parts() of a
+  // pool of the same game and build returned. It is checked when it is restored.
+  [[nodiscard]] std::string snapshot_join(std::span<const StoredSlot> slots) {
+    for (int g = 0; g < options_.groups; ++g) idle_group(g, "snapshot_join");
+    if (slots.size() != static_cast<std::size_t>(layout_.slots)) {
+      throw PoolError("snapshot_join: " + std::to_string(slots.size()) + " slots, expected " +
+                      std::to_string(layout_.slots));
+    }
+    SnapshotWriter out = write_head(Orders(layout_.slots, options_.lineup.plans.size()));
+    write_parts(slots, out);
     return out.finish();
   }
 
@@ -281,27 +302,7 @@ class AnyPool : protected ShardWork {
   void restore(std::string_view data) {
     for (int g = 0; g < options_.groups; ++g) idle_group(g, "restore");
     SnapshotReader in(data);
-    const std::string ours = describe();
-    if (const std::string_view theirs = in.text(); theirs != ours) {
-      throw PoolError("restore: " + first_difference(theirs, ours));
-    }
-    Settings settings = settings_;
-    for (auto& weights : settings.weights) {
-      double total = 0.0;
-      for (double& w : weights) {
-        w = in.value<double>();
-        total += w >= 0.0 && w <= 1e12 ? w : -1e30;
-      }
-      if (!(total > 0.0)) in.refuse("weights of a mixture out of range");
-    }
-    for (std::uint32_t& ticks : settings.handover) ticks = in.value<std::uint32_t>();
-    settings.spirit = in.has_spirit() ? in.value<double>() : 0.0;
-    if (!TeamRewards::problem(spec_, settings.spirit, false).empty()) in.refuse("spirit");
-    Orders orders(layout_.slots, options_.lineup.plans.size());
-    if (in.has_orders()) orders.load(in);
-    if (const std::string wrong = orders.wrong(options_.lineup, first_plans_); !wrong.empty()) {
-      in.refuse("orders: " + wrong);
-    }
+    auto [settings, orders] = read_head(in);
     load_slots(in);  // changes the slots only when all of them are right
     settings_ = std::move(settings);
     replace_orders(std::move(orders));
@@ -350,7 +351,9 @@ class AnyPool : protected ShardWork {
   virtual std::uint64_t slot_in_play(int slot, std::span<std::int32_t> controllers) const = 0;
   virtual std::string describe() const = 0;
   virtual void save_slots(SnapshotWriter& out) = 0;
-  virtual void load_slots(SnapshotReader& in) = 0;  // to the end of `in`
+  virtual void load_slots(SnapshotReader& in) = 0;                           // to the end of `in`
+  virtual std::vector<StoredSlot> read_parts(SnapshotReader& in) const = 0;  // the same
+  virtual void write_parts(std::span<const StoredSlot> slots, SnapshotWriter& out) = 0;
 
   void idle_slot_or_throw(int slot, const char* what) {
     if (slot < 0 || slot >= layout_.slots) {
@@ -405,6 +408,44 @@ class AnyPool : protected ShardWork {
     g.policy_rows.resize(static_cast<std::size_t>(layout_.policies));
     for (auto& list : g.policy_rows) list.resize(n);
     g.policy_counts.resize(static_cast<std::size_t>(layout_.policies));
+  }
+
+  // The part of a snapshot before its slots.
+  [[nodiscard]] SnapshotWriter write_head(const Orders& orders) const {
+    SnapshotWriter out(settings_.spirit != 0.0 ? kFirstWithSpirit : kFirstWithOrders);
+    out.text(describe());
+    for (const auto& weights : settings_.weights) {
+      for (const double w : weights) out.value(w);
+    }
+    for (const std::uint32_t ticks : settings_.handover) out.value(ticks);
+    if (settings_.spirit != 0.0) out.value(settings_.spirit);
+    orders.save(out);
+    return out;
+  }
+
+  std::pair<Settings, Orders> read_head(SnapshotReader& in) const {
+    const std::string ours = describe();
+    if (const std::string_view theirs = in.text(); theirs != ours) {
+      throw PoolError("restore: " + first_difference(theirs, ours));
+    }
+    Settings settings = settings_;
+    for (auto& weights : settings.weights) {
+      double total = 0.0;
+      for (double& w : weights) {
+        w = in.value<double>();
+        total += w >= 0.0 && w <= 1e12 ? w : -1e30;
+      }
+      if (!(total > 0.0)) in.refuse("weights of a mixture out of range");
+    }
+    for (std::uint32_t& ticks : settings.handover) ticks = in.value<std::uint32_t>();
+    settings.spirit = in.has_spirit() ? in.value<double>() : 0.0;
+    if (!TeamRewards::problem(spec_, settings.spirit, false).empty()) in.refuse("spirit");
+    Orders orders(layout_.slots, options_.lineup.plans.size());
+    if (in.has_orders()) orders.load(in);
+    if (const std::string wrong = orders.wrong(options_.lineup, first_plans_); !wrong.empty()) {
+      in.refuse("orders: " + wrong);
+    }
+    return {std::move(settings), std::move(orders)};
   }
 
   void resume_group(int index) {

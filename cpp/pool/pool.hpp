@@ -1,6 +1,9 @@
 // The pool of one game. See any_pool.hpp for how it is used and match.hpp for what it plays.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -81,22 +84,49 @@ class Pool final : public AnyPool {
   }
 
   void load_slots(SnapshotReader& in) override {
-    const auto n = static_cast<std::size_t>(layout().slots);
-    auto slots = std::make_unique<Slot<G>[]>(n);
-    std::vector<std::pair<std::size_t, Replay>> recordings;
-    for (std::size_t s = 0; s < n; ++s) {
-      slots[s].control = in.value<MatchControl>();
-      slots[s].state = in.value<typename G::State>();
-      if (in.has_orders()) slots[s].tag = in.value<std::uint64_t>();
-      const MatchControl& c = slots[s].control;
-      player_.check_control(c, static_cast<int>(s), in);
-      if (c.recording == 0) continue;
-      if (recorders_.empty() || recorders_[s] == nullptr) in.refuse("a recording out of place");
-      recordings.emplace_back(s, read_recording(in, c));
-    }
-    in.end();
+    auto [slots, recordings] = read_slots(in);
     slots_ = std::move(slots);
     for (auto& [s, replay] : recordings) recorders_[s]->resume(std::move(replay));
+  }
+
+  std::vector<StoredSlot> read_parts(SnapshotReader& in) const override {
+    const auto [slots, recordings] = read_slots(in);
+    if (!recordings.empty()) in.refuse("matches that are recorded do not move");
+    std::vector<StoredSlot> parts(static_cast<std::size_t>(layout().slots));
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+      const MatchControl& c = slots[s].control;
+      parts[s].next = c.next;
+      if (c.phase != Phase::surfaced) continue;
+      parts[s].match.append(reinterpret_cast<const char*>(&c), sizeof c);
+      parts[s].match.append(reinterpret_cast<const char*>(&slots[s].state), sizeof slots[s].state);
+      for (int seat = 0; seat < layout().seats; ++seat) {
+        if ((c.policy_seats >> seat & 1) == 0) continue;
+        parts[s].players.emplace_back(seat, c.policy[static_cast<std::size_t>(seat)]);
+      }
+    }
+    return parts;
+  }
+
+  void write_parts(std::span<const StoredSlot> parts, SnapshotWriter& out) override {
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+      const StoredSlot& part = parts[s];
+      // All zero, its padding too: equal slots are equal bytes.
+      auto control = std::bit_cast<MatchControl>(std::array<std::byte, sizeof(MatchControl)>{});
+      typename G::State state = slots_[s].state;
+      if (!part.match.empty()) {
+        if (part.match.size() != sizeof control + sizeof state) {
+          throw PoolError("snapshot_join: slot " + std::to_string(s) +
+                          " holds another game's match");
+        }
+        std::memcpy(&control, part.match.data(), sizeof control);
+        std::memcpy(static_cast<void*>(&state), part.match.data() + sizeof control, sizeof state);
+        control.match = part.next - parts.size();  // by which the slot finds its next one
+      }
+      control.next = part.next;
+      out.value(control);
+      out.value(state);
+      out.value(std::uint64_t{0});
+    }
   }
 
  private:
@@ -124,6 +154,26 @@ class Pool final : public AnyPool {
     };
     for (const std::uint64_t m : record.matches) make(m % slots);
     for (std::size_t s = 0; record.all && s < slots; ++s) make(s);
+  }
+
+  using Recordings = std::vector<std::pair<std::size_t, Replay>>;
+
+  std::pair<std::unique_ptr<Slot<G>[]>, Recordings> read_slots(SnapshotReader& in) const {
+    const auto n = static_cast<std::size_t>(layout().slots);
+    auto slots = std::make_unique<Slot<G>[]>(n);
+    Recordings recordings;
+    for (std::size_t s = 0; s < n; ++s) {
+      slots[s].control = in.value<MatchControl>();
+      slots[s].state = in.value<typename G::State>();
+      if (in.has_orders()) slots[s].tag = in.value<std::uint64_t>();
+      const MatchControl& c = slots[s].control;
+      player_.check_control(c, static_cast<int>(s), in);
+      if (c.recording == 0) continue;
+      if (recorders_.empty() || recorders_[s] == nullptr) in.refuse("a recording out of place");
+      recordings.emplace_back(s, read_recording(in, c));
+    }
+    in.end();
+    return {std::move(slots), std::move(recordings)};
   }
 
   Replay read_recording(SnapshotReader& in, const MatchControl& c) const {

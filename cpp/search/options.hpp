@@ -65,32 +65,42 @@ struct SearchOptions {
   float score_share = 0.0F;
 };
 
+// The settings by name, each with its limits: visit(name, value, low, high). The one list that is
+// read, checked and shown to Python.
+template <class Options, class Visit>
+void each_setting(Options& o, Visit&& visit) {
+  visit("visits", o.visits, 1, 1 << 24);
+  visit("c_puct", o.c_puct, 0, 1000);
+  visit("c_base", o.c_base, 0, 1e9);
+  visit("fpu", o.fpu, 0, 2);
+  visit("fpu_reduction", o.fpu_reduction, 0, 2);
+  visit("virtual_loss", o.virtual_loss, 0, 1000);
+  visit("leaves", o.leaves, 1, 4096);
+  visit("endgame_plies", o.endgame_plies, 0, 64);
+  visit("endgame_nodes", o.endgame_nodes, 1, 1 << 24);
+  visit("endgame_root_nodes", o.endgame_root_nodes, 0, 1 << 24);
+  visit("reuse_tree", o.reuse_tree, 0, 1);
+  visit("noise_share", o.noise_share, 0, 1);
+  visit("noise_alpha", o.noise_alpha, 0, 1000);
+  visit("gumbel_moves", o.gumbel_moves, 0, 4096);
+  visit("gumbel_scale", o.gumbel_scale, 0, 100);
+  visit("gumbel_visit", o.gumbel_visit, 0, 1e6);
+  visit("gumbel_value", o.gumbel_value, 0, 1e6);
+  visit("forced_playouts", o.forced_playouts, 0, 100);
+  visit("solver", o.solver, 0, 1);
+  visit("score_share", o.score_share, 0, 1);
+}
+
 inline void validate(const SearchOptions& o) {
-  const auto within = [](const char* name, double value, double low, double high) {
-    if (value >= low && value <= high) return;  // NaN falls through
-    throw SearchError(std::string("search: ") + name + " = " + std::to_string(value) +
-                      ", expected " + std::to_string(low) + " to " + std::to_string(high));
-  };
-  within("visits", o.visits, 1, 1 << 24);
-  within("c_puct", o.c_puct, 0, 1000);
-  within("c_base", o.c_base, 0, 1e9);
-  within("fpu_reduction", o.fpu_reduction, 0, 2);
-  within("virtual_loss", o.virtual_loss, 0, 1000);
-  within("leaves", o.leaves, 1, 4096);
-  within("endgame_plies", o.endgame_plies, 0, 64);
-  within("endgame_nodes", o.endgame_nodes, 1, 1 << 24);
-  within("endgame_root_nodes", o.endgame_root_nodes, 0, 1 << 24);
+  each_setting(o, [](const char* name, auto value, double low, double high) {
+    const auto v = static_cast<double>(value);
+    if (v >= low && v <= high) return;  // NaN falls through
+    throw SearchError(std::string("search: ") + name + " = " + std::to_string(v) + ", expected " +
+                      std::to_string(low) + " to " + std::to_string(high));
+  });
   if (o.endgame_plies > 0 && (!o.solver || o.score_share > 0)) {
     throw SearchError("search: endgame_plies wants solver, and no score_share");
   }
-  within("noise_share", o.noise_share, 0, 1);
-  within("noise_alpha", o.noise_alpha, 0, 1000);
-  within("gumbel_moves", o.gumbel_moves, 0, 4096);
-  within("gumbel_scale", o.gumbel_scale, 0, 100);
-  within("gumbel_visit", o.gumbel_visit, 0, 1e6);
-  within("gumbel_value", o.gumbel_value, 0, 1e6);
-  within("forced_playouts", o.forced_playouts, 0, 100);
-  within("score_share", o.score_share, 0, 1);
   if (o.score_share > 0 && o.solver) {
     throw SearchError("search: score_share goes without solver, which proves who wins");
   }

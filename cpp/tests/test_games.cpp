@@ -10,7 +10,7 @@ namespace {
 
 TEST_CASE("games: every built-in game conforms") {
   for (const AnyGame* game : builtin_games().all()) {
-    const Findings f = game->conformance({}, 5, 6, 2500);
+    const Findings f = game->conformance({}, {5, 0}, 6, 2500);
     INFO(game->name(), ": ", f.json());
     CHECK(f.clean());
   }
@@ -80,6 +80,12 @@ TEST_CASE("games: conformance finds a bot whose choice is not what it plays") {
   };
   const std::string other = Conformance<Other>(Params{}, 5, 0).run(8).json();
   CHECK(other.find("bot_choice and act leave another state than bot") != std::string::npos);
+  Conformance<Other> in_parts(Params{}, 5, 0);
+  (void)in_parts.run(1);
+  (void)in_parts.run(4, 1);
+  CHECK(in_parts.run(3, 5).json() == other);
+  CHECK(Conformance<Other>(Params{}, 5, 0).run(1, 2).json() !=
+        Conformance<Other>(Params{}, 5, 0).run(1, 3).json());
   const std::string blocked = Conformance<Blocked>(Params{}, 5, 0).run(8).json();
   CHECK(blocked.find("a bot's choice is not legal") != std::string::npos);
 }

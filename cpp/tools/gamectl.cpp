@@ -146,7 +146,7 @@ int check(const Arguments& args) {
   const Common c = common(args);
   const auto matches = static_cast<int>(args.integer("matches", 20, 1, 1 << 30));
   const auto ticks = static_cast<std::uint32_t>(args.integer("ticks", 0, 0, 1 << 30));
-  const Findings f = game(args).conformance(c.params, c.seed.seed, matches, ticks);
+  const Findings f = game(args).conformance(c.params, {c.seed.seed, 0}, matches, ticks);
   std::puts(f.json().c_str());
   return f.clean() ? 0 : 3;
 }
@@ -159,7 +159,7 @@ int soak(const Arguments& args) {
   std::uint64_t rounds = 0;
   while (std::chrono::steady_clock::now() < end) {
     const std::uint64_t seed = c.seed.seed + rounds++;
-    const Findings f = g.conformance(c.params, seed, 4, 0);
+    const Findings f = g.conformance(c.params, {seed, 0}, 4, 0);
     if (!f.clean()) {
       std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), f.json().c_str());
       return 3;

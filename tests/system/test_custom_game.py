@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cli import __main__ as cli
 from ludus.games import check_game, find, registry, replays, spec
+from ludus.games.match import Match
 from ludus.games.names import typed
-from ludus.native import ParamError, cmake_dir
+from ludus.native import GameError, ParamError, cmake_dir
+from ludus.web.serve.server import PageServer
 from tests.conftest import require_program
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_game"
@@ -84,6 +87,35 @@ def test_matches_of_a_custom_game_have_replays(foragers: Path) -> None:
     last = json.loads(replays.frames(data, 1000)[-1])
     assert last["over"]
     assert len(last["grid"]) == 7
+
+
+def test_a_custom_game_is_played_move_by_move(foragers: Path) -> None:
+    match = Match(typed(str(foragers)), seed=4, record=True)
+    while not match.over:
+        for seat in match.to_act:
+            match.bot(seat, "greedy")
+        match.advance()
+    copy = match.clone()
+    assert copy.hash == match.hash
+    assert copy.tick == match.tick > 0
+    assert match.observe(0).keys() == {t.name for t in match.spec.observation}
+    assert replays.verify(match.replay()).same
+    with pytest.raises(GameError):
+        match.bot(0, "greedy")
+
+
+def test_a_person_plays_a_custom_game(
+    foragers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ends(server: PageServer) -> None:
+        server.matches.stop(5)
+        server.close()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(PageServer, "run", ends)
+    assert cli.main(["play", "greedy", "--game", str(foragers), "--no-browser"]) == 130
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"{foragers}: person, greedy; Ctrl-C ends the server", "the server has stopped"]
 
 
 @pytest.mark.slow

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 
 from ludus.cli.__main__ import main
 from ludus.games import rulebook
 from ludus.policies.weights import save_weights
-from ludus.presets.checks.game import resolve_spec
+from ludus.pool.native import NativePool, StoredSlot
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.rollouts.commands import BindLanes, RestoreMatches
@@ -21,10 +20,8 @@ from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
 from ludus.training.actor_learner.state import decode_state
-from ludus.training.opponents import build_seats
 from ludus.training.surgery.matches import Moved
 from ludus.training.surgery.operate import Operation, Request
-from ludus.training.surgery.pool_bytes import START, SURFACED, PoolBytes, put_together, take_apart
 from ludus.training.surgery.source import read_source
 from tests.system.test_surgery_runs import cut, operated, preset_named
 from tests.unit.training.runs import Recorder, resume_run
@@ -79,7 +76,7 @@ def hashes(run: Path, preset: Preset, steps: int = 3) -> list[list[int]]:
         for _ in range(steps):
             for group in range(pool.groups):
                 pool.recv(group)
-            found.append([pool._core.slot_hash(s) for s in range(pool.slots)])  # type: ignore[attr-defined]
+            found.append([pool_of(sampler).slot_hash(s) for s in range(pool.slots)])
             for group in range(pool.groups):
                 pool.random_actions(group, seed=5)  # by seed, match and tick
                 pool.send(group)
@@ -88,20 +85,44 @@ def hashes(run: Path, preset: Preset, steps: int = 3) -> list[list[int]]:
     return found
 
 
-def parts_of(run: Path, preset: Preset) -> tuple[bytes, PoolBytes]:
-    """Return the bytes of a run's newest matches, whole and in parts."""
-    data = RunDirectory.open(run).checkpoints.load_last()[0].rollout[POOL].tobytes()
-    lineup = build_seats(resolve_spec(preset)[0], preset).lineup
-    return data, take_apart(data, [len(p.controllers) for p in lineup.plans])
+def pool_of(sampler: LocalSampler) -> NativePool:
+    pool = sampler.pool
+    assert isinstance(pool, NativePool)
+    return pool
+
+
+def slots_of(run: Path, preset: Preset) -> list[StoredSlot]:
+    """Return the slots of a run's newest checkpoint."""
+    with sampler_of(run, preset) as sampler:
+        pool = pool_of(sampler)
+        return pool.snapshot_parts(sampler.snapshot()[POOL].tobytes())
 
 
 def test_a_snapshot_is_taken_apart_and_put_together_again(old: Path) -> None:
-    data, parts = parts_of(old, long_preset())
-    assert put_together(parts) == data
-    control = parts.slots["control"]
-    assert set(control["phase"].tolist()) <= {START, SURFACED}
-    assert (control["next"] % 8 == np.arange(8)).all()
-    assert (control["tick"] > 0).all()
+    with sampler_of(old, long_preset()) as sampler:
+        pool = pool_of(sampler)
+        before = pool.snapshot_parts(sampler.snapshot()[POOL].tobytes())
+        states = [(pool.slot_hash(s), pool.slot_tick(s)) for s in range(8)]
+        whole = pool.snapshot_join(before)
+        assert pool.snapshot_parts(whole) == before
+        pool.restore(whole)
+        assert [(pool.slot_hash(s), pool.slot_tick(s)) for s in range(8)] == states
+    assert [s.next % 8 for s in before] == list(range(8))
+    assert all(s.match and s.players for s in before)
+    assert all(tick > 0 for _, tick in states)
+
+
+def test_only_slots_of_the_same_game_are_put_together(old: Path) -> None:
+    with sampler_of(old, long_preset()) as sampler:
+        pool = pool_of(sampler)
+        slots = pool.snapshot_parts(sampler.snapshot()[POOL].tobytes())
+        with pytest.raises(ValueError, match="snapshot_join: 7 slots, expected 8"):
+            pool.snapshot_join(slots[:7])
+        slots[2] = slots[2]._replace(match=slots[2].match[:-1])
+        with pytest.raises(ValueError, match="slot 2 holds another game's match"):
+            pool.snapshot_join(slots)
+        with pytest.raises(ValueError, match="not a pool's snapshot"):
+            pool.snapshot_parts(b"LUDUSREC")
 
 
 @pytest.mark.parametrize(
@@ -148,12 +169,12 @@ def test_kept_slots_keep_their_matches_and_new_ones_start(old: Path, tmp_path: P
     one, two = (RunDirectory.open(r).checkpoints.load_last()[0].rollout for r in (old, tmp_path / "new"))
     with sampler_of(old, long_preset()) as a, sampler_of(tmp_path / "new", new) as b:
         rows = min(a.pool.rows, b.pool.rows)
-    parts = [parts_of(r, p)[1] for r, p in ((old, long_preset()), (tmp_path / "new", new))]
+    before, after = slots_of(old, long_preset()), slots_of(tmp_path / "new", new)
     for name in ("collector.last_policy", "collector.memory.0"):
         assert two[name][:rows].tobytes() == one[name][:rows].tobytes()
         assert not two[name][rows:].any() or name == "collector.last_policy"
-    played = int(parts[0].slots["control"]["next"].max())
-    assert (parts[1].slots["control"]["next"] >= played).all()  # no match is played twice
+    played = max(slot.next for slot in before)
+    assert all(slot.next >= played for slot in after)  # no match is played twice
     recorder = Recorder()
     resume_run(tmp_path / "new", sinks=[recorder])
     assert recorder.updates
@@ -174,8 +195,7 @@ def test_a_plan_tells_of_matches_before_they_are_moved(old: Path) -> None:
 
 
 def test_a_match_whose_player_has_no_seat_starts_again(old: Path, tmp_path: Path) -> None:
-    _, parts = parts_of(old, long_preset())
-    both = int((parts.slots["control"]["policy_seats"] == 3).sum())
+    both = sum(len(slot.players) == 2 for slot in slots_of(old, long_preset()))
     assert 0 < both < 8
     new = preset_named("sync", **{k: v for k, v in LONG.items() if k != "opponents__1__name"})
     operation = operated(old, new, tmp_path / "new")

@@ -217,3 +217,46 @@ TEST_CASE("pool: damaged snapshots are refused and change nothing; forged contro
   pool.restore(bytes);
   drive(pool, slab);
 }
+
+TEST_CASE("pool: the slots of a snapshot move to a pool of other settings") {
+  PoolOptions o = lively_options();
+  Pool<Uneven> recorded(thirty(), o);
+  TestSlab first(recorded.spec(), 5, recorded.layout().rows);
+  drive(recorded, first);
+  CHECK_THROWS_AS((void)recorded.snapshot_parts(recorded.snapshot()), PoolError);
+
+  o.record = {};
+  Pool<Uneven> pool(thirty(), o);
+  TestSlab slab(pool.spec(), 37, pool.layout().rows);
+  drive(pool, slab);
+  std::vector<StoredSlot> parts = pool.snapshot_parts(pool.snapshot());
+  REQUIRE(parts.size() == 10);
+
+  PoolOptions other = o;
+  other.slots = 12;
+  other.truncate_ticks = 500;
+  Pool<Uneven> more(thirty(), other);
+  TestSlab wide(more.spec(), 5, more.layout().rows);
+  drive(more, wide);
+  parts.resize(12);
+  for (std::size_t s = 0; s < parts.size(); ++s) parts[s].next = 1200 + s;
+  const std::string joined = more.snapshot_join(parts);
+  more.restore(joined);
+  int moved = 0;
+  const std::vector<StoredSlot> again = more.snapshot_parts(joined);
+  for (std::size_t s = 0; s < parts.size(); ++s) {
+    CHECK(again[s].next == parts[s].next);
+    CHECK(again[s].players == parts[s].players);
+    CHECK(again[s].match.size() == parts[s].match.size());
+    if (parts[s].match.empty()) continue;
+    ++moved;
+    CHECK(more.slot_hash(static_cast<int>(s)) == pool.slot_hash(static_cast<int>(s)));
+  }
+  CHECK(moved >= 8);
+  parts[3].match += 'x';
+  CHECK_THROWS_WITH_AS((void)more.snapshot_join(parts),
+                       "snapshot_join: slot 3 holds another game's match", PoolError);
+  parts.pop_back();
+  CHECK_THROWS_WITH_AS((void)more.snapshot_join(parts), "snapshot_join: 11 slots, expected 12",
+                       PoolError);
+}

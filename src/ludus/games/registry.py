@@ -21,6 +21,7 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.inputs.regular import TEXT
@@ -99,8 +100,7 @@ def find(reference: str) -> GameRef:
             ")",
         )
     try:
-        native = cast(NativeGames, importlib.import_module(entry.value))
-        names = native.game_names()
+        native, names = _checked(importlib.import_module(entry.value), entry.value)
     except (ImportError, AttributeError) as error:
         raise ParamError(
             f"game {reference}: {entry.value} cannot be used as a game module: {error}"
@@ -127,9 +127,8 @@ def _load(path: Path) -> GameRef:
         except ImportError as error:
             raise ParamError(f"{file}: {error}") from error
         sys.modules[qualified] = module
-    native = cast(NativeGames, module)
     try:
-        names = native.game_names()
+        native, names = _checked(module, str(file))
     except AttributeError:
         raise ParamError(f"{file}: has no games; it was not made with LUDUS_GAME_MODULE") from None
     clash = [n for n in names if n in core.game_names()]
@@ -138,6 +137,23 @@ def _load(path: Path) -> GameRef:
     for game in names:
         _loaded[loaded(game)] = native
     return GameRef(names[0], native)
+
+
+def _checked(module: ModuleType, where: str) -> tuple[NativeGames, list[str]]:
+    """Return a compiled module as its interface, and the names of its games.
+
+    Raises:
+        AttributeError: It has no games.
+        ParamError: It was built with another version of the interface.
+    """
+    native = cast(NativeGames, module)
+    names = native.game_names()
+    if getattr(module, "BINDINGS", None) != core.BINDINGS:
+        raise ParamError(
+            f"{where}: built with another version of ludus; build it again with this one "
+            "(cmake --build, or install its package again)"
+        )
+    return native, names
 
 
 def is_extension(path: Path) -> bool:

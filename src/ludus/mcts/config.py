@@ -21,6 +21,8 @@ _FPU = {"parent": 0, "zero": 1, "loss": 2}
 class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of a tree search (PUCT). The defaults are ELF OpenGo's (table S1), except for noise.
 
+    The core has the list of names, limits and defaults (``cpp/search/options.hpp``).
+
     Args:
         visits: Visits of the root at which a search ends, including visits of a reused tree.
         c_puct: Exploration constant of PUCT.
@@ -53,7 +55,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fpu: Literal["parent", "zero", "loss"] = "parent"
     fpu_reduction: NonNegative = 0.0
     virtual_loss: NonNegative = 1.0
-    leaves: Visits = 1
+    leaves: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 1
     reuse_tree: bool = True
     noise_share: Share = 0.25
     noise_alpha: NonNegative = 0.0

@@ -166,9 +166,18 @@ class NativeGames(SearchableGames, Protocol):
         ...
 
     def conformance(
-        self, game: str, params: Mapping[str, str], seed: int, matches: int, max_ticks: int = ...
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        matches: int,
+        max_ticks: int = ...,
+        first: int = ...,
     ) -> str:
-        """Return the list of checks of the game's contract (JSON); ``max_ticks`` 0 = whole matches."""
+        """Return the checks of the game's contract in matches from ``first`` on (JSON).
+
+        ``max_ticks`` 0 = whole matches.
+        """
         ...
 
     def bench_sim(

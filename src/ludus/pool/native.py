@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import NamedTuple, final
 
 import msgspec
 import numpy as np
@@ -20,6 +20,18 @@ from ludus.pool.errors import MatchError
 from ludus.pool.orders import Controllers, InPlay, Tags
 
 Rows = npt.NDArray[np.int32]
+
+
+class StoredSlot(NamedTuple):
+    """A slot as a snapshot holds it, for a pool of other settings to take over.
+
+    ``match`` is the match in play as the core stores it, empty if the slot's next one is due; ``next`` is the
+    number of that one. ``players``: seat and policy of the match in play.
+    """
+
+    next: int
+    match: bytes = b""
+    players: Sequence[tuple[int, int]] = ()
 
 
 @final
@@ -203,6 +215,23 @@ class NativePool(PoolBase):
             ValueError: Damaged bytes, or bytes of another pool. Nothing has changed.
         """
         self._core.restore(data)
+
+    def snapshot_parts(self, data: bytes) -> list[StoredSlot]:
+        """Return the slots of a snapshot that :meth:`restore` would take.
+
+        Raises:
+            ValueError: As for :meth:`restore`; matches that are recorded.
+        """
+        return [StoredSlot(*slot) for slot in self._core.snapshot_parts(data)]
+
+    def snapshot_join(self, slots: Sequence[StoredSlot]) -> bytes:
+        """Return a snapshot of this pool with other slots, without orders.
+
+        Args:
+            slots: One for each slot of this pool, of the same game and build. A match gets the number before
+                ``next``, by which its slot finds the next one; its own draws stay.
+        """
+        return self._core.snapshot_join(slots)
 
     def stats(self) -> PoolStats:
         """Return the counters since the pool was made."""

@@ -79,7 +79,7 @@ def test_parameters_are_converted_to_text() -> None:
 
 def test_games_of_an_installed_package_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("nim_module")
-    vars(module)["game_names"] = lambda: ["nim"]
+    vars(module).update(game_names=lambda: ["nim"], BINDINGS=core.BINDINGS)
     vars(module)["spec_json"] = lambda game, params: core.spec_json("tic_tac_toe", params).replace(
         '"tic_tac_toe"', f'"{game}"'
     )
@@ -100,3 +100,6 @@ def test_games_of_an_installed_package_are_found(monkeypatch: pytest.MonkeyPatch
         find("gone")
     with pytest.raises(ParamError, match="nim_module holds nim instead"):
         find("other")
+    del vars(module)["BINDINGS"]  # modules of earlier builds have no version
+    with pytest.raises(ParamError, match="nim_module: built with another version of ludus; build it again"):
+        find("nim")

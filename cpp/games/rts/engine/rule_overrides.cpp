@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "game/params.hpp"
+#include "games/rts/engine/unit_fields.hpp"
 
 namespace ludus::rts {
 
@@ -17,20 +18,6 @@ OverrideField flag_field(std::string key, bool& target) {
             return true;
           },
           [&target] { return target ? "1" : "0"; }};
-}
-
-OverrideField choice_field(std::string key, std::uint8_t& target,
-                           std::vector<std::string> choices) {
-  std::string expected = "one of";
-  for (const std::string& c : choices) expected += (&c == choices.data() ? " " : ", ") + c;
-  return {std::move(key), expected,
-          [&target, choices](std::string_view text) {
-            const auto it = std::ranges::find(choices, text);
-            if (it == choices.end()) return false;
-            target = static_cast<std::uint8_t>(it - choices.begin());
-            return true;
-          },
-          [&target, choices] { return choices[target]; }, choices};
 }
 
 OverrideField names_field(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
@@ -64,29 +51,31 @@ OverrideField names_field(std::string key, std::uint16_t& target, std::vector<st
           {}};
 }
 
+namespace {
+
+// The fields of a type as overrides, whose schema has no meanings.
+struct UnitOverrides {
+  OverrideFields& fields;
+
+  template <class T>
+  void number(std::string key, T& target, double low, double high, const char* /*meaning*/) {
+    fields.push_back(number_field(std::move(key), target, low, high));
+  }
+  void flag(std::string key, bool& target, const char* /*meaning*/) {
+    fields.push_back(flag_field(std::move(key), target));
+  }
+  void names(std::string key, std::uint16_t& target, const std::vector<std::string>& valid,
+             const char* /*meaning*/) {
+    fields.push_back(names_field(std::move(key), target, valid));
+  }
+};
+
+}  // namespace
+
 void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& name,
                      std::span<const char* const> types, int commands) {
-  constexpr std::array<const char*, kCooldowns> kCooldownNames = {"move", "attack", "gather",
-                                                                  "build"};
-  std::vector<std::string> orders(kCmdNames.begin(), kCmdNames.begin() + commands);
-  orders[0].clear();  // no unit is ordered to be idle
-  const std::string p = name + ".";
-  OverrideFields& f = fields;
-  f.push_back(number_field(p + "cost", type.cost, 0, 1e6));
-  f.push_back(number_field(p + "hp", type.hp, 1, 30000));
-  f.push_back(number_field(p + "defence", type.defence, 0, 30000));
-  f.push_back(number_field(p + "attack", type.attack, 0, 30000));
-  f.push_back(number_field(p + "attack_range", type.attack_range, 0, 64));
-  f.push_back(number_field(p + "vision", type.vision, 0, 64));
-  f.push_back(number_field(p + "speed", type.speed, 0, 0.5));
-  f.push_back(flag_field(p + "building", type.building));
-  f.push_back(flag_field(p + "invulnerable", type.invulnerable));
-  f.push_back(names_field(p + "accepts", type.accepts, std::move(orders)));
-  f.push_back(names_field(p + "builds", type.builds, {types.begin(), types.end()}));
-  for (int c = 0; c < kCooldowns; ++c) {
-    f.push_back(
-        number_field(p + "cooldown." + kCooldownNames[c], type.cooldown[c], 0, kMaxTickLimit));
-  }
+  UnitOverrides list{fields};
+  list_unit_fields(list, name + ".", type, {types.begin(), types.end()}, commands);
 }
 
 void add_engine_fields(OverrideFields& fields, EngineRules& rules) {

@@ -2,6 +2,7 @@
 // reading, checking and printing are shared. Whole rulebooks in TOML: games/rts/rulebook/.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <functional>
@@ -63,9 +64,25 @@ requires std::is_arithmetic_v<T>
 
 [[nodiscard]] OverrideField flag_field(std::string key, bool& target);
 
-// One of `choices`, by its number.
-[[nodiscard]] OverrideField choice_field(std::string key, std::uint8_t& target,
-                                         std::vector<std::string> choices);
+// One of `choices`, kept as its place in the list.
+template <class T>
+[[nodiscard]] OverrideField choice_field(std::string key, T& target,
+                                         std::vector<std::string> choices) {
+  std::string expected = "one of";
+  for (const std::string& c : choices) expected += (&c == choices.data() ? " " : ", ") + c;
+  return {std::move(key), expected,
+          [&target, choices](std::string_view text) {
+            const auto it = std::ranges::find(choices, text);
+            if (it == choices.end()) return false;
+            target = static_cast<T>(it - choices.begin());
+            return true;
+          },
+          [&target, choices] {
+            const auto i = static_cast<std::size_t>(target);
+            return i < choices.size() ? choices[i] : std::string();
+          },
+          choices};
+}
 
 // A set of names as bits, written "a,b,c"; empty text is the empty set, and an empty name cannot be
 // chosen.

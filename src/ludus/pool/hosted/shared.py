@@ -7,6 +7,7 @@ message: the content is in shared memory.
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import select
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array, zeros
@@ -21,7 +23,9 @@ from ludus.flow.slab import Array, zeros
 ALIGN = 64  # cache line: arrays of different processes never share one
 
 
-def _aligned(size: int) -> int:
+def room(shape: Sequence[int], dtype: npt.DTypeLike) -> int:
+    """Return the bytes that an array takes in a segment: whole multiples of ``ALIGN``."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
@@ -30,18 +34,17 @@ class Segment:
 
     def __init__(self, size: int, descriptor: int | None = None) -> None:
         """Map ``size`` bytes, new ones or those behind ``descriptor``."""
-        self.size = max(_aligned(size), ALIGN)
+        self.size = max(room((size,), np.uint8), ALIGN)
         self.descriptor = _anonymous_file(self.size) if descriptor is None else descriptor
         self._map = mmap.mmap(self.descriptor, self.size)
         self._used = 0
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         """Return the next array (bump allocator): identical call sequences yield identical layouts."""
-        count = int(np.prod(shape, dtype=np.int64))
-        start, self._used = self._used, self._used + _aligned(count * dtype.itemsize)
+        start, self._used = self._used, self._used + room(shape, dtype)
         if self._used > self.size:
             raise ValueError(f"segment of {self.size} bytes has no room for {dtype}{shape}")
-        array: Array = np.frombuffer(self._map, dtype, count, start).reshape(shape)
+        array: Array = np.frombuffer(self._map, dtype, math.prod(shape), start).reshape(shape)
         return array
 
     def close(self) -> None:
@@ -71,7 +74,7 @@ class Sizes:
 
     def __call__(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         """Count an array and return one element in its place."""
-        self.total += _aligned(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+        self.total += room(shape, dtype)
         return zeros((1,) * len(shape), dtype)
 
 

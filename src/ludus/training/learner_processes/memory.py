@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ludus.algorithms.updates.tasks import ArrayShape
 from ludus.flow.slab import Array
-from ludus.pool.hosted.shared import ALIGN, Doorbell, Segment
+from ludus.pool.hosted.shared import ALIGN, Doorbell, Segment, room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Area:
         starts, size = [], 0
         for shape, dtype in shapes:
             starts.append(size)
-            size += _aligned(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+            size += room(shape, dtype)
         memory = self._memory(max(size, ALIGN))
         return [
             np.ndarray(shape, dtype, memory, start)
@@ -60,10 +60,6 @@ class Area:
                 os.ftruncate(self._descriptor, size)
             self._map, self._size = mmap.mmap(self._descriptor, size), size  # arrays keep the former one
         return self._map
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGN) * ALIGN
 
 
 class Memory:
@@ -144,8 +140,7 @@ class Bundle:
     def __init__(self, fields: Sequence[Field], descriptor: int | None = None) -> None:
         """Allocate the arrays, or map those behind ``descriptor``."""
         self.fields = tuple(fields)
-        sizes = [_aligned(int(np.prod(f.shape, dtype=np.int64)) * np.dtype(f.dtype).itemsize) for f in fields]
-        self._segment = Segment(sum(sizes), descriptor)
+        self._segment = Segment(sum(room(f.shape, f.dtype) for f in fields), descriptor)
         self.arrays = {f.name: self._segment.allocate(f.shape, np.dtype(f.dtype)) for f in fields}
 
     @property

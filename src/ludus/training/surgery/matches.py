@@ -9,22 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from typing import cast
 
 import msgspec
 import numpy as np
 
 from ludus.league.matchmaker import Matchmaker
+from ludus.pool.native import NativePool, StoredSlot
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import RestoreMatches
 from ludus.surgery.plan import SurgeryError
 from ludus.training.actor_learner.sampler import POOL, ROWS, LocalSampler, build_sampler
 from ludus.training.actor_learner.state import TrainerState
 from ludus.training.surgery.conversion import Arrays
-from ludus.training.surgery.pool_bytes import MAGIC, SURFACED, PoolBytes, Records, put_together, take_apart
-
-#: Lines of a pool's description that stay: its matches are of this game, this build and these draws.
-_SAME = "game", "version", "byte_order", "state_bytes", "control_bytes", "seed"
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -52,11 +49,6 @@ class Moved(msgspec.Struct, frozen=True):
         if self.steps:
             parts.append(f"{self.steps:,} decisions in flight are dropped")
         return "; ".join(parts)
-
-
-def is_compiled(rollout: Arrays) -> bool:
-    """Return whether the matches in a checkpoint are those of a compiled game, if there are any."""
-    return POOL not in rollout or bytes(rollout[POOL][: len(MAGIC)]) == MAGIC
 
 
 def move_matches(
@@ -113,34 +105,26 @@ def _rows(sampler: LocalSampler) -> list[tuple[int, int]]:
 def _move(
     rollout: Arrays, before: LocalSampler, after: LocalSampler, state: TrainerState, matchmaker: Matchmaker
 ) -> tuple[Arrays, Moved]:
-    data = rollout[POOL].tobytes()
+    old_pool, new_pool = (cast(NativePool, s.pool) for s in (before, after))
     try:
-        before.pool.restore(data)  # checks every number of the pool's own
+        old = old_pool.snapshot_parts(rollout[POOL].tobytes())
     except ValueError as error:
         raise SurgeryError("checkpoint.pool", str(error), "matches of the run's settings") from error
-    for group in range(after.pool.groups):
-        after.pool.attach(group, after.facts.slabs[0])
-        after.pool.recv(group)
+    for group in range(new_pool.groups):
+        new_pool.attach(group, after.facts.slabs[0])
+        new_pool.recv(group)
     fresh = after.snapshot()
-    old, new = _parts(data, before), _parts(fresh[POOL].tobytes(), after)
-    if odd := [n for n in _SAME if old.line(n) != new.line(n)]:
-        raise SurgeryError(f"checkpoint.pool.{odd[0]}", old.line(odd[0]), new.line(odd[0]))
     policies = _policies(before, after)
-    slots, kept, again = _slots(old, new, set(_rows(after)), policies)
-    after_all = replace(new, slots=slots, orders=np.full_like(new.orders, -1), tags=np.zeros_like(new.tags))
-    arrays: Arrays = {POOL: np.frombuffer(put_together(after_all), np.uint8)}
+    slots, again = _slots(old, new_pool.slots, set(_rows(after)), policies)
+    arrays: Arrays = {POOL: np.frombuffer(new_pool.snapshot_join(slots), np.uint8)}
     arrays |= _row_arrays(rollout, fresh, before, after, policies)
     _bind_lanes(after, slots, state, matchmaker, policies)
     try:
         after.send(RestoreMatches(arrays))
     except ValueError as error:
         raise SurgeryError("checkpoint.pool", str(error), "matches that fit the new settings") from error
-    more = len(new.slots) - len(old.slots)
-    return arrays, Moved(kept, again, max(0, -more), max(0, more))
-
-
-def _parts(data: bytes, sampler: LocalSampler) -> PoolBytes:
-    return take_apart(data, [len(p.controllers) for p in sampler.lineup.plans])
+    more = len(slots) - len(old)
+    return arrays, Moved(sum(bool(s.match) for s in slots), again, max(0, -more), max(0, more))
 
 
 def _policies(before: LocalSampler, after: LocalSampler) -> dict[int, int]:
@@ -151,40 +135,24 @@ def _policies(before: LocalSampler, after: LocalSampler) -> dict[int, int]:
 
 
 def _slots(
-    old: PoolBytes, new: PoolBytes, rows: set[tuple[int, int]], policies: Mapping[int, int]
-) -> tuple[Records, int, int]:
-    """Return the records of the new slots, how many matches are kept, and how many start again.
+    old: list[StoredSlot], count: int, rows: set[tuple[int, int]], policies: Mapping[int, int]
+) -> tuple[list[StoredSlot], int]:
+    """Return the new slots, and how many matches start again.
 
-    Numbers of matches are not used again: where the number of slots changed, slots count from the next
-    multiple of it on. A kept match gets such a number too, by which the pool finds the slot's next one;
-    its own draws stay.
+    Numbers of matches are not used again: if the number of slots changed, slots count from the next multiple
+    of it on.
     """
-    count, both = len(new.slots), min(len(new.slots), len(old.slots))
-    slots = np.zeros(count, new.slots.dtype)
-    slots["state"] = new.slots["state"]
-    control = slots["control"]  # a view: phase 0, the slot's next match is due
-    control["next"] = np.arange(count)
-    if count == len(old.slots):
-        control["next"] = old.slots["control"]["next"]
-    else:
-        top = int(old.slots["control"]["next"].max())
-        control["next"] += np.uint64((-(-top // count) + 1) * count)
-    kept = again = 0
-    for slot in range(both):
-        mine = old.slots[slot]
-        if mine["control"]["phase"] != SURFACED:
+    start = (-(-max(s.next for s in old) // count) + 1) * count
+    slots = [StoredSlot(old[i].next if count == len(old) else start + i) for i in range(count)]
+    again = 0
+    for slot, mine in enumerate(old[:count]):
+        if not mine.match:
             continue
-        seats = [s for s in range(16) if int(mine["control"]["policy_seats"]) >> s & 1]
-        players = [int(mine["control"]["policy"][s]) for s in seats]
-        if not all((slot, s) in rows for s in seats) or not all(p in policies for p in players):
+        if all((slot, seat) in rows and policy in policies for seat, policy in mine.players):
+            slots[slot] = mine._replace(next=slots[slot].next)
+        else:
             again += 1
-            continue
-        following = control[slot]["next"].copy()
-        slots[slot] = mine
-        control[slot]["next"], control[slot]["match"] = following, following - np.uint64(count)
-        slots[slot]["tag"] = 0
-        kept += 1
-    return slots, kept, again
+    return slots, again
 
 
 def _row_arrays(
@@ -213,14 +181,13 @@ def _row_arrays(
 
 def _bind_lanes(
     sampler: LocalSampler,
-    slots: Records,
+    slots: list[StoredSlot],
     state: TrainerState,
     matchmaker: Matchmaker,
     policies: Mapping[int, int],
 ) -> None:
     """Keep the lanes of players in play, and bind those that matches start with from now on."""
-    control = slots["control"][slots["control"]["phase"] == SURFACED]
-    used = set(np.unique(control["policy"]).tolist()) & set(sampler.lanes.ids)
+    used = {policy for slot in slots for _, policy in slot.players} & set(sampler.lanes.ids)
     sampler.lanes.load({lane: p for lane, p in state.lanes.items() if lane in policies})
     orders = matchmaker.next_orders(sampler.pool.slots)
     sampler.lanes.bind(list(orders.mixture), used)

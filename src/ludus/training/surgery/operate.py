@@ -21,6 +21,7 @@ from ludus.flow.inputs.decode import from_json
 from ludus.flow.problem import Argument, Problem
 from ludus.flow.process.as_found import as_found
 from ludus.flow.weights import Ancestor
+from ludus.games.registry import is_python
 from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.factory import build_network
 from ludus.presets import hardware
@@ -50,7 +51,7 @@ from ludus.training.surgery.conversion import (
     same_bits,
     side_of,
 )
-from ludus.training.surgery.matches import Moved, is_compiled, move_matches
+from ludus.training.surgery.matches import Moved, move_matches
 from ludus.training.surgery.opponents import Players, carry_matchmaker
 from ludus.training.surgery.settings import check_covered, moved_by, why_empty_ring, why_new_matches
 from ludus.training.surgery.source import Source
@@ -133,7 +134,7 @@ class Operation:
             self.preset,
             same_spec=same,
             signed=not source.checkpoint.restart,
-            compiled=is_compiled(source.checkpoint.rollout),
+            compiled=not is_python(self.preset.game.name),
         )
         self.empty_ring = why_empty_ring(source.preset, self.preset, same_spec=same)
         settle = SETTLE_UPDATES if _adds(self.conversion.plan) else 0

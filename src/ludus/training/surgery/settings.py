@@ -92,7 +92,7 @@ def why_new_matches(old: Preset, new: Preset, *, same_spec: bool, signed: bool, 
         new: Settings after surgery.
         same_spec: Whether observations and actions are the same.
         signed: Whether this user's key signed the checkpoint.
-        compiled: Whether it has the matches of a compiled game; others start again with every resume.
+        compiled: Whether the game is compiled; matches of other games start again with every resume.
     """
     if not signed:
         return "surgery on a checkpoint that is not signed"
