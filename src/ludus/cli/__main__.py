@@ -28,7 +28,7 @@ _KNOWN = (
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
     ("ludus.surgery.plan", "SurgeryError", errors.USAGE),
-    ("ludus.web.serve.matches", "MatchError", errors.USAGE),
+    ("ludus.web.serve.matches", "UnplayableMatch", errors.USAGE),
     ("ludus.web.serve.server", "PortInUse", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.pool.errors", "PoolError", errors.FAILED),

@@ -14,6 +14,7 @@ from ludus.presets.document import Document
 from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.options import full_path, option_of
 from ludus.presets.overrides import setting_paths
+from ludus.storage import RunDirectory, RunInfo
 
 PRESET = '[game]\nname = "tic_tac_toe"\n[[opponents]]\nname = "random"\n[evaluation]\nevery_steps = 0\n'
 
@@ -124,8 +125,8 @@ def test_programs_and_sweeps_read_short_options_too(folder: Path, capsys: pytest
 def test_a_resumed_run_reads_the_settings_that_may_change(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "run").mkdir()
-    (folder / "run" / "config.toml").write_text(PRESET)
+    info = RunInfo(1, "0.1.0", "tic_tac_toe", "0" * 16, 1, "2026-01-01T00:00:00Z", ("ludus", "train"))
+    RunDirectory.create(folder / "run", PRESET, info)
     assert main(["resume", "run", "--learning-rate", "1"]) == 2
     assert (
         "--learning-rate: a resumed run keeps its settings; only --run.max-steps" in capsys.readouterr().err
