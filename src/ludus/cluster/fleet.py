@@ -16,7 +16,7 @@ from ludus.cluster.processes.starting import check_store
 from ludus.cluster.rollout import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import (
     AddPlayer,

@@ -20,7 +20,7 @@ from ludus.cluster.processes.actors import put
 from ludus.cluster.rollout import Tensors
 from ludus.cluster.weights import arrays_of
 from ludus.flow import RolloutStats, Slab, Terms
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.rollouts.commands import (
     LoadWeights,
     PlayAhead,

@@ -22,7 +22,7 @@ from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrd
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
 from ludus.flow import RolloutStats, Terms, Weights, WeightsMeta
-from ludus.flow.process.command import SamplerCommand
+from ludus.flow.command import SamplerCommand
 from ludus.flow.slab import Array
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.code import GAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ludus.flow.process.command import SamplerCommand
+from ludus.flow.command import SamplerCommand
 
 
 class Controller(msgspec.Struct, frozen=True):

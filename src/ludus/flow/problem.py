@@ -88,7 +88,7 @@ class Problem(msgspec.Struct, frozen=True):
     more: Text = ""
 
     def __str__(self) -> str:
-        """Return the problem as Python writes it."""
+        """Return the message for a reader of Python."""
         return message(self)
 
     def within(self, *where: Part, more: Text = "") -> Problem:
@@ -183,7 +183,7 @@ def _value(part: Setting | Argument, quote: Callable[[str], str]) -> str:
 
 
 def message(given: Problem | BaseException | str, words: Words = PYTHON) -> str:
-    """Return a problem, or an error's problems one a line, as ``words`` write them."""
+    """Return the message of a problem, or of an error, one line a problem; ``words`` name the settings."""
     if isinstance(given, HasProblems):
         return "\n".join(message(problem, words) for problem in given.problems)
     if not isinstance(given, Problem):
@@ -196,7 +196,7 @@ def message(given: Problem | BaseException | str, words: Words = PYTHON) -> str:
 
 
 def written(text: Text | Part, words: Words = PYTHON) -> str:
-    """Return a text with its settings and arguments as ``words`` write them."""
+    """Return a text as a string; ``words`` name its settings and arguments."""
     return "".join(_written(part, words) for part in _parts(text))
 
 

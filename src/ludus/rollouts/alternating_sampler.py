@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from ludus.flow import RolloutStats, Slab, Terms, joined
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.flow.slab import Array
 from ludus.rollouts.commands import (
     CountInPlay,

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Orders, Terms, Weights
-from ludus.flow.process.command import SamplerCommand
+from ludus.flow.command import SamplerCommand
 from ludus.flow.slab import Array
 from ludus.rollouts.exchange import TIME_STEP, WeightSource
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ludus.flow import GameSpec, RolloutStats, Slab, Weights
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 

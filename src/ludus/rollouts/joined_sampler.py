@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from ludus.flow import RolloutStats, Slab, joined
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.rollouts.commands import lane_of, lanes_together
 from ludus.rollouts.exchange import Facts, Sampler, SamplerState
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from ludus.flow.inputs.decode import from_json
 from ludus.games import Finding, check_game
 from ludus.games.checks.conformance import merged
-from ludus.native import core
+from ludus.games.registry import GameRef
+from ludus.native import NativeGames, core
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker"])
@@ -19,8 +22,23 @@ def test_matches_are_counted_and_found_as_in_one_call(game: str) -> None:
     assert said[:4] == [f"the rules: match {m} of 4 by random decisions" for m in (1, 2, 3, 4)]
 
 
-def test_a_match_is_the_same_in_any_part() -> None:
-    assert core.conformance("tic_tac_toe", {}, 3, 0, 0, 5) != core.conformance("tic_tac_toe", {}, 3, 1, 0, 5)
+def test_every_match_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[tuple[int, int]] = []
+
+    class Core:
+        def conformance(
+            self, game: str, params: object, seed: int, matches: int, most: int, first: int
+        ) -> str:
+            played.append((first, matches))
+            return core.conformance(game, {}, seed, matches, most, first)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(core, name)
+
+    game = GameRef("tic_tac_toe", cast(NativeGames, Core()))
+    monkeypatch.setattr("ludus.games.checks.conformance.find", lambda reference: game)
+    check_game("tic_tac_toe", matches=3)
+    assert played == [(0, 1), (1, 1), (2, 1)]
 
 
 def test_a_check_keeps_its_place_and_its_first_mistake() -> None:

@@ -25,9 +25,9 @@ def from_outside(number: int) -> None:
 class Walk:
     """Over after ``length`` ticks; earns the sum of its actions at every step.
 
-    ``trouble`` happens at tick ``at``, only in the match with that ``seed`` unless it is -1. Whoever
-    makes one of these and is not the process ``parent`` gets the signal ``by`` as long as it finds a file in
-    the folder ``crashes``, of which it takes one.
+    ``trouble`` happens at tick ``at``, only in the match with that ``seed`` unless it is -1. A process other
+    than ``parent`` that makes a game takes one file from the folder ``crashes`` and gets the signal ``by``;
+    without a file it gets none.
     """
 
     def __init__(

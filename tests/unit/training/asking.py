@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from ludus.flow import RolloutStats, Slab
-from ludus.flow.process.command import R, SamplerCommand
+from ludus.flow.command import R, SamplerCommand
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import CountInPlay, PlayAhead, RestoreMatches, StartAt, TakeSnapshot
 from ludus.rollouts.exchange import Facts, Sampler, SamplerState

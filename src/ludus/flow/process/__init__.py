@@ -1,1 +1,1 @@
-"""The running process: its code, signals, extensions and commands."""
+"""The running process: its code, signals and extensions."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Terms, Weights
+from ludus.flow.command import R, SamplerCommand
 from ludus.flow.lineups import teams_of_plans
 from ludus.flow.process.as_found import one_thread
-from ludus.flow.process.command import R, SamplerCommand
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import executor_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
@@ -64,9 +65,9 @@ class SlabSteps(RunSteps):
             self._report_schedules()
             self.report.event("resumed", version=checkpoint.version, steps=self.state.budget.steps)
 
+    @abstractmethod
     def _start(self) -> None:
         """Seat the players of a new run."""
-        raise NotImplementedError
 
     def _resumed(self) -> None:
         """Continue what the checkpoint had started."""
