@@ -164,7 +164,7 @@ def test_a_page_without_a_match_says_that_its_link_is_dead(
 
 
 def test_pages_of_an_ended_server_say_so(session_browser: Browser, tmp_path: Path) -> None:
-    with served(tmp_path, BEAT_S) as client:
+    with served(tmp_path) as client:  # a busy machine does not lose the page before the goodbye
         open_without_proxy(session_browser, client)
         client.server.stop()
         session_browser.wait(f"{STATUS} === 'The server has ended, trying again'")

@@ -323,7 +323,7 @@ def check_acts(preset: Preset, spec: GameSpec) -> None:
         if k % 5 == 0:
             other = eager.act(batch)
             same = (other.actions == expected.actions).all(axis=1)
-            assert same.mean() >= 0.95  # a draw between two choices may fall on either side
+            assert np.count_nonzero(~same) <= max(1, len(same) // 20)  # a draw may fall on either side
             np.testing.assert_allclose(expected.log_prob[same], other.log_prob[same], rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(expected.value, other.value, rtol=1e-4, atol=1e-5)
             given = (batch.obs, batch.memory, batch.is_first)
