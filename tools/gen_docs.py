@@ -1,9 +1,9 @@
 """Writes the tables of ``docs/games/<game>.md`` from the games' own specs, and the page of the Python API.
 
 A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; the text between them is
-rewritten (sections: facts, observation, actions, parameters, bots); ``<!-- spec: SECTION key=value -->`` is
-that section under other parameters of the game. ``--check`` writes nothing and lists the
-pages that are out of date (exit code 3). A game without a page is an error: every game has one.
+rewritten (sections: facts, guide, observation, actions, parameters, bots).
+``<!-- spec: SECTION key=value -->`` is that section under other parameters of the game. ``--check`` writes
+nothing and lists the pages that are out of date (exit code 3). A game without a page is an error.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ludus.flow.spec import GameSpec, TensorSpec
 from ludus.games import rulebook, spec
+from ludus.games.guides.lookup import guide_of
 from ludus.games.registry import BUILT_IN
-from tools import api_page
+from tools import api_page, guide_sections
 
+Params = Mapping[str, str]
+Section = Callable[[GameSpec, Params], str]
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
 _BLOCK = re.compile(r"(<!-- spec: (\w+)((?: \w+=\S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -46,7 +49,7 @@ MANY_LABELS = 64  # beyond this a table of a head's choices is not readable
 SYMMETRIES = {"none": "none", "mirror": "left to right", "dihedral": "the eight of the square"}
 
 
-def facts(s: GameSpec) -> str:
+def facts(s: GameSpec, _: Params) -> str:
     """Seats, turns, information, frame skip, versions."""
     return _table(
         ("", ""),
@@ -72,7 +75,7 @@ def _packed_bytes(t: TensorSpec) -> int:
     return size
 
 
-def observation(s: GameSpec) -> str:
+def observation(s: GameSpec, _: Params) -> str:
     """One row a tensor, then the planes or columns of each."""
     rows = [
         (
@@ -92,8 +95,14 @@ def observation(s: GameSpec) -> str:
     return text
 
 
-def actions(s: GameSpec) -> str:
+def guide(s: GameSpec, params: Params) -> str:
+    """The explanation that pages show."""
+    return guide_sections.guide(s, guide_of(s.name, params), _table)
+
+
+def actions(s: GameSpec, params: Params) -> str:
     """One row a head, then its choices."""
+    explained = guide_of(s.name, params)
     rows = [
         (
             _code(h.name),
@@ -109,12 +118,12 @@ def actions(s: GameSpec) -> str:
             first, last = (", ".join(map(_code, part)) for part in (h.labels[:3], h.labels[-3:]))
             text += f"\nChoices of `{h.name}`: {first}, ..., {last}\n"
         elif h.labels and h.labels != ("no", "yes"):
-            numbered = _table(("", h.name), [(str(n), label) for n, label in enumerate(h.labels)])
+            numbered = guide_sections.choices(h, explained, _table)
             text += f"\nChoices of `{h.name}`:\n\n{numbered}"
     return text
 
 
-def parameters(s: GameSpec) -> str:
+def parameters(s: GameSpec, _: Params) -> str:
     """One row a parameter."""
     if not s.params:
         return "None.\n"
@@ -129,12 +138,12 @@ def parameters(s: GameSpec) -> str:
     return _table(("parameter", "kind", "default", "allowed", "meaning"), rows)
 
 
-def bots(s: GameSpec) -> str:
+def bots(s: GameSpec, params: Params) -> str:
     """One row a bot."""
-    return _table(("bot", "what it does"), [(_code(b.name), b.meaning) for b in s.bots])
+    return guide_sections.bots(s, guide_of(s.name, params), _table)
 
 
-def rulebook_keys(_: GameSpec) -> str:
+def rulebook_keys(_: GameSpec, __: Params) -> str:
     """One row a key of a rulebook, from its schema."""
     rows: list[tuple[str, ...]] = []
 
@@ -164,10 +173,11 @@ def _allowed(node: dict[str, Any]) -> str:
 
 
 #: Sections that only some pages have.
-OPTIONAL: dict[str, Callable[[GameSpec], str]] = {"rulebook": rulebook_keys}
+OPTIONAL: dict[str, Section] = {"rulebook": rulebook_keys}
 
-SECTIONS: dict[str, Callable[[GameSpec], str]] = {
+SECTIONS: dict[str, Section] = {
     "facts": facts,
+    "guide": guide,
     "observation": observation,
     "actions": actions,
     "parameters": parameters,
@@ -188,7 +198,7 @@ def fill(page: str, s: GameSpec) -> str:
         if not params:
             seen.append(name)
         shown = spec(s.name, params) if params else s
-        return f"{match.group(1)}\n{section(shown)}\n{match.group(4)}"
+        return f"{match.group(1)}\n{section(shown, params)}\n{match.group(4)}"
 
     filled = _BLOCK.sub(block, page)
     missing = [name for name in SECTIONS if name not in seen]

@@ -20,15 +20,17 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from ludus.games import replays
 from ludus.flow.inputs.shown import markup
+from ludus.games import replays
 from tests.web.browser import Browser, BrowserError, installed_chromium
 from tests.web.live import LivePage
 from tests.web.serving import Client, served
 
 COLOURS = 256
 MOST_BYTES = 150_000  # of a picture of the documents
-SHOWN = "document.body.classList.contains('ready')"
+SHOWN = "!!document.querySelector('#title')?.textContent && !document.querySelector('.loading')"
+READY = "document.body.classList.contains('ready')"
+SETTLED = "new Promise((done) => setTimeout(done, 800))"
 WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
@@ -82,8 +84,7 @@ def _replay(game: str, params: Mapping[str, str], bots: tuple[str, ...], tick: i
             file.write_bytes(replays.record(game, params, seed=3, bots=bots))
         found = shown.page.client.ask("/api/replays").json["replays"]
         name = next(line["id"] for line in found if line["name"] == file.name)
-        shown.go(f"/replay/{name}#tick={tick}", "true")
-        shown.page.wait(SHOWN)
+        shown.go(f"/replay/{name}#tick={tick}", READY)
 
     return opened
 
@@ -93,7 +94,9 @@ PAGES: dict[str, Opened] = {
     "run-units": _run("minirts"),
     "run-board": _run("connect-four"),
     "run-hosted": _run("cartpole"),
-    "setup": lambda shown: shown.go("/play?game=minirts", "!!document.querySelector('#start:not(:disabled)')"),
+    "setup": lambda shown: shown.go(
+        "/play?game=minirts", "!!document.querySelector('#start:not(:disabled)')"
+    ),
     "replay-map": _replay("minirts", {}, ("simple", "hit_and_run"), 1500),
     "replay-board": _replay("go", {"size": "9"}, ("tactical", "tactical"), 62),
     "replay-arena": _replay("pommerman", {"mode": "team", "fog": "1"}, ("simple",) * 4, 58),
@@ -124,7 +127,7 @@ def shoot(client: Client, out: Path, only: set[str]) -> list[str]:
                 browser.requests.clear()
                 try:
                     open_page(Shown(page, window, runs))
-                    page.evaluate("new Promise((done) => setTimeout(done, 400))")
+                    page.evaluate(SETTLED)
                 except (BrowserError, AssertionError, KeyError, StopIteration) as error:
                     faults.append(f"{where}: {type(error).__name__}: {error}")
                 browser.screenshot(out / f"{where}.png")
