@@ -26,6 +26,8 @@ QUALITIES = (85, 70, 55, 40)
 BOX = (
     "(() => { const shown = (e) => e && e.getBoundingClientRect().width > 0;"
     " const e = [document.getElementById('map'), document.querySelector('.table-view')].find(shown);"
+    " document.getElementById('banner').style.display = 'none';"
+    " if (e.id !== 'map') e.style.width = 'max-content';"
     " const b = e.getBoundingClientRect();"
     " return [b.x, b.y, b.x + b.width, b.y + b.height]; })()"
 )
@@ -33,12 +35,13 @@ BOX = (
 
 @dataclass(frozen=True)
 class Moment:
-    """A match and the tick of it that is shown."""
+    """A match and the tick of it that is shown; ``rows``: shares of the board's height from and to."""
 
     bots: tuple[str, ...]
     tick: int
     params: Mapping[str, str] = field(default_factory=dict)
     seed: int = 3
+    rows: tuple[float, float] = (0.0, 1.0)
 
 
 MOMENTS: Mapping[str, Moment] = {
@@ -50,7 +53,7 @@ MOMENTS: Mapping[str, Moment] = {
     "leduc_poker": Moment(("call", "call"), 3),
     "matrix": Moment(("random", "random"), 1),
     "minirts": Moment(("simple", "hit_and_run"), 1500),
-    "moba": Moment(("simple",) * 6, 1500),
+    "moba": Moment(("simple",) * 6, 1500, rows=(0.32, 0.68)),
     "pommerman": Moment(("simple",) * 4, 58),
     "rts": Moment(("mixed", "riders"), 2200),
     "tic_tac_toe": Moment(("perfect", "random"), 6),
@@ -84,9 +87,10 @@ def main(arguments: list[str] | None = None) -> int:
             replay = replays.record(name, moment.params, seed=moment.seed, bots=moment.bots)
             page.write_text(to_html(replay), encoding="utf-8")
             browser.open(page, f"tick={moment.tick}", 1200, 900)
-            browser.screenshot(shot)
             left, top, right, bottom = browser.evaluate(BOX)
-            picture = Image.open(shot).convert("RGB").crop((left, top, right, bottom))
+            browser.screenshot(shot)
+            first, last = (top + share * (bottom - top) for share in moment.rows)
+            picture = Image.open(shot).convert("RGB").crop((left, first, right, last))
             (options.out / f"{name}.webp").write_bytes(encode(picture))
             print(options.out / f"{name}.webp", flush=True)
     return 0

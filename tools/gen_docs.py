@@ -2,8 +2,9 @@
 
 A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; the text between them is
 rewritten (sections: facts, guide, observation, actions, parameters, bots).
-``<!-- spec: SECTION key=value -->`` is that section under other parameters of the game. ``--check`` writes
-nothing and lists the pages that are out of date (exit code 3). A game without a page is an error.
+``<!-- spec: SECTION key=value -->`` is that section under other parameters of the game.
+``--check`` writes nothing and lists the pages that are out of date (exit code 3). A game without a page is an
+error: every game has one.
 """
 
 from __future__ import annotations
@@ -113,10 +114,14 @@ def actions(s: GameSpec, params: Params) -> str:
         for h in s.heads
     ]
     text = _table(("head", "choices", "mask depends on", "meaning"), rows)
+    whole = [h for h in s.heads if not h.labels or h.labels == ("no", "yes")]
+    said = "".join(f"- `{h.name}`: {guide_sections.every(explained, h).strip()}\n" for h in whole)
+    text += f"\n{said}" if said else ""
     for h in s.heads:
         if len(h.labels) > MANY_LABELS:
             first, last = (", ".join(map(_code, part)) for part in (h.labels[:3], h.labels[-3:]))
-            text += f"\nChoices of `{h.name}`: {first}, ..., {last}\n"
+            text += f"\nChoices of `{h.name}`: {first}, ..., {last}\n\n"
+            text += guide_sections.every(explained, h).rstrip("\n") + "\n"
         elif h.labels and h.labels != ("no", "yes"):
             numbered = guide_sections.choices(h, explained, _table)
             text += f"\nChoices of `{h.name}`:\n\n{numbered}"

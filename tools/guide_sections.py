@@ -46,9 +46,19 @@ def choices(head: HeadSpec, g: Guide, table: Table) -> str:
     for number, label in enumerate(head.labels):
         text = texts.get(label)
         rows.append((str(number), label, text.does if text else "", (text.needs if text else "") or "-"))
-    if EVERY in texts or not any(row[2] for row in rows):
-        return table(("", head.name), (row[:2] for row in rows))
+    shared = {row[2:] for row in rows}
+    if len(shared) == 1 or EVERY in texts:
+        return every(g, head) + table(("", head.name), (row[:2] for row in rows))
     return table(("", head.name, "what it does", "needs"), rows)
+
+
+def every(g: Guide, head: HeadSpec) -> str:
+    """One line on what any choice of a head does and needs, and an empty one."""
+    texts = g.choices.get(head.name, {})
+    text = texts.get(EVERY) or next(iter(texts.values()), None)
+    if text is None:
+        return ""
+    return f"{text.does}" + (f" It needs {text.needs}." if text.needs else "") + "\n\n"
 
 
 def bots(s: GameSpec, g: Guide, table: Table) -> str:

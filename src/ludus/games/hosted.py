@@ -1,7 +1,8 @@
 """Resolution of references to games written in Python.
 
 - ``gymnasium/CartPole-v1``: hosted by an adapter (``ludus.games.adapters``);
-- ``./my_game.py``: a file whose ``GAME`` is a class, or a function, that makes a ``PythonGame``;
+- ``./my_game.py``: a file whose ``GAME`` is a class, or a function, that makes a ``PythonGame``; its
+  ``GUIDE``, if it has one, is the game's explanation for people (:mod:`ludus.games.guides`);
 - ``my_package.my_module:MyGame``: the same, importable;
 - a name that an installed package declares: an entry point ``name = "module:MyGame"`` in the group
   ``ludus.games``.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker, PythonGame, VectorGame
 
 ATTRIBUTE = "GAME"
+GUIDE = "GUIDE"
 #: Extra of the package for each library. Other modules that an environment lacks are not Ludus's to bring.
 _LIBRARIES = {
     "gymnasium": "gymnasium",
@@ -192,6 +194,9 @@ class _OwnGame:
 
         self._reference = reference
         self._factory = _factory(reference)
+        module = sys.modules.get(str(getattr(self._factory, "__module__", "")))
+        #: Texts that explain the game to people (:mod:`ludus.games.guides`), as the module declares them.
+        self.guide: object = getattr(module, GUIDE, None)
         declared = declared_params(self._factory)
         try:
             self._values = typed_params(declared, params)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ludus.games import spec
-from tools.gen_docs import SECTIONS, fill
+from ludus.games.registry import BUILT_IN
+from tools.gen_docs import PAGES, SECTIONS, fill
 
 PAGE = "# A game\n" + "".join(f"\ntext\n\n<!-- spec: {name} -->\nold\n<!-- end -->\n" for name in SECTIONS)
 
@@ -20,6 +21,22 @@ def test_blocks_are_rewritten_and_text_is_kept() -> None:
         assert f"`{name}`" in once
     assert "`board` | `bits[2, 3, 3]` | 0 .. 1" in once
     assert "| observation, packed | 3 bytes |" in once
+
+
+def test_the_guide_explains_each_order_and_unit() -> None:
+    page = fill(PAGE, spec("minirts"))
+    assert (
+        "| 1 | build_worker | The base trains a worker, which gathers money. | an idle base and 50 money |"
+        in page
+    )
+    assert "| worker | 50 | base |" in page
+    assert "It needs a column that is not full" in fill(PAGE, spec("connect_four"))  # once for all columns
+
+
+@pytest.mark.parametrize("game", BUILT_IN)
+def test_a_game_has_a_small_picture(game: str) -> None:
+    picture = PAGES.parent / "images" / "games" / f"{game}.webp"
+    assert 1_000 < picture.stat().st_size <= 40_000
 
 
 def test_a_block_may_show_other_parameters() -> None:

@@ -149,6 +149,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
         from ludus.cli.params import game_spec, read_params, typed
         from ludus.cli.progress import Display
         from ludus.games import check_game, rulebook
+        from ludus.games.guides.lookup import guide_of
 
         game, params = self.game, read_params(self.param, self.game)
         if rulebook.is_path(game):
@@ -158,6 +159,8 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 raise CheckError(said(error)) from None
             game = rulebook.GAME
         spec = game_spec(typed(game), params)
+        if problem := guide_of(typed(game), params).problem:
+            console.note(problem)
         with Display("the game is being loaded", quiet=self.quiet) as display:
             report = check_game(
                 game,

@@ -1,6 +1,13 @@
-"""Texts of a game's explanation as a file or package declares them: ``NAME.toml`` in this folder.
+"""Texts of a game's explanation as they are declared.
 
-The numbers of units are not in these files: :mod:`ludus.games.guides.pieces` reads them from the rulebook.
+- a game of Ludus: ``NAME.toml`` in this folder;
+- a game of a package: :func:`register_guide`, or an entry point in the group ``ludus.guides``, with a table
+  of the fields of :class:`GuideText`;
+- a Python file: its ``GUIDE``, a table with the same fields;
+- a compiled game that is not installed: ``guide.toml`` beside its module, or above its ``build``.
+
+Numbers are not typed here. ``{NAME}`` in a text is the value of a parameter of the match, or of a key of the
+rulebook (``{wave.ticks}``); :mod:`ludus.games.guides.pieces` reads the units.
 """
 
 from __future__ import annotations
@@ -8,15 +15,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ludus.flow.inputs.decode import TomlError, from_toml
+from ludus.flow.inputs.decode import TextError, TomlError, from_toml
+from ludus.flow.inputs.decode import text_of as decoded
+from ludus.flow.inputs.regular import open_regular
 from ludus.flow.process.extensions import Extensions
+from ludus.games import registry
 
 MAX_TEXT = 2000  # characters of one text
 MAX_TEXTS = 4096  # texts of one guide
+MAX_FILE = 1 << 20  # bytes
+FILE = "guide.toml"  # of a compiled game
 _NAME_END = ".toml"
 
 
@@ -39,11 +52,26 @@ class PieceText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
 
 
+class PartText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Texts that count under certain parameters, or keys of the rulebook: name -> the values.
+
+    ``how`` is added to the game's.
+    """
+
+    params: Mapping[str, tuple[str, ...]]
+    how: tuple[str, ...] = ()
+    aim: str = ""
+    win: str = ""
+    lose: str = ""
+    draw: str = ""
+
+
 class GuideText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Texts of one game; see :class:`ludus.games.guides.guide.Guide`.
 
     ``extends``: another declaration in this folder whose texts come first. ``units``: path of the tables of
-    units in the rulebook: ``units``, ``.`` for its top level, or empty where no unit has a price.
+    units in the rulebook: ``units``, ``.`` for its top level, several with spaces between, or empty where
+    no unit has numbers.
     """
 
     aim: str = ""
@@ -58,6 +86,7 @@ class GuideText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces: Mapping[str, PieceText] = {}
     words: Mapping[str, str] = {}
     bots: Mapping[str, str] = {}
+    when: tuple[PartText, ...] = ()
 
 
 def _checked(value: object) -> GuideText:
@@ -128,6 +157,36 @@ def register_guide(game: str, guide: GuideText | Mapping[str, object] | str) -> 
     _GUIDES.register(game, guide if isinstance(guide, str) else _checked(guide))
 
 
-def text_of(game: str) -> GuideText | None:
+def text_of(game: str, params: Mapping[str, Any]) -> GuideText | None:
     """Return the declared texts of a game, or None. Raises ``ValueError`` for a broken declaration."""
-    return (built_in(game) if game.isidentifier() else None) or _GUIDES.find(game)
+    if game in registry.BUILT_IN:
+        return built_in(game)
+    found = _GUIDES.find(registry.spec(game, params).name)
+    if found is not None:
+        return found
+    if registry.is_python(game):
+        value = getattr(registry.maker(game, params), "guide", None)
+        return None if value is None else _of_module(value, game)
+    if registry.game_package(game) is not None:
+        return None  # beside an installed module are the files of all packages
+    folder = registry.game_file(game).parent
+    above = (folder.parent / FILE,) if folder.name == "build" else ()
+    return next((_read(path) for path in (folder / FILE, *above) if path.exists()), None)
+
+
+def _of_module(value: object, game: str) -> GuideText:
+    try:
+        return _checked(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"GUIDE of {game} {error}") from None
+
+
+def _read(path: Path) -> GuideText:
+    try:
+        with open_regular(path) as file:
+            raw = file.read(MAX_FILE + 1)
+        if len(raw) > MAX_FILE:
+            raise ValueError(f"is larger than {MAX_FILE} bytes")
+        return _checked(from_toml(decoded(raw)))
+    except (OSError, TextError, TomlError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None

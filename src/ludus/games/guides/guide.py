@@ -50,6 +50,7 @@ class Guide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         legend: Pairs of a symbol of the board and its meaning.
         words: Terms and quantities of the page -> their meaning.
         bots: Bot of the game -> its rules in words.
+        problem: What is wrong with the declared texts, or empty.
     """
 
     aim: str
@@ -62,3 +63,4 @@ class Guide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     legend: tuple[tuple[str, str], ...] = ()
     words: Mapping[str, str] = {}
     bots: Mapping[str, str] = {}
+    problem: str = ""
