@@ -165,6 +165,13 @@ class _ContainedMaker:
         with _guest(self._reference, START_S):
             return self.guest.make()
 
+    def make_drawn(self) -> PythonGame:
+        from ludus.games.contained import START_S
+        from ludus.games.python_game import make_drawn
+
+        with _guest(self._reference, START_S):
+            return make_drawn(self.guest)
+
     def make_vector(self, matches: int) -> VectorGame | None:
         with _guest(self._reference):
             return self.guest.make_vector(matches)

@@ -55,6 +55,9 @@ class PythonGame(Protocol):
 
     Optional: ``legal(seat, out)`` where choices can be illegal, ``close()`` where something must be
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
+    ``render()`` where the match can be drawn: it returns ``uint8[H, W, 3]``, a text, or None where there is
+    nothing to see. Only people who look on cause the call (``ludus watch``, ``ludus replay to-html``), so it
+    must not change the match. ``ticks_per_s`` is the pace at which they see it (default 10).
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
     play when the match is over end by ``truncated``, or are truncated if the match was cut off or
@@ -138,6 +141,16 @@ class GameMaker(Protocol):
     def make_vector(self, matches: int) -> VectorGame | None:
         """Create a vectorised game of many matches, or return None if the library has none."""
         ...
+
+
+def make_drawn(maker: GameMaker) -> PythonGame:
+    """Create a game whose ``render`` draws, where its maker has ``make_drawn``; else the game as it is.
+
+    Drawing costs time and memory in some libraries, so games that train are not made this way.
+    """
+    drawn = getattr(maker, "make_drawn", None)
+    game: PythonGame = drawn() if callable(drawn) else maker.make()
+    return game
 
 
 class SpecOptions(TypedDict, total=False):

@@ -136,19 +136,39 @@ def load_game(about: ReplayInfo, game: str) -> None:
         raise ReplayError(f"replay: recorded for {shown(about.game)}, not {found}")
 
 
-def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
+def hashes(data: bytes) -> list[int]:
+    """Return the recorded hashes at tick 0, ``hash_every``, ... The game need not be installed."""
+    return core.replay_hashes(data)
+
+
+def python_game_of(about: ReplayInfo, game: str) -> str:
+    """Return the reference of a replay's game, which is written in Python.
+
+    Args:
+        about: The replay.
+        game: Reference from a person; empty: as the replay names it, if it is installed or was loaded.
+
+    Raises:
+        UnknownGame: A person has to name it.
+        ReplayError: ``game`` is a compiled game.
+    """
     if game:
-        made = maker(game, about.params)
-        if made.spec.name != about.game:
-            raise ReplayError(f"replay: recorded for {shown(about.game)}, not {made.spec.name}")
-    elif names.may_load(about.game) and is_python(about.game):
-        made = maker(about.game, about.params)
-    else:
-        raise names.UnknownGame(
-            f"replay: of {shown(about.game)}, a game that is neither built in nor installed; say which with ",
-            Argument("game", form="REFERENCE"),
-        )
+        if not is_python(game):
+            raise ReplayError(f"replay: recorded for {shown(about.game)}, not {shown(game)}")
+        return game
+    if names.may_load(about.game) and is_python(about.game):
+        return about.game
+    raise names.UnknownGame(
+        f"replay: of {shown(about.game)}, a game that is neither built in nor installed; say which with ",
+        Argument("game", form="REFERENCE"),
+    )
+
+
+def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
+    made = maker(python_game_of(about, game), about.params)
     spec = made.spec
+    if spec.name != about.game:
+        raise ReplayError(f"replay: recorded for {shown(about.game)}, not {spec.name}")
     if about.version != spec.version:
         raise ReplayError(
             f"replay: recorded under version {about.version} of {about.game}, "

@@ -26,6 +26,7 @@ RENDERERS: Mapping[str, str] = {
     "arena": "size, board[size][size], agents, bombs and flames",
     "cards": "cards[seats and then the table], and choices[] or rounds[][] of bets",
     "table": "rows, columns, payoff[rows * columns] and actions[2]",
+    "frames": "kind and data: an image file (picture) or a text (text) in base64, or nothing new (same)",
     "document": "anything: the document is shown as text",
 }
 _FASTEST = 1000.0

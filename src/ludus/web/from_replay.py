@@ -35,7 +35,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
     pace = view.ticks_per_s if view is not None else 0.0
     return Recording(
         game=info.game,
-        title=f"{declared.title}: {_sides(info.players, declared)}",
+        title=f"{declared.title}: {sides_of(info.players, declared)}",
         renderer=renderer_of(info.game, view, views[0]),
         seats=info.players,
         views=views,
@@ -43,7 +43,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         teams=declared.teams,
         truncated=not info.over,
         decisions=_decisions(replay, declared, view, info, views, every),
-        facts=_facts(info),
+        facts=facts_of(info),
         ticks_per_s=pace or TICKS_PER_S["turns" if declared.turn_based else "ticks"],
         lines=view.lines if view is not None else "cells",
         coordinates=view.coordinates if view is not None else "",
@@ -51,7 +51,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
     )
 
 
-def _sides(players: tuple[str, ...], game: GameSpec) -> str:
+def sides_of(players: tuple[str, ...], game: GameSpec) -> str:
     """Return ``version 7 and version 7 against simple and simple``; more than two equal ones are counted."""
     teams: list[str] = []
     for seat in range(len(players)):
@@ -92,7 +92,8 @@ def _by_tick(views: list[str]) -> Iterator[tuple[int, Document]]:
             yield tick, document
 
 
-def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:
+def facts_of(info: ReplayInfo) -> tuple[tuple[str, str], ...]:
+    """Return what is shown beside the title of a match."""
     facts = [("seed", str(info.seed)), ("match", str(info.match)), ("rules", f"{info.game} {info.version}")]
     return (
         *facts,

@@ -17,6 +17,7 @@ from ludus.flow.inputs.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
 from ludus.web.arena_packing import MOST_SIDE, ArenaPacking
+from ludus.web.frames.packing import FramesPacking
 from ludus.web.recording import Recording, ViewError
 from ludus.web.rts.packing import MapPacking
 
@@ -88,6 +89,7 @@ class _Shape(msgspec.Struct):
     columns: object = None
     payoff: object = None
     board: list[object] = []
+    kind: object = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ RENDERERS: Mapping[str, Renderer] = {
     ),
     "cards": Renderer(DocumentPacking, lambda s: isinstance(s.cards, list)),
     "table": Renderer(DocumentPacking, _is_table),
+    "frames": Renderer(
+        FramesPacking,
+        lambda s: s.kind in ("picture", "text"),
+        _painted("ludus.web.frames.painter", "FilmPainter"),
+    ),
     "document": Renderer(DocumentPacking, lambda s: True),
 }
 

@@ -18,6 +18,7 @@ from importlib import resources
 import msgspec
 
 from ludus.flow.inputs.shown import markup, visible
+from ludus.games import replays
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import MOST_OPINIONS, Recording
@@ -42,8 +43,9 @@ MODULES = (
     "grid_view.js",
     "noughts_view.js",
     "table_views.js",
-    "board_views.js",
     "plots.js",
+    "frames_view.js",
+    "board_views.js",
     "panels.js",
     "thoughts.js",
     "keyboard.js",
@@ -60,6 +62,7 @@ def to_html(
     game: str = "",
     think: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
+    most_s: float = float("inf"),
 ) -> str:
     """Return the page of a ``.ludus`` file.
 
@@ -69,7 +72,9 @@ def to_html(
         game: Reference of a compiled game that is neither built in nor installed, as a person names it.
         think: Players whose thoughts the page shows, at most two, as
             :func:`ludus.web.thoughts.replayed.thoughts_of` reads them.
-        progress: Called while searches think: decisions that are over, and of how many.
+        progress: Called while searches think: decisions that are over, and of how many; in games written in
+            Python while they are played: ticks.
+        most_s: Seconds after which the rest of a match of a game written in Python is left out.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
@@ -79,6 +84,10 @@ def to_html(
     """
     if len(think) > MOST_OPINIONS:
         raise ThinkError(f"{len(think)} players to think, expected at most {MOST_OPINIONS}")
+    if replays.info(replay).format != 1:
+        from ludus.web.frames.film import filmed  # numpy: only for games written in Python
+
+        return render(filmed(replay, game, think, progress, most_s))
     recording = recording_of(replay, every_ticks, game)
     if think:
         from ludus.web.thoughts.replayed import opinions_of  # numpy, torch: only where a player thinks
@@ -89,8 +98,10 @@ def to_html(
     return render(recording)
 
 
-def render(recording: Recording) -> str:
+def render(recording: Recording, follows: str = "") -> str:
     """Return the whole HTML document of ``recording``, UTF-8 text.
+
+    ``follows``: path of a page of the same server, which is opened when the match has been played.
 
     Raises :class:`ludus.web.recording.ViewError` when the view documents cannot be drawn.
     """
@@ -103,14 +114,16 @@ def render(recording: Recording) -> str:
         "POLICY": policy,
         "TITLE": markup(recording.title),
         "STYLE": style,
-        "DATA": base64.b64encode(zlib.compress(pack(recording), 9)).decode("ascii"),
+        "DATA": base64.b64encode(zlib.compress(pack(recording, follows), 1 if follows else 9)).decode(
+            "ascii"
+        ),
         "SCRIPT": script,
     }
     # One pass, so that nothing inside a part is taken for a mark.
     return re.sub(r"@@([A-Z]+)@@", lambda mark: parts[mark.group(1)], asset("page.html"))
 
 
-def pack(recording: Recording) -> bytes:
+def pack(recording: Recording, follows: str = "") -> bytes:
     """Return the data of the page: length of the header (``uint``), the header (JSON), the columns."""
     header: dict[str, object] = {
         "format": FORMAT,
@@ -123,6 +136,7 @@ def pack(recording: Recording) -> bytes:
         "truncated": recording.truncated,
         "facts": [[visible(part) for part in fact] for fact in recording.facts],
         "ticks_per_s": recording.ticks_per_s,
+        "follows": follows,
         "view": {
             "lines": recording.lines,
             "coordinates": recording.coordinates,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ludus.flow.process.extras import install_command
 from ludus.games import replays
 from ludus.storage.files import open_new
+from ludus.web.frames.packing import frame_of
 from ludus.web.from_replay import recording_of
 from ludus.web.renderers import renderer_named
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FPS = 25
 WIDTHS = (160, 1920)  # pixels
 SPEEDS = (0.1, 1000.0)
+SPEED, FILM_SPEED = 4.0, 1.0  # where none is given: of a compiled game, of one written in Python
 MOST_FRAMES = 60_000  # 40 minutes
 
 
@@ -34,7 +36,7 @@ class VideoError(ValueError):
 
 
 def to_video(
-    replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, seat: int = -1, game: str = ""
+    replay: bytes, out: Path, *, width: int = 720, speed: float | None = None, seat: int = -1, game: str = ""
 ) -> int:
     """Write the match of ``replay`` to ``out`` and return the number of frames.
 
@@ -44,7 +46,8 @@ def to_video(
         replay: Bytes of a ``.ludus`` file.
         out: File to write.
         width: Width in pixels.
-        speed: Times the game's own pace: 50 ticks a second on a map, 1 in games of turns.
+        speed: Times the game's own pace: 50 ticks a second on a map, 1 in games of turns. None: 4, or 1 in
+            games written in Python.
         seat: Seat whose fog is shown; -1 for none.
         game: As in :func:`ludus.web.replay_page.to_html`.
 
@@ -56,12 +59,16 @@ def to_video(
     """
     if not WIDTHS[0] <= width <= WIDTHS[1]:
         raise VideoError(f"width {width}: expected {WIDTHS[0]} to {WIDTHS[1]} pixels")
-    if not SPEEDS[0] <= speed <= SPEEDS[1]:
+    if speed is not None and not SPEEDS[0] <= speed <= SPEEDS[1]:
         raise VideoError(f"speed {speed:g}: expected {SPEEDS[0]:g} to {SPEEDS[1]:g}")
     libraries = _library("av"), _library("PIL.Image"), _library("PIL.ImageDraw"), _library("PIL.ImageFont")
     info = replays.info(replay)
     if not -1 <= seat < len(info.players):
         raise VideoError(f"seat {seat}: expected -1 (no fog) to {len(info.players) - 1}")
+    if info.format != 1:
+        frames = _paced(replay, libraries[1:], width, speed or FILM_SPEED, game)
+        return _written(libraries[0], out, frames, 1)
+    speed = speed or SPEED
     probe = recording_of(replay, max(1, info.ticks), game)
     pictures = renderer_named(probe.renderer).frames
     if pictures is None:
@@ -77,11 +84,39 @@ def to_video(
         least = info.ticks * FPS / probe.ticks_per_s / MOST_FRAMES
         raise VideoError(f"speed {speed:g}: more than {MOST_FRAMES} frames; speed {least:.2g} would do")
     recording = recording_of(replay, every, game)
+    return _written(libraries[0], out, pictures(recording, libraries[1:], width, seat), repeat)
+
+
+def _paced(
+    replay: bytes, pillow: tuple[ModuleType, ...], width: int, speed: float, game: str
+) -> Iterator[Picture]:
+    """Yield the pictures of a match of a game written in Python at a pace, each as often as it is shown."""
+    from ludus.web.frames.film import filmed
+
+    recording = filmed(replay, game)
+    ticks = [frame_of(view).tick for view in recording.views]
+    step = recording.ticks_per_s * speed / FPS  # ticks between two pictures of the video
+    if ticks[-1] / step > MOST_FRAMES:
+        least = ticks[-1] * FPS / recording.ticks_per_s / MOST_FRAMES
+        raise VideoError(f"speed {speed:g}: more than {MOST_FRAMES} frames; speed {least:.2g} would do")
+    pictures = renderer_named(recording.renderer).frames
+    assert pictures is not None
+    shown = 0.0
+    for tick, picture in zip(
+        [*ticks[1:], ticks[-1] + step], pictures(recording, pillow, width, -1), strict=True
+    ):
+        while shown < tick:
+            yield picture
+            shown += step
+
+
+def _written(av: ModuleType, out: Path, pictures: Iterator[Picture], repeat: int) -> int:
+    """Write pictures, each ``repeat`` times; the file appears when it is whole. Returns their number."""
     aside = out.with_name(f".{out.name}.{os.getpid()}.part")
     out.parent.mkdir(parents=True, exist_ok=True)
     open_new(aside).close()  # the library would follow a link
     try:
-        frames = _encode(libraries[0], aside, pictures(recording, libraries[1:], width, seat), repeat)
+        frames = _encode(av, aside, pictures, repeat)
         aside.replace(out)
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -212,7 +212,7 @@ def test_a_damaged_replay_ends_the_command(tmp_path: Path, capsys: pytest.Captur
     assert str(replay) in capsys.readouterr().err
 
 
-def test_the_replay_of_a_python_game_has_no_thoughts() -> None:
+def test_only_weights_think_about_the_replay_of_a_python_game() -> None:
     data = core.replay_encode(
         HostedReplay(
             game="gymnasium/CartPole-v1",
@@ -235,5 +235,5 @@ def test_the_replay_of_a_python_game_has_no_thoughts() -> None:
             reproduced=0,
         )
     )
-    with pytest.raises(ThinkError, match="CartPole-v1 is written in Python"):
+    with pytest.raises(ThinkError, match="mcts:10: only weights give thoughts about a game"):
         thoughts_of(data, "mcts:10")

@@ -65,7 +65,8 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
         from ludus.cli.changed_code import note_changed_game
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
-        from ludus.games.names import typed_player
+        from ludus.flow.inputs.shown import shell
+        from ludus.games.names import is_installed_name, typed_player
         from ludus.games.replays import info
         from ludus.storage.files import write_atomic
         from ludus.storage.replay_files import replay_name
@@ -102,6 +103,9 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
             if unlike:
                 rows += [("not reproduced", f"{len(unlike)} of them: the game depends on more than its seed")]
             show(result, rows)
+            if replays:
+                code = "" if not self.game or is_installed_name(self.game) else f" --game {shell(self.game)}"
+                console.result(f"\nnext step\n  ludus replay to-html {shell(sorted(replays)[0])}{code}")
         results.keep("eval", (player, against), document(result))
         if result.interrupted:
             over = result.matches + result.errors

@@ -179,6 +179,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
         """Write the page, print its path and return the exit code."""
         from ludus.cli.params import typed
         from ludus.cli.progress import Progress, Ticker
+        from ludus.games.replays import MAGIC
         from ludus.web.recording import MOST_OPINIONS
         from ludus.web.replay_page import to_html
 
@@ -188,14 +189,15 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         if len(self.think) > MOST_OPINIONS:
             raise UserError(f"--think: {len(self.think)} players, expected at most {MOST_OPINIONS}")
-        progress = Progress(0, "decisions")
+        in_python = data[len(MAGIC) : len(MAGIC) + 1] == b"\2"  # its format
+        progress = Progress(0, "ticks" if in_python else "decisions")
 
         def count(done: int, total: int) -> None:
             progress.total = total
             progress.count(done - progress.over)
 
         try:
-            with Ticker(progress.line, quiet=not self.think):
+            with Ticker(progress.line, quiet=not (self.think or in_python)):
                 page = to_html(data, game=typed(self.game), think=self.think, progress=count)
         except ValueError as error:
             raise UserError(f"{self.file}: {said(error)}") from None
@@ -208,7 +210,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
 
 
 class ReplayToVideo(msgspec.Struct, frozen=True):
-    """Write a replay as an MP4 video: MiniRTS, Capture the Flag, Tower Defense and rulebooks."""
+    """Write a replay as an MP4 video: maps, boards, and games in Python as they draw themselves."""
 
     EXAMPLES: ClassVar = ("ludus replay to-video match.ludus --speed 16 --width 1080",)
 
@@ -216,9 +218,10 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
     out: Annotated[str, option("output file (default: the replay's name with .mp4)", "FILE")] = ""
     game: Annotated[str, GAME] = ""
     width: Annotated[int, option("width in pixels", "N")] = 720
-    speed: Annotated[float, option("playback speed; 1 = the game's own: 50 ticks a second on a map", "X")] = (
-        4.0
-    )
+    speed: Annotated[
+        float,
+        option("times the game's own pace (50 ticks a second on a map); 0 = 4, or 1 in Python games", "X"),
+    ] = 0.0
     seat: Annotated[int, option("show the fog of war of this seat; -1 = the whole map", "N")] = -1
     json: Annotated[bool, JSON] = False
 
@@ -233,7 +236,7 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         try:
             frames = to_video(
-                data, out, width=self.width, speed=self.speed, seat=self.seat, game=typed(self.game)
+                data, out, width=self.width, speed=self.speed or None, seat=self.seat, game=typed(self.game)
             )
         except ValueError as error:
             raise UserError(f"{self.file}: {said(error)}") from None

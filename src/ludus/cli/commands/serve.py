@@ -179,6 +179,7 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         str, option("the opponent (default: the bot of the evaluations, else the same weights)", "PLAYER")
     ] = ""
     rate: Annotated[Rate, option("speed, in times of the game's own", "X")] = 1.0
+    game: Annotated[str, option("code of a game that is not installed (./my_game.py)", "GAME")] = ""
     keep: Annotated[Natural, option("watched matches that stay in RUN/played; 0 = all", "N")] = 100
 
     def run(self) -> int:
@@ -191,6 +192,8 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
 
         run = RunDirectory.open(source)
         server = self._server(run.path.resolve().parent)
+        if page := self._film(server, run.path):
+            return self._serve(server, page, f"matches of {run.path.name}, one after another")
         session = watch_run(
             server.matches,
             run.path,
@@ -202,13 +205,40 @@ class Watch(ServeOptions, frozen=True, kw_only=True):
         names = " against ".join(dict.fromkeys(seat.name for seat in session.table.seats))
         return self._serve(server, f"/watch/{session.match}", names)
 
+    def _film(self, server: PageServer, path: Path) -> str:
+        """Return the page of a run at a game written in Python; empty at others."""
+        from ludus.cli.params import typed
+        from ludus.evaluation.evaluate import decide_game
+        from ludus.games.names import typed_player
+        from ludus.games.registry import is_python
+        from ludus.storage.errors import StorageError
+        from ludus.web.frames.shows import NEWEST, ShowOptions
+
+        try:
+            game, _ = decide_game([f"{path}@{NEWEST}"], typed(self.game))
+        except (StorageError, ImportError):
+            return ""  # a run without weights, or no torch: the matches report it
+        if not is_python(game):
+            return ""
+        run = server.library.run_at(path)
+        against = typed_player(self.against)
+        server.shows.set_options(run.id, ShowOptions(self.game, against, self.rate, self.keep))
+        console.note(LOADING)
+        server.shows.show(run.id)
+        return f"/film/{run.id}"
+
     def _replay(self, file: Path) -> int:
         from ludus.cli.commands.replay import read_replay
+        from ludus.cli.params import typed
         from ludus.games import replays
 
         data = read_replay(str(file))
         try:
-            replays.info(data)
+            about = replays.info(data)
+            if self.game:  # its code is loaded, so that the server knows it by its name
+                found = game_spec(typed(self.game), about.params).name
+                if found != about.game:
+                    raise UserError(f"--game {self.game}: the replay is of {about.game}")
         except ValueError as error:
             raise UserError(f"{file}: {said(error)}") from None
         server = self._server(file.resolve().parent)

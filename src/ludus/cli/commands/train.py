@@ -315,10 +315,9 @@ def next_steps(result: RunResult, game: str) -> list[str]:
 
     for replay in sorted(Path(result.run, "replays").glob("*.ludus")):
         try:
-            about = info(read_replay(str(replay)))
+            info(read_replay(str(replay)))
         except (UserError, ValueError, OSError):  # cut off by a full disk: the run is whole without it
             continue
-        shown = "info" if about.format == 2 else "to-html"  # Python games have no page
-        lines.append(f"ludus replay {shown} {shell(str(replay))}{named if shown == 'to-html' else ''}")
+        lines.append(f"ludus replay to-html {shell(str(replay))}{named}")
         break
     return [*lines, f"ludus resume {run} {options(result.more)}".rstrip()]

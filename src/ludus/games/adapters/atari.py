@@ -17,13 +17,14 @@ import numpy as np
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
-from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
+from ludus.games.python_game import Bytes, Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
 from ludus.native import core
 
 if TYPE_CHECKING:
     from ale_py import Action, ALEInterface
 
 HEIGHT, WIDTH = 210, 160
+FRAMES_PER_S = 60
 
 _PARAMS = (
     ParamSpec("frame_skip", "integer", "4", 1, 60, meaning="frames that an action is held for"),
@@ -147,6 +148,16 @@ class AtariGame:
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the stacked pictures ``uint8[stack, size, size]``."""
         out["screen"][...] = self._stack
+
+    @property
+    def ticks_per_s(self) -> float:
+        """Decisions a second of the console."""
+        return FRAMES_PER_S / self._maker.frame_skip
+
+    def render(self) -> Bytes:
+        """Return the screen in colour: ``uint8[210, 160, 3]``."""
+        screen: Bytes = self._ale.getScreenRGB()
+        return screen
 
     def hash(self) -> int:
         """Return a hash of everything that the future depends on."""

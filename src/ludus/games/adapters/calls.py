@@ -48,6 +48,13 @@ def step_error(error: ValueError) -> ValueError:
     return ValueError(f"step() returned {_count(error)}: expected {STEP}")
 
 
+def render_mode_of(env: Any) -> str:
+    """Return the way in which an environment gives its picture or its text; "" if it gives neither."""
+    known = getattr(env, "metadata", None) or {}
+    modes = known.get("render_modes") or ()
+    return next((mode for mode in ("rgb_array", "ansi") if mode in modes), "")
+
+
 def _count(error: ValueError) -> str:
     """Return ``4 values`` for ``not enough values to unpack (expected 5, got 4)``."""
     _, got, number = str(error).rstrip(")").partition("got ")

@@ -88,6 +88,11 @@ class DmEnvGame:
             "observation_space", "observation_spec"
         )
 
+    def render(self) -> Any:
+        """Return the picture of an environment that has ``render``; dm_env itself defines none."""
+        render = getattr(self._env, "render", None)
+        return render() if callable(render) else None
+
     def close(self) -> None:
         """Close the environment."""
         if self._env is not None:

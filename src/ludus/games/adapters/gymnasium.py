@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.calls import render_mode_of, reset_env, step_error
 from ludus.games.adapters.masks import MASK, Masks, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
@@ -107,6 +107,15 @@ class GymnasiumGame:
                 f"info[{MASK!r}] which actions are legal"
             )
         return difference(self._observation.space, self._value, "observation")
+
+    @property
+    def ticks_per_s(self) -> float:
+        """The pace that the environment declares; 0 where it has none."""
+        return float(self._env.metadata.get("render_fps") or 0)
+
+    def render(self) -> Any:
+        """Return a picture or a text of the match; None in an environment that was made to train."""
+        return None if self._env.render_mode is None else self._env.render()
 
     def close(self) -> None:
         """Close the environment."""
@@ -207,6 +216,7 @@ class GymnasiumMaker:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             self.masks = Masks(self.actions)
             labels = _labels(env)
+            self._render_mode = render_mode_of(env)
             value, info = reset_env(env.reset, env.unwrapped.reset, 0)
             self._masked = bool(masks_in(value, info))
         finally:
@@ -223,11 +233,12 @@ class GymnasiumMaker:
             params=declared,
         )
 
-    def _environment(self) -> gymnasium.Env[Any, Any]:
+    def _environment(self, render_mode: str = "") -> gymnasium.Env[Any, Any]:
         import gymnasium
 
+        drawn: dict[str, Any] = {"render_mode": render_mode} if render_mode else {}
         try:
-            return gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+            return gymnasium.make(self._id, disable_env_checker=True, **self._kwargs, **drawn)
         except gymnasium.error.DependencyNotInstalled as error:
             raise ValueError(f"gymnasium/{self._id}: {error}") from None
         except (TypeError, gymnasium.error.Error) as error:
@@ -235,7 +246,14 @@ class GymnasiumMaker:
 
     def make(self) -> PythonGame:
         """Create a game with its own environment."""
-        return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self.masks)
+        return self._game(self._environment())
+
+    def make_drawn(self) -> PythonGame:
+        """Create a game whose environment draws itself, if it can."""
+        return self._game(self._environment(self._render_mode))
+
+    def _game(self, env: gymnasium.Env[Any, Any]) -> PythonGame:
+        return GymnasiumGame(env, self.spec, self.observation, self.actions, self.masks)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         """Create a vector environment of ``matches`` matches, or return None if the library has none."""

@@ -113,6 +113,10 @@ class OpenSpielGame:
         out[...] = 0
         out[choices if choices else [0]] = 1  # OpenSpiel takes any action of a seat that has none
 
+    def render(self) -> str:
+        """Return the whole state as the library writes it, for people who look on."""
+        return str(self._state)
+
     def hash(self) -> int:
         """Return a hash of the whole history."""
         text = str(self._state.history()).encode()

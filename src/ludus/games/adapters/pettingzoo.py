@@ -20,7 +20,7 @@ from ludus.flow.inputs.shown import shown
 from ludus.flow.process.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.calls import render_mode_of, reset_env, step_error
 from ludus.games.adapters.masks import MASK, Masks, StepMask, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
@@ -72,9 +72,9 @@ def _teams_by_name(agents: Sequence[str]) -> list[int]:
 class _Seats:
     """Common part of the two APIs: agents as seats, values, masks, rewards."""
 
-    def __init__(self, maker: PettingZooMaker) -> None:
+    def __init__(self, maker: PettingZooMaker, env: Any) -> None:
         self.spec, self._maker = maker.spec, maker
-        self._env = maker.environment()
+        self._env = env
         self._names = maker.agents
         self._seat = {name: seat for seat, name in enumerate(self._names)}
         seats = len(self._names)
@@ -165,6 +165,15 @@ class _Seats:
         agent = self._names[seat]
         text = difference(self._maker.space(seat), self._values[seat], f"observation of {agent}")
         return text.replace("observation_space", f"observation_space({agent!r})")
+
+    @property
+    def ticks_per_s(self) -> float:
+        """The pace that the environment declares; 0 where it has none."""
+        return float(self._env.metadata.get("render_fps") or 0)
+
+    def render(self) -> Any:
+        """Return a picture or a text of the match; None in an environment that was made to train."""
+        return None if getattr(self._env, "render_mode", None) is None else self._env.render()
 
     def close(self) -> None:
         self._env.close()
@@ -284,6 +293,7 @@ class PettingZooMaker:
         env = self.environment()
         try:
             self.agents = listed(env.possible_agents)
+            self._render_mode = render_mode_of(env) if hasattr(env, "render_mode") else ""
             self._describe(env)
             teams = _teams_by_name(self.agents) if by_name else []
         except ValueError as error:
@@ -301,10 +311,10 @@ class PettingZooMaker:
             teams=teams,
         )
 
-    def environment(self) -> Any:
-        """Create an environment."""
+    def environment(self, **drawn: str) -> Any:
+        """Create an environment. ``drawn``: its ``render_mode``, where it is to be looked at."""
         try:
-            return self._create(**self._values)
+            return self._create(**self._values, **drawn)
         except TypeError as error:
             raise ValueError(
                 f"pettingzoo/{self._name}: cannot be made with {self._values}: {error}"
@@ -375,7 +385,19 @@ class PettingZooMaker:
 
     def make(self) -> PythonGame:
         """Create a game with its own environment."""
-        return TurnGame(self) if self._turns else ParallelGame(self)
+        return self._game(self.environment())
+
+    def make_drawn(self) -> PythonGame:
+        """Create a game whose environment draws itself, if it can."""
+        if not self._render_mode:
+            return self.make()
+        try:
+            return self._game(self.environment(render_mode=self._render_mode))
+        except ValueError:  # it has modes, and its constructor takes none
+            return self.make()
+
+    def _game(self, env: Any) -> PythonGame:
+        return TurnGame(self, env) if self._turns else ParallelGame(self, env)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         """Return None: PettingZoo has no vectorised environments."""

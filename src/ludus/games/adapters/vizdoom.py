@@ -19,7 +19,7 @@ from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
-from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
+from ludus.games.python_game import Bytes, Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
 from ludus.native import core
 
 _PARAMS = (
@@ -50,13 +50,14 @@ class VizdoomSeat:
         self._press = [0] * buttons
         self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
         self._variables = np.zeros(maker.variables, np.float32)
+        self.picture: Bytes | None = None  # of the engine's own size
 
     def look(self, game: Any) -> None:
         """Read the screen; after the end the last image stays."""
         state = game.get_state()
         if state is None:
             return
-        picture = np.ascontiguousarray(state.screen_buffer)
+        self.picture = picture = np.ascontiguousarray(state.screen_buffer)
         planes = picture[None] if picture.ndim == 2 else picture
         if planes.shape == self._screen.shape:
             self._screen[...] = planes
@@ -83,6 +84,12 @@ class VizdoomSeat:
         out["screen"][...] = self._screen
         if len(self._variables):
             out["variables"][...] = self._variables
+
+    def drawn(self) -> Bytes | None:
+        """Return the engine's own picture, ``uint8[H, W]`` or ``[H, W, 3]``; None before the first."""
+        if self.picture is None or self.picture.ndim == 2:
+            return self.picture
+        return self.picture.transpose(1, 2, 0)
 
 
 class VizdoomGame:
@@ -131,6 +138,17 @@ class VizdoomGame:
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the screen and the game variables."""
         self._interface.write(out)
+
+    @property
+    def ticks_per_s(self) -> float:
+        """Decisions a second of the engine."""
+        from ludus.games.adapters.vizdoom_match import TICS_PER_S
+
+        return float(TICS_PER_S / self._maker.frame_skip)
+
+    def render(self) -> Bytes | None:
+        """Return the screen that the player sees."""
+        return self._interface.drawn()
 
     def close(self) -> None:
         """End the engine."""

@@ -29,10 +29,11 @@ import numpy as np
 from ludus.flow import GameSpec
 from ludus.flow.slab import Array
 from ludus.games.adapters.seat_threads import SeatThreads
-from ludus.games.python_game import Floats, Ints, ProcessUnusable
+from ludus.games.python_game import Bytes, Floats, Ints, ProcessUnusable
 from ludus.native import YIELD_LIBRARY
 
 START_S = 60.0  # for all engines to find each other
+TICS_PER_S = 35
 STOP_S = 3.0  # for an engine to end by itself
 GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
 COMMON = "-netmode 0 +viz_nocheat 0"
@@ -55,6 +56,10 @@ class SeatInterface(Protocol):
 
     def write(self, out: Mapping[str, Array]) -> None:
         """Write every tensor of the spec."""
+        ...
+
+    def drawn(self) -> Bytes | None:
+        """Return the engine's own picture of the screen."""
         ...
 
 
@@ -164,6 +169,16 @@ class VizdoomMatch:
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the seat's screen and game variables."""
         self._interfaces[seat].write(out)
+
+    @property
+    def ticks_per_s(self) -> float:
+        """Decisions a second of the engines."""
+        return TICS_PER_S / self._maker.frame_skip
+
+    def render(self) -> Bytes | None:
+        """Return the screens of all seats, side by side."""
+        screens = [interface.drawn() for interface in self._interfaces]
+        return None if any(s is None for s in screens) else np.concatenate(screens, axis=1)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """End the engines and the threads."""

@@ -19,7 +19,7 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.contained import close_quietly
 from ludus.games.numbers import over_of, write_rewards
-from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
+from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame, make_drawn
 from ludus.native import core
 
 HASH_EVERY = 10  # ticks
@@ -122,21 +122,32 @@ class Resimulation:
     ``decisions``: a mapping ``{seat: heads}`` for each tick. Close it when done.
     """
 
-    def __init__(self, maker: GameMaker, seed: int, match: int, hash_every: int) -> None:
-        """Create the game and start the match. ``hash_every``: ticks between two hashes of the record."""
+    def __init__(
+        self, maker: GameMaker, seed: int, match: int, hash_every: int, *, drawn: bool = False
+    ) -> None:
+        """Create the game and start the match.
+
+        Args:
+            maker: The game.
+            seed: Seed of the pool.
+            match: Number of the match.
+            hash_every: Ticks between two hashes of the record.
+            drawn: Whether the game is made to be looked at: its ``render`` then draws.
+        """
         self.spec = maker.spec
-        self.game: PythonGame = maker.make()
+        self.game: PythonGame = make_drawn(maker) if drawn else maker.make()
         self.recorder = MatchRecorder(self.spec, seed, match, hash_every=hash_every)
         self.over = False
         self._decided = np.zeros(self.spec.seats, np.float32)
         self._legal = getattr(self.game, "legal", None)
         self._masks: dict[int, Array] = {}
+        self._observed: dict[int, dict[str, Array]] = {}
         self.game.reset(match_seed(seed, match))
         self._show()
 
     def _show(self) -> None:
         shown: list[tuple[int, Sequence[Array], Array]] = []
-        self._masks = {}
+        self._masks, self._observed = {}, {}
         for seat in self.game.to_act():
             out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in self.spec.observation}
             self.game.observe(seat, out)
@@ -144,10 +155,15 @@ class Resimulation:
             if self._legal is not None:
                 self._legal(seat, mask)
                 check_choices(self.spec, mask)
-            self._masks[seat] = mask
+            self._masks[seat], self._observed[seat] = mask, out
             self._decided[seat] = 1.0
             shown.append((seat, list(out.values()), mask))
         self.recorder.observe(shown)
+
+    @property
+    def deciding(self) -> Mapping[int, tuple[Mapping[str, Array], Array]]:
+        """Seats that decide now, with their observation (packed tensors by name) and their mask."""
+        return {seat: (self._observed[seat], mask) for seat, mask in self._masks.items()}
 
     def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
         """Play the next tick. ``last``: no output follows, because the match ended or was truncated."""

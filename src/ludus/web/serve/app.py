@@ -9,20 +9,23 @@ import sys
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ludus.flow.inputs.decode import from_json, to_json
 from ludus.flow.inputs.shown import markup, visible
 from ludus.games import replays
+from ludus.games.names import UnknownGame
 from ludus.games.registry import text_params
 from ludus.storage.errors import StorageError
+from ludus.web.frames.shows import Shows
 from ludus.web.replay_page import to_html
 from ludus.web.serve import games, players, runs
 from ludus.web.serve.guard import Guard
@@ -63,6 +66,12 @@ _SENTENCE = """<!doctype html>
 </body>
 </html>
 """
+#: Page of a match that is not ready yet.
+_WAITING = _SENTENCE.replace("</head>", '<meta http-equiv="refresh" content="1">\n</head>').replace(
+    '<p class="failure" role="alert">', '<p role="status">'
+)
+AGAIN_S = 120.0  # that a match of a game in Python is played again for its page
+FILM_S = 8.0  # that the page of a match is waited for
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -78,9 +87,9 @@ class Api:
     What reads files or thinks runs in threads of the pool: the loop passes the messages of matches on.
     """
 
-    def __init__(self, library: Library, matches: Sessions) -> None:
-        """Answer about ``library`` and ``matches``."""
-        self._library, self._matches = library, matches
+    def __init__(self, library: Library, matches: Sessions, shows: Shows) -> None:
+        """Answer about ``library``, ``matches`` and ``shows``."""
+        self._library, self._matches, self._shows = library, matches, shows
         self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves made at a time
 
     async def alive(self, _: Request) -> Response:
@@ -155,16 +164,32 @@ class Api:
 
         def made() -> str:
             data = self._library.read(self._library.replay(name))
-            if why := _without_pictures(data):
-                raise _BadRequest(why)
-            return to_html(data, think=[players.thinker_of(name, self._library) for name in asked])
+            try:
+                think = [players.thinker_of(name, self._library) for name in asked]
+                return to_html(data, think=think, most_s=AGAIN_S)
+            except UnknownGame:
+                game = visible(replays.info(data).game)
+                raise _BadRequest(
+                    f"a match of {game}, whose code a person has to name: "
+                    "ludus replay to-html FILE --game REFERENCE"
+                ) from None
 
         async with self._heavy:
             page = await run_in_threadpool(made)
-        found = _POLICY.search(page[:4096])
-        policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
-        policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
-        return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
+        return _page(page)
+
+    async def film(self, request: Request) -> Response:
+        """``/film/RUN?after=``: the next match of a run's newest weights, of a game written in Python."""
+        name, after = request.path_params["id"], request.query_params.get("after", "")
+        show = await run_in_threadpool(self._shows.show, name)
+        if not re.fullmatch("[0-9]{1,9}", after):
+            return RedirectResponse(f"/film/{quote(name)}?after={show.made}", 303)
+        page = await run_in_threadpool(show.page, int(after), FILM_S)
+        if page is None:
+            what = f"tick {show.progress:,}" if show.progress else "the players are loaded"
+            why = markup(f"{show.run.name}: a match is being played, {what}")
+            return Response(_WAITING.format(why=why), media_type="text/html")
+        return _page(page)
 
     async def thoughts(self, request: Request) -> Response:
         """``/api/replays/ID/thoughts?with=``: what a player thinks of the decisions of a recorded match."""
@@ -198,9 +223,9 @@ class Api:
         return _json({"id": session.match, "key": session.key}, 201)
 
 
-def make_app(library: Library, matches: Sessions, port: int, token: str) -> ASGIApp:
+def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token: str) -> ASGIApp:
     """Return the server's application, guarded. ``port``: where it will be served."""
-    api, sockets = Api(library, matches), Sockets(matches)
+    api, sockets = Api(library, matches, shows), Sockets(matches)
 
     async def socket(connection: WebSocket) -> None:
         try:
@@ -220,6 +245,7 @@ def make_app(library: Library, matches: Sessions, port: int, token: str) -> ASGI
         "/api/replays": api.replays,
         "/api/replays/{id}/thoughts": api.thoughts,
         "/replay/{id}": api.replay_page,
+        "/film/{id}": api.film,
     }
     files = _files()
     shell = _shell()
@@ -280,18 +306,12 @@ def _why(request: Request, why: str, status: int) -> Response:
     return _json({"why": why}, status)
 
 
-def _without_pictures(replay: bytes) -> str:
-    """Return why no page can show a replay: a game written in Python draws nothing. Empty for others."""
-    about = replays.info(replay)
-    if about.format == 1:
-        return ""
-    won = ", ".join(
-        f"{name}: return {value:g}" for name, value in zip(about.players, about.returns, strict=False)
-    )
-    return (
-        f"a match of {visible(about.game)}, which is written in Python: there are no pictures of it. "
-        f"{about.ticks:,} ticks; {visible(won)}. ludus replay info prints the rest"
-    )
+def _page(page: str) -> Response:
+    """Return a page that works offline too, with its own policy."""
+    found = _POLICY.search(page[:4096])
+    policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
+    policy = policy.replace("&#x27;", "'").replace("&#39;", "'")
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
 
 
 def _json(value: object, status: int = 200) -> Response:

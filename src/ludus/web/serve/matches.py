@@ -82,7 +82,10 @@ def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) ->
         if not typed and any(len(value) > MAX_PARAM for value in text.values()):
             raise UnplayableMatch(f"a parameter of more than {MAX_PARAM} characters")
         if registry.is_python(game):
-            raise UnplayableMatch(f"{shown(game)}: written in Python; pages play compiled games alone")
+            raise UnplayableMatch(
+                f"{shown(game)}: written in Python, which no person plays on a page; ludus watch RUN shows "
+                "how the weights of a run play it"
+            )
         found = registry.find(game)
         spec = registry.spec(game, text)
         return Rules(found.name, text, spec, spec.spec_hash)

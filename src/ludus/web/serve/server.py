@@ -19,6 +19,7 @@ from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from ludus.flow.problem import Argument, HasProblems
 from ludus.flow.process.interrupts import on_stop
+from ludus.web.frames.shows import Shows
 from ludus.web.serve.app import make_app
 from ludus.web.serve.guard import KNOWN, TOKEN
 from ludus.web.serve.library import Library
@@ -46,6 +47,7 @@ class PageServer:
     Attributes:
         library: Table of runs and replays.
         matches: The matches.
+        shows: Runs that are watched at games written in Python.
         port: The port.
     """
 
@@ -62,11 +64,12 @@ class PageServer:
             PortInUse: Another process has the port.
         """
         self.library, self.matches = library, Sessions(library, device, beat_s)
+        self.shows = Shows(library, device)
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
         self._token = secrets.token_urlsafe(32)
         config = uvicorn.Config(
-            make_app(library, self.matches, self.port, self._token),
+            make_app(library, self.matches, self.shows, self.port, self._token),
             http=_Connection,
             ws=_Socket,
             ws_max_size=MAX_BYTES,
@@ -97,6 +100,7 @@ class PageServer:
                 self._server.run(sockets=[self._socket])
             finally:
                 self.close()
+                self.shows.close()
                 self._saving = True
                 self.matches.stop(STOP_S)
 

@@ -39,22 +39,24 @@ def thoughts_of(
         replay: The bytes of a ``.ludus`` file.
         player: Weights by name, or a search, as :func:`ludus.web.thoughts.resolve.mind_of` reads them.
         seed: Seed of a search.
-        game: Reference of a compiled game that is neither built in nor installed, from a person.
+        game: Reference of a game that is neither built in nor installed, from a person.
         texts: Names of the decisions. A replay does not hold the choice of a bot: its name gives it, where
             the game has one head.
         progress: Called while a search thinks.
 
     Raises:
         ReplayError: The bytes are no replay, or one of other rules.
-        ParamError: There is no such game, or it is written in Python.
+        ParamError: There is no such game, or a person has to name it.
         ThinkError: The replay differs from its rules, or the player has no thoughts.
         ConfigError: No such player, or weights of another game. (All of these are ``ValueError``.)
         StorageError: No such run, version or file.
     """
     info = replays.info(replay)
-    replays.load_game(info, game)
     if info.format != 1:
-        raise ThinkError(f"{info.game} is written in Python; thoughts exist for compiled games alone")
+        from ludus.web.frames.film import thoughts_about
+
+        return thoughts_about(replay, player, game, progress)
+    replays.load_game(info, game)
     find(info.game)
     check = replays.verify(replay)
     if not check.same:

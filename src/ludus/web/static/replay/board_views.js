@@ -2,6 +2,7 @@
 // for a match whose first document lacks what its drawing needs.
 import { frameAt } from "./data.js";
 import { ArenaView } from "./arena_view.js";
+import { FramesView } from "./frames_view.js";
 import { GridView } from "./grid_view.js";
 import { MapView } from "./map_view.js";
 import { NoughtsView } from "./noughts_view.js";
@@ -39,11 +40,11 @@ class DocumentView {
 }
 
 const RENDERERS = {
-  map: MapView, board: GridView, noughts: NoughtsView, arena: ArenaView, cards: CardsView, table: PayoffView, document: DocumentView,
+  map: MapView, board: GridView, noughts: NoughtsView, arena: ArenaView, cards: CardsView, table: PayoffView, frames: FramesView, document: DocumentView,
 };
 
 export function drawingOf(canvas, match, palette) {
   const Renderer = Object.hasOwn(RENDERERS, match.renderer) ? RENDERERS[match.renderer] : DocumentView;
-  const fits = !Renderer.fits || Renderer.fits(match.views?.[0]);
+  const fits = !Renderer.fits || Renderer.fits(match.views?.[0], match);
   return new (fits ? Renderer : DocumentView)(canvas, match, palette);
 }

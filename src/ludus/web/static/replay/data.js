@@ -149,6 +149,7 @@ export function decode(bytes) {
     match.ticks = Int32Array.from(match.views, (view) => view.tick);
   }
   if (match.ticks.length === 0) throw new Error("the match has no frames");
+  if (match.film) match.film.bytes = bytes.subarray(reader.at);
   match.firstTick = match.ticks[0];
   match.lastTick = match.ticks[match.ticks.length - 1];
   return match;

@@ -10,6 +10,7 @@ import { fitCanvas, Timeline } from "./plots.js";
 import { readThoughts, Thoughts } from "./thoughts.js";
 
 const PANEL_INTERVAL_MS = 80; // panels change slower than the map while it plays
+const FOLLOW_MS = 2500; // from the end of a match to the next one
 const byId = (id) => document.getElementById(id);
 
 // The result of a match without a winner.
@@ -159,7 +160,8 @@ class Page {
     if (number("tick") !== null) this.seek(number("tick"));
     if (number("fog") !== null) this.set({ fog: Math.max(-1, Math.min(this.fogSeats - 1, number("fog"))) });
     if (number("unit") !== null) this.set({ selected: number("unit") });
-    if (wanted.has("play")) this.play(true);
+    if (number("speed") !== null) this.set({ speed: Math.max(0, Math.min(SPEEDS.length - 1, number("speed"))) });
+    if (wanted.has("play") || this.match.follows) this.play(true);
   }
 
   layout() {
@@ -199,9 +201,21 @@ class Page {
     const elapsed = this.lastTime === null ? 0 : Math.min(250, time - this.lastTime) / 1000;
     this.lastTime = time;
     state.tick = Math.min(match.lastTick, state.tick + elapsed * match.ticks_per_s * SPEEDS[state.speed]);
-    if (state.tick >= match.lastTick) state.playing = false;
+    if (state.tick >= match.lastTick) {
+      state.playing = false;
+      this.follow();
+    }
     this.draw(time);
     if (state.playing) requestAnimationFrame((next) => this.advance(next));
+  }
+
+  // The next match of a series, unless the viewer has gone back meanwhile.
+  follow() {
+    const { state, match } = this;
+    if (!match.follows?.startsWith("/")) return;
+    setTimeout(() => {
+      if (!state.playing && state.tick >= match.lastTick) location.replace(`${match.follows}#speed=${state.speed}`);
+    }, FOLLOW_MS);
   }
 
   selectStep(way) {

@@ -1,0 +1,1 @@
+"""Tests of what games written in Python show."""
