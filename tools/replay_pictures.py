@@ -27,11 +27,15 @@ class Shot:
     fragment: str
     params: Mapping[str, str]
     height: int = 830
+    think: tuple[str, ...] = ()
 
 
 SHOTS: Mapping[str, Shot] = {
     "replay": Shot("minirts", ("simple", "hit_and_run"), "tick=1500", {}, 900),
     "replay_go": Shot("go", ("tactical", "tactical"), "tick=62", {"size": "9"}),
+    "analysis_go": Shot(
+        "go", ("tactical", "tactical"), "tick=62", {"size": "9"}, 830, ("mcts:800", "mcts:100")
+    ),
     "replay_pommerman": Shot(
         "pommerman", ("simple",) * 4, "tick=58&fog=0", {"mode": "team", "fog": "1"}, 900
     ),
@@ -51,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.names or SHOTS:
             shot, page = SHOTS[name], Path(folder) / f"{name}.html"
             replay = replays.record(shot.game, shot.params, seed=3, bots=shot.bots)
-            page.write_text(to_html(replay), encoding="utf-8")
+            page.write_text(to_html(replay, think=shot.think), encoding="utf-8")
             browser.open(page, shot.fragment, 1280, shot.height)
             browser.screenshot(options.out / f"{name}.png")
             print(options.out / f"{name}.png")

@@ -320,11 +320,13 @@ def test_two_players_are_watched_with_their_thoughts(page: LivePage) -> None:
     assert page.text("#result b").endswith("won") or page.text("#result b") == "A draw"
     assert page.evaluate("ludus.act(0)") is False
     assert page.evaluate("ludus.drawn.overlay") == 0
-    page.go(
-        page.evaluate("[...document.querySelectorAll('#result a')].at(-1).getAttribute('href')"),
-        "document.body.classList.contains('ready')",
-    )
-    assert page.evaluate("ludus.match.thoughts.length") == 1
+    page.wait("document.getElementById('analyse-start') !== null")
+    assert page.evaluate("document.getElementById('analyst').value") == "four@1"
+    page.click("#analyse-start")
+    page.wait("location.pathname.startsWith('/replay/') && document.body?.classList.contains('ready')")
+    assert page.evaluate("ludus.match.thoughts.map((opinion) => opinion.name.split('/').at(-1))") == [
+        "four@1"
+    ]
 
 
 def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> None:

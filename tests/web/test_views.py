@@ -112,6 +112,8 @@ V = "from ludus.games.views import View\nV = View("
         (V + "'arena', input='keys', keys=(('a', -1),))", "the choice -1 for the key 'a', expected 0 to"),
         (V + "'arena', input='keys', keys=(('', 1),))", "the key '', expected a KeyboardEvent.key"),
         (V + "'arena', input='keys', keys=('ab',))", "keys with 'ab', expected pairs"),
+        (V + "'board', ownership='a b')", "ownership = 'a b', expected module:function"),
+        (V + "'board', record='a.b:c')", "record or record_suffix, expected both"),
         ("V = 'board'", "is str, expected a ludus.games.views.View"),
         ("import no_such_library", "ModuleNotFoundError"),
     ],

@@ -69,7 +69,7 @@ def _values(field: ArgumentField, partial: str) -> Iterable[str]:
         return [*_folders_with("run.json"), *_folders_with("sweep.json")]
     if field.name == "directory":
         return _folders_with("run.json")
-    if field.name in ("player", "players", "against"):
+    if field.name in ("player", "players", "against", "by"):
         from ludus.games import spec
 
         bots = [b.name for game in list_games() for b in spec(game).bots]

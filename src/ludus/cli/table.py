@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "watch": Entry("serve:Watch", "watch matches of a run's newest weights, or a replay, in a browser"),
         "serve": Entry("serve:Serve", "serve the pages of a folder: runs, replays, matches"),
         "gtp": Entry("gtp:Gtp", "run a Go engine for GTP programs and graphical boards"),
+        "analyze": Entry("analyze:Analyze", "analyse a replay or an SGF: a page with the largest mistakes"),
         "replay info": Entry("replay:ReplayShow", "show the contents of a replay"),
         "replay verify": Entry("replay:ReplayVerify", "re-simulate replays and compare every hash"),
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),

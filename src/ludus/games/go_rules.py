@@ -1,12 +1,14 @@
 """Names of rule sets of Go, as programs and servers write them in ``RU`` of a record.
 
 This is the one place that decides which rules a name means, for the moves, the counting and the komi.
+The tables give the rules as parameters of the game ``go``.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 
 #: Whole words, in small letters: names of GTP engines, servers and countries.
 _WORDS = {
@@ -29,6 +31,23 @@ _STARTS = {
     "tromp-taylor": ("tromp",),
     "ing": ("应", "應"),
     "french": ("french", "franc"),
+}
+#: Names of rule sets that KataGo knows and that count area, as parameters.
+NAMED: Mapping[str, Mapping[str, str]] = {
+    "tromp-taylor": {"ko": "positional", "suicide": "allowed", "scoring": "tromp_taylor"},
+    "chinese": {"ko": "simple", "suicide": "forbidden", "scoring": "chinese"},
+    "chinese-ogs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
+    "chinese-kgs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
+    "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
+}
+#: Ko and suicide of other rule sets, which only records are replayed by: their counting is not supported.
+REPLAYED: Mapping[str, Mapping[str, str]] = {
+    "japanese": {"ko": "simple", "suicide": "forbidden"},
+    "korean": {"ko": "simple", "suicide": "forbidden"},
+    "aga": {"ko": "situational", "suicide": "forbidden"},
+    "bga": {"ko": "situational", "suicide": "forbidden"},
+    "french": {"ko": "situational", "suicide": "forbidden"},
+    "ing": {"ko": "situational", "suicide": "allowed"},
 }
 _LETTERS = re.compile(r"[^\W\d_]+")
 

@@ -11,7 +11,9 @@ of a map, and shown as text otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
 import msgspec
 
@@ -58,6 +60,7 @@ CUTS: Mapping[str, str] = {
     "choices": "the choices of other seats in a table, until all have chosen",
 }
 _CUT_OF_A_GAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,12}")
 _MOST_KEYS = 64
 _LONGEST_KEY = 32
 _MOST_CHOICES = 1 << 16
@@ -74,6 +77,10 @@ class View(msgspec.Struct, frozen=True):
     ``hide``: one of :data:`CUTS`, or ``module:function`` that takes a document and a seat and returns the
     document that this seat may see.
     ``labels``: names of the cards by number, of the renderer ``cards``.
+    ``ownership``: ``module:function`` that takes a match and a number of random continuations, and returns
+    the expected owner of each cell, from +1 (seat 0) to -1 (seat 1).
+    ``record``: ``module:function`` that takes the bytes of a replay and returns it in the game's own file
+    format (SGF); ``record_suffix``: the ending of such files, with its dot.
     """
 
     renderer: str
@@ -84,6 +91,9 @@ class View(msgspec.Struct, frozen=True):
     coordinates: str = ""
     hide: str = ""
     labels: tuple[str, ...] = ()
+    ownership: str = ""
+    record: str = ""
+    record_suffix: str = ""
 
 
 MAP = View("map", input="units", hide="map")
@@ -95,7 +105,15 @@ _BUILT_IN: Mapping[str, View | str] = {
     **dict.fromkeys(("minirts", "capture_the_flag", "moba", "rts"), MAP),
     "tower_defense": View("map", input="units"),
     "connect_four": View("board", input="columns", coordinates="columns"),
-    "go": View("board", input="cells", lines="crossings", coordinates="go"),
+    "go": View(
+        "board",
+        input="cells",
+        lines="crossings",
+        coordinates="go",
+        ownership="ludus.games.go:ownership",
+        record="ludus.games.records.go_match:sgf_of",
+        record_suffix=".sgf",
+    ),
     "gomoku": View("board", input="cells", lines="crossings", coordinates="chess"),
     "tic_tac_toe": NOUGHTS,
     "pommerman": View("arena", ticks_per_s=6.0, input="keys", keys=_ARROWS, hide="arena"),
@@ -123,6 +141,11 @@ def _checked(value: object) -> View:
     if value.hide not in CUTS and not _CUT_OF_A_GAME.fullmatch(value.hide):
         hint = did_you_mean(value.hide, CUTS, "cuts")
         raise ValueError(f"has hide = {value.hide!r}, expected a cut or module:function{hint}")
+    for name, function in (("ownership", value.ownership), ("record", value.record)):
+        if function and not _CUT_OF_A_GAME.fullmatch(function):
+            raise ValueError(f"has {name} = {function!r}, expected module:function")
+    if bool(value.record) != bool(_SUFFIX.fullmatch(value.record_suffix)):
+        raise ValueError("has record or record_suffix, expected both: module:function and '.sgf'")
     if len(value.labels) > _MOST_CHOICES or not all(isinstance(label, str) for label in value.labels):
         raise ValueError(f"has labels that are not at most {_MOST_CHOICES} texts")
     _check_keys(value)
@@ -164,3 +187,16 @@ def register_view(game: str, view: View | str) -> None:
 def view_of(game: str) -> View | None:
     """Return the view of a game, or None. Raises ``ExtensionError`` if its package is broken."""
     return _VIEWS.find(game)
+
+
+def function_of(reference: str) -> Callable[..., Any]:
+    """Return the ``module:function`` of a view. Raises ``ValueError`` if there is none."""
+    module, _, name = reference.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{reference}: {error}") from error
+    if not callable(found):
+        raise ValueError(f"{reference}: is {type(found).__name__}, expected a function")
+    function: Callable[..., Any] = found
+    return function

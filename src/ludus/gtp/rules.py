@@ -7,30 +7,13 @@ import re
 from collections.abc import Mapping
 
 from ludus.flow.inputs.decode import from_json
-from ludus.games.go_rules import rule_set
+from ludus.games.go_rules import NAMED, REPLAYED, rule_set
 from ludus.gtp.protocol import GtpError
 
 KO = {"POSITIONAL": "positional", "SITUATIONAL": "situational", "SIMPLE": "simple", "NONE": "none"}
 MAX_TEXT = 4096
 _DEFAULT: Mapping[str, str] = {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"}
 
-#: Names of rule sets that KataGo knows and that count area, as parameters.
-NAMED: Mapping[str, Mapping[str, str]] = {
-    "tromp-taylor": {"ko": "positional", "suicide": "allowed", "scoring": "tromp_taylor"},
-    "chinese": {"ko": "simple", "suicide": "forbidden", "scoring": "chinese"},
-    "chinese-ogs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
-    "chinese-kgs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
-    "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
-}
-#: Ko and suicide of other rule sets, which only records are replayed by: their counting is not supported.
-REPLAYED: Mapping[str, Mapping[str, str]] = {
-    "japanese": {"ko": "simple", "suicide": "forbidden"},
-    "korean": {"ko": "simple", "suicide": "forbidden"},
-    "aga": {"ko": "situational", "suicide": "forbidden"},
-    "bga": {"ko": "situational", "suicide": "forbidden"},
-    "french": {"ko": "situational", "suicide": "forbidden"},
-    "ing": {"ko": "situational", "suicide": "allowed"},
-}
 _KATAGO = re.compile(r"ko(POSITIONAL|SITUATIONAL|SIMPLE)score(AREA|TERRITORY).*?sui([01])")
 OTHERS = ("japanese", "korean", "aga", "aga-button", "bga", "french", "stone-scoring", "ancient-area")
 #: Rules with a single supported value. Keys and values of KataGo's JSON.

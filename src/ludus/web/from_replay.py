@@ -8,7 +8,7 @@ from ludus.flow.inputs.decode import from_json
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayInfo
-from ludus.games.views import View, view_of
+from ludus.games.views import View, function_of, view_of
 from ludus.web.moves import Document, choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import Recording, SeatDecision
 from ludus.web.renderers import renderer_of
@@ -48,7 +48,15 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         lines=view.lines if view is not None else "cells",
         coordinates=view.coordinates if view is not None else "",
         labels=labels_of(view, declared),
+        resumable=True,
+        record=record_text(replay, view),
+        record_suffix=view.record_suffix if view is not None else "",
     )
+
+
+def record_text(replay: bytes, view: View | None) -> str:
+    """Return a replay in its game's own file format; empty where it has none."""
+    return "" if view is None or not view.record else str(function_of(view.record)(replay))
 
 
 def sides_of(players: tuple[str, ...], game: GameSpec) -> str:

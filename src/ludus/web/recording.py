@@ -37,6 +37,8 @@ class Recording(msgspec.Struct, frozen=True):
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
     ``ticks_per_s`` is what speed 1 means. ``lines``, ``coordinates`` and ``labels`` come from
     the game's :class:`ludus.games.views.View`; ``labels``  name the choices where the view has none.
+    ``resumable``: whether a match of these rules can be played from any of its moments.
+    ``record`` is the match in the game's own file format (SGF), ``record_suffix`` the ending of such files.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
@@ -55,3 +57,6 @@ class Recording(msgspec.Struct, frozen=True):
     coordinates: str = ""
     labels: tuple[str, ...] = ()
     thoughts: tuple[Opinion, ...] = ()
+    resumable: bool = False
+    record: str = ""
+    record_suffix: str = ""

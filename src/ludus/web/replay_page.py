@@ -39,6 +39,7 @@ MODULES = (
     "map_view.js",
     "arena_view.js",
     "coordinates.js",
+    "candidates.js",
     "flat_view.js",
     "grid_view.js",
     "noughts_view.js",
@@ -47,6 +48,7 @@ MODULES = (
     "frames_view.js",
     "board_views.js",
     "panels.js",
+    "match_links.js",
     "thoughts.js",
     "keyboard.js",
     "controls.js",
@@ -137,12 +139,15 @@ def pack(recording: Recording, follows: str = "") -> bytes:
         "facts": [[visible(part) for part in fact] for fact in recording.facts],
         "ticks_per_s": recording.ticks_per_s,
         "follows": follows,
+        "resumable": recording.resumable,
         "view": {
             "lines": recording.lines,
             "coordinates": recording.coordinates,
             "labels": [visible(label) for label in recording.labels],
         },
     }
+    if recording.record:
+        header["record"] = {"text": recording.record, "suffix": recording.record_suffix}
     packing = renderer_named(recording.renderer).packing()
     for view in recording.views:
         packing.see(view)

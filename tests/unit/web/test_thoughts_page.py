@@ -16,7 +16,8 @@ from ludus.native import core
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
 from ludus.web.replay_page import pack, to_html
-from ludus.web.thoughts.page import CHANCE_UNIT, MOST_MARKS, UNIT, drops, page_data, rare
+from ludus.web.thoughts.mistakes import MOST_MARKS, drops
+from ludus.web.thoughts.page import CHANCE_UNIT, UNIT, page_data, rare
 from ludus.web.thoughts.replayed import thoughts_of
 from ludus.web.thoughts.thought import HeadNames, HeadThought, Opinion, ThinkError, Thought
 from tests.unit.web.test_thoughts import SMALL, recorded, weights
@@ -36,13 +37,13 @@ def opinion(*thoughts: Thought, heads: tuple[HeadNames, ...] = (HeadNames("move"
 
 def test_drops_are_between_thoughts_of_one_seat_and_the_largest_comes_first() -> None:
     values = [(0, 0, 0.5), (0, 1, -0.5), (1, 0, 0.4), (1, 1, -0.9), (2, 0, 0.45), (3, 0, -0.2), (3, 1, 0.0)]
-    found = drops([thought(t, v, seat=s) for t, s, v in values])
+    found = drops(opinion(*(thought(t, v, seat=s) for t, s, v in values)))
     assert [index for index, _ in found] == [4, 1, 0]
     assert [change for _, change in found] == pytest.approx([-0.65, -0.4, -0.1])
-    assert drops([thought(0, 1.0), thought(1, None), thought(2, 0.5)]) == [(0, -0.5)]
-    assert drops([thought(0, 1.0), thought(1, 1.0), thought(2, 0.9999)]) == []
+    assert drops(opinion(thought(0, 1.0), thought(1, None), thought(2, 0.5))) == [(0, -0.5)]
+    assert drops(opinion(thought(0, 1.0), thought(1, 1.0), thought(2, 0.9999))) == []
     falling = [thought(t, -float(t * t)) for t in range(40)]
-    assert [index for index, _ in drops(falling)] == list(range(38, 38 - MOST_MARKS, -1))
+    assert [index for index, _ in drops(opinion(*falling))] == list(range(38, 38 - MOST_MARKS, -1))
 
 
 def test_rare_decisions_have_an_alternative_and_are_not_the_usual_ones() -> None:

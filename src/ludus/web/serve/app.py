@@ -25,8 +25,8 @@ from ludus.games import replays
 from ludus.games.names import UnknownGame
 from ludus.games.registry import text_params
 from ludus.storage.errors import StorageError
+from ludus.web.analysis.endpoints import AnalysisApi, Pages
 from ludus.web.frames.shows import Shows
-from ludus.web.replay_page import to_html
 from ludus.web.serve import games, players, runs
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}")
+_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}", "/analyse/{id}", "/retry/{id}")
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -70,7 +70,6 @@ _SENTENCE = """<!doctype html>
 _WAITING = _SENTENCE.replace("</head>", '<meta http-equiv="refresh" content="1">\n</head>').replace(
     '<p class="failure" role="alert">', '<p role="status">'
 )
-AGAIN_S = 120.0  # that a match of a game in Python is played again for its page
 FILM_S = 8.0  # that the page of a match is waited for
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
@@ -91,6 +90,8 @@ class Api:
         """Answer about ``library``, ``matches`` and ``shows``."""
         self._library, self._matches, self._shows = library, matches, shows
         self._heavy = asyncio.Semaphore(2)  # pages, thoughts and curves made at a time
+        self._pages = Pages(library)
+        self.analysis = AnalysisApi(library, self._pages, self._heavy)
 
     async def alive(self, _: Request) -> Response:
         """``/api/alive``: by which a page without a match knows that its server can be reached."""
@@ -163,12 +164,11 @@ class Api:
         name, asked = request.path_params["id"], request.query_params.getlist("with")
 
         def made() -> str:
-            data = self._library.read(self._library.replay(name))
+            replay = self._library.replay(name)
             try:
-                think = [players.thinker_of(name, self._library) for name in asked]
-                return to_html(data, think=think, most_s=AGAIN_S)
+                return self._pages.page(replay, asked)
             except UnknownGame:
-                game = visible(replays.info(data).game)
+                game = visible(replays.info(self._library.read(replay)).game)
                 raise _BadRequest(
                     f"a match of {game}, whose code a person has to name: "
                     "ludus replay to-html FILE --game REFERENCE"
@@ -244,6 +244,9 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
         "/api/runs/{id}/curves": api.curves,
         "/api/replays": api.replays,
         "/api/replays/{id}/thoughts": api.thoughts,
+        "/api/replays/{id}/match": api.analysis.match,
+        "/api/replays/{id}/analysis": api.analysis.analysis,
+        "/api/replays/{id}/record": api.analysis.record,
         "/replay/{id}": api.replay_page,
         "/film/{id}": api.film,
     }
@@ -254,6 +257,7 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
             routes=[
                 *(Route(path, _answering(shell), methods=["GET"]) for path in _PAGES),
                 *(Route(path, _answering(end), methods=["GET"]) for path, end in gets.items()),
+                Route("/api/records", _answering(api.analysis.upload), methods=["POST"]),
                 Route("/api/matches", _answering(api.matches), methods=["GET"]),
                 Route("/api/matches", _answering(api.create), methods=["POST"]),
                 Route("/static/{path:path}", _answering(files), methods=["GET"]),

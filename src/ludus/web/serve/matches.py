@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import secrets
 import threading
@@ -15,15 +16,18 @@ from ludus.flow.inputs.shown import shown
 from ludus.flow.names import did_you_mean
 from ludus.flow.problem import HasProblems
 from ludus.flow.spec import GameSpec
-from ludus.games import registry
+from ludus.games import registry, replays
 from ludus.games.match import Match
 from ludus.games.names import UnknownGame, is_installed_name
 from ludus.games.registry import list_games, text_params
 from ludus.mcts.text import SUFFIX
 from ludus.storage.errors import StorageError
+from ludus.web.analysis.advisor import Advisor, advisor_of
+from ludus.web.analysis.positions import MatchStart, ReplayPoint, start_at
 from ludus.web.serve.library import Library
 from ludus.web.serve.messages import BEAT_S
-from ludus.web.serve.players import PERSON, PlayerError, Rules, seat_of
+from ludus.web.serve.players import PERSON, PlayerError, Rules, can_search, seat_of
+from ludus.web.serve.seats import ActorSeat, Person, Seat
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Saved, Session
 from ludus.web.serve.table import Table
@@ -54,6 +58,7 @@ class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rate: Speed, in times of the game's own.
         clock_s: Seconds a decision of a person, where the game waits; 0 = any time.
         seed: Seed of the match and its players; 0 = a random one.
+        origin: Moment of a recorded match to play from (``from`` in JSON); its parameters replace ``params``.
     """
 
     game: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
@@ -62,6 +67,7 @@ class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rate: Annotated[float, msgspec.Meta(ge=RATES[0], le=RATES[1])] = 1.0
     clock_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0
+    origin: ReplayPoint | None = msgspec.field(default=None, name="from")
 
 
 def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) -> Rules:
@@ -121,7 +127,9 @@ class Sessions:
         Raises:
             MatchError: It cannot be played.
         """
-        rules = rules_of(asked.game, asked.params, typed=typed)
+        origin = self._origin(asked)
+        params = asked.params if origin is None else origin.match.params
+        rules = rules_of(asked.game, params, typed=typed)
         if len(asked.seats) != rules.spec.seats:
             raise UnplayableMatch(f"{len(asked.seats)} players, {rules.game} has {rules.spec.seats} seats")
         _check_clock(asked, rules.spec)
@@ -135,11 +143,51 @@ class Sessions:
         except PlayerError as error:
             raise UnplayableMatch(error) from None
 
+        advisor = self._advisor(rules, players)
+
         def deal() -> Table:
-            return Table(_match(rules, seed), players, limit_of(rules.spec))
+            match, moves = origin or (_match(rules, seed), ())
+            table = Table(match, players, limit_of(rules.spec), moves)
+            table.advisor = advisor
+            return table
 
         owner = self._owner(asked.seats, typed=typed)
         return self._open(deal, owner, rate=asked.rate, clock_s=asked.clock_s)
+
+    def _advisor(self, rules: Rules, players: list[Seat]) -> Advisor | None:
+        """Return who gives hints to persons: a network of the match, a search, or weights that fit."""
+        if not any(isinstance(seat, Person) for seat in players):
+            return None
+        networks = [seat for seat in players if isinstance(seat, ActorSeat) and seat.weights]
+        weights = [(seat.name, seat.weights) for seat in networks if seat.actor.memory_shape is None]
+        searches = rules.spec.perfect_information and can_search(rules)
+        if not weights and not searches:
+            weights = self._fitting(rules)
+        return advisor_of(rules.spec, rules.params, weights, searches, self.device)
+
+    def _fitting(self, rules: Rules) -> list[tuple[str, str]]:
+        """Return names and references of weights that were trained by these rules, without loading them."""
+        found = []
+        for run in self.library.runs().values():
+            with contextlib.suppress(OSError, ValueError, StorageError):  # half written, or gone
+                info = run.directory.info()
+                if (info.game, info.spec_hash) == (rules.game, rules.hash):
+                    found.append((f"{run.id}@best", self.library.weights(run, "best")))
+        return found
+
+    def _origin(self, asked: NewMatch) -> MatchStart | None:
+        """Return the match to play from, or None. Raises :class:`UnplayableMatch`."""
+        if asked.origin is None:
+            return None
+        replay = self.library.read(self.library.replay(asked.origin.replay))
+        game = replays.info(replay).game
+        if game != asked.game:
+            raise UnplayableMatch(f"the replay is of {shown(game)}, the match of {shown(asked.game)}")
+        rules_of(game, replays.info(replay).params)  # an unknown game is reported first
+        try:
+            return start_at(replay, asked.origin.tick)
+        except ValueError as error:
+            raise UnplayableMatch(error) from None
 
     def watch(self, deal: Callable[[], Table], owner: str, rate: float = 1.0, newest: int = 0) -> Session:
         """Start matches that follow one another.
@@ -232,7 +280,7 @@ class Sessions:
         )
 
     def _save(self, table: Table, owner: str, newest: int | None) -> Saved:
-        if table.match.tick == 0:
+        if table.match.tick == table.started_at:
             return Saved(None, "")
         try:
             replay = self.library.keep(table.replay(), table.match.game, owner, newest)

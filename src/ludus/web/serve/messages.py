@@ -89,7 +89,14 @@ class Hints(_Message, frozen=True, tag="hints"):
     on: bool
 
 
-FromPage = Alive | Act | Pause | ResumeClock | SetRate | TakeBack | Resign | Hints
+class Hint(_Message, frozen=True, tag="hint"):
+    """Ask for one hint for an own seat that may decide now; ``value_only``: for its value, no choices."""
+
+    seat: Seat
+    value_only: bool = False
+
+
+FromPage = Alive | Act | Pause | ResumeClock | SetRate | TakeBack | Resign | Hints | Hint
 
 
 # From the server.
@@ -176,6 +183,7 @@ class Hello(_Message, frozen=True, tag="hello"):
         match: Id of the match.
         key: Key with which a page that lost its socket connects again.
         first: Present state.
+        advisor: Who gives hints to this page, or empty.
         params: Parameters of the game, for a link to the next match; empty where they are too long for one.
         moves: Decisions so far that no moment will name, the newest :data:`MOST_MOVES`: the tick after which
             each was played, its seat and its text.
@@ -198,6 +206,7 @@ class Hello(_Message, frozen=True, tag="hello"):
     match: str
     key: str
     first: MomentView
+    advisor: str = ""
     params: dict[str, str] = {}
     moves: tuple[tuple[int, int, str], ...] = ()
     beat_s: float = BEAT_S
@@ -220,6 +229,40 @@ class ThoughtView(_Message, frozen=True, tag="thought"):
     value: float | None = None
     heads: tuple[tuple[tuple[str, float], ...], ...] = ()
     visits: tuple[tuple[str, int], ...] = ()
+    line: tuple[str, ...] = ()
+
+
+class HintChoice(msgspec.Struct, frozen=True):
+    """A choice of a head: its number and name; probability and value, None without one; visits."""
+
+    choice: int
+    label: str
+    p: float | None = None
+    q: float | None = None
+    visits: int = 0
+
+
+class HintView(_Message, frozen=True, tag="hint"):
+    """A hint, for the page that asked.
+
+    Args:
+        seat: The seat.
+        tick: Tick that it is about.
+        by: Name of the player that gives it.
+        value: Value for the seat; None where there is none that depends on this seat alone.
+        wins: Whether the value is from -1 (lost) to +1 (won); otherwise it is an expected return.
+        value_only: Whether the page asked for the value, not for choices.
+        heads: Choices of each head, the most preferred first.
+        line: Labels of the expected moves.
+    """
+
+    seat: int
+    tick: int
+    by: str
+    value: float | None
+    wins: bool
+    value_only: bool = False
+    heads: tuple[tuple[HintChoice, ...], ...] = ()
     line: tuple[str, ...] = ()
 
 
@@ -262,7 +305,9 @@ class Failed(_Message, frozen=True, tag="failed"):
     why: str
 
 
-FromServer = Alive | Hello | MomentView | ThoughtView | Refused | Paused | ClockResumed | Over | Failed
+FromServer = (
+    Alive | Hello | MomentView | ThoughtView | HintView | Refused | Paused | ClockResumed | Over | Failed
+)
 
 
 class Unreadable(ValueError):

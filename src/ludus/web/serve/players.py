@@ -279,6 +279,11 @@ def _searches(rules: Rules) -> list[PlayerLine]:
     return out
 
 
+def can_search(rules: Rules) -> bool:
+    """Return whether a tree search plays this game."""
+    return not attempt(lambda: _seat(f"{ROLLOUTS}:1", rules, 0, None), "")
+
+
 def _of_run(run: Run, rules: Rules, library: Library) -> tuple[PlayerLine, Ladder | None]:
     best = PlayerLine(f"{run.id}@best", "network", f"{run.name}, best version")
     try:

@@ -332,6 +332,8 @@ class Session(threading.Thread):
                 self._show()
             case messages.Resign():
                 self._resign()
+            case messages.Hint():
+                self.table.ask_hint(message, viewer)
             case messages.Hints(on):
                 self.table.thinks = on
                 for thought in self.table.last_thoughts() if on else ():
@@ -346,6 +348,8 @@ class Session(threading.Thread):
             return self._late(viewer, message)
         if not self._controls(viewer):
             return "this page looks on: only a page that plays may do this"
+        if isinstance(message, messages.Hint):
+            return table.no_hint(message.seat)
         if isinstance(message, messages.TakeBack) and not table.can_take_back:
             return "there is no decision to take back"
         if isinstance(message, messages.Resign) and not table.persons:

@@ -12,6 +12,7 @@ from ludus.flow.masks import head_spans, illegal_choice
 from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
+from ludus.web.analysis.advisor import Advisor, Asker
 from ludus.web.from_replay import TICKS_PER_S
 from ludus.web.moves import choice_name, labels_of, move_name, names_moves
 from ludus.web.recording import ViewError
@@ -50,12 +51,16 @@ class Table:
         real_time: Whether the match continues without decisions; otherwise it waits for each person.
         ticks_per_s: Ticks a second at rate 1.
         limit: Most ticks of the match.
+        started_at: Tick of the match when the players sat down.
+        advisor: Who gives hints to persons, or None.
         decided: Whether a person's decision was played in the last tick.
         thinks: Whether thoughts are asked for; only where no person plays.
     """
 
-    def __init__(self, match: Match, seats: Sequence[Seat], limit: int) -> None:
-        """Seat the players."""
+    def __init__(
+        self, match: Match, seats: Sequence[Seat], limit: int, moves: Sequence[tuple[int, int, str]] = ()
+    ) -> None:
+        """Seat the players; ``moves``: decisions of the match so far, as pages list them."""
         self.match, self.seats, self.limit = match, list(seats), limit
         self.persons = tuple(seat for seat, player in enumerate(seats) if isinstance(player, Person))
         self.view = view_of(match.game) or View("document")
@@ -70,7 +75,12 @@ class Table:
         self._latest: dict[int, ThoughtView] = {}  # of each seat
         self._before: list[_Before] = []
         self._last: list[tuple[int, str]] = []
-        self._moves: list[tuple[int, int, str]] = []  # tick after the decision, seat, text: the newest ones
+        self.started_at = match.tick
+        self.advisor: Advisor | None = None
+        self._hint: tuple[messages.Hint, Asker] | None = None  # that waits for its seat's turn
+        self._moves = list(
+            moves[-messages.MOST_MOVES :]
+        )  # tick after the decision, seat, text: the newest ones
         self._thoughts: list[ThoughtView] = []
         self._changes = 0
         self._seen: tuple[int, dict[str, Any] | None] = (-1, None)
@@ -116,6 +126,24 @@ class Table:
             return f"{len(action)} numbers, expected {len(spec.heads)}: one per head"
         return ""
 
+    def no_hint(self, seat: int) -> str:
+        """Return why a person gets no hint for a seat now, or an empty text."""
+        if self.advisor is None:
+            return "no one gives hints here"
+        if seat not in self.persons or not (self.real_time or seat in self.match.to_act):
+            return f"it is not the turn of a person at seat {seat}"
+        return self.advisor.refusal()
+
+    def ask_hint(self, hint: messages.Hint, asker: Asker) -> None:
+        """Answer ``asker`` with a hint about the next moment at which the seat may decide, later."""
+        self._hint = (hint, asker)
+        self._pass_hint_on()
+
+    def _pass_hint_on(self) -> None:
+        if self._hint is not None and self.advisor is not None and self._hint[0].seat in self.match.to_act:
+            self.advisor.ask(self.match.clone(), *self._hint)
+            self._hint = None
+
     def offer(self, seat: int, sender: object, echo: int, action: tuple[int, ...]) -> None:
         """Take a decision for the seat of a person."""
         person = self.seats[seat]
@@ -137,6 +165,7 @@ class Table:
             GameError: The rules refuse to continue.
         """
         acting = self.match.to_act
+        self._pass_hint_on()
         made: dict[int, Choice] = {}
         for seat, person in self._people():
             choice = person.decide(self.match, seat) if seat in acting else None
@@ -239,6 +268,7 @@ class Table:
             match="",
             key="",
             first=msgspec.structs.replace(first, last=()),
+            advisor=visible(self.advisor.name)[:MOST_NAME] if plays and self.advisor else "",
             params=messages.linked(self.match.params),
             moves=tuple(move for move in named if move[1] in self._named_seats),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
@@ -96,12 +97,27 @@ class NetworkMind:
             ThinkError: A decision has choices that its heads do not have.
         """
         if self.network.memory_shape is None:
-            return self._thoughts(moments, self._at_once(moments)) if moments else []
+            return self._owned(moments, self._thoughts(moments, self._at_once(moments))) if moments else []
         thoughts: list[Thought] = []
         for kept, group in groupby(moments, lambda m: (m.kept, -1 if m.kept else m.tick)):
             together = list(group)
             thoughts += self._thoughts(together, self._remembering(together, keep=kept[0]))
         return thoughts
+
+    def _owned(self, moments: Sequence[Moment], thoughts: list[Thought]) -> list[Thought]:
+        """Return thoughts with the owners of cells, where the network has a head for them."""
+        board = self.network.board
+        if board is None or not board.predicts_ends or self._programs is not None:
+            return thoughts
+        found = board.learned(board.boards(self._tensors([m.obs for m in moments]))).ownership
+        if found is None:
+            return thoughts
+        signs = self._tensor(np.array([[1.0 if m.seat == 0 else -1.0] for m in moments], np.float32))
+        owned = (100.0 * signs * (found / 2).tanh()).round().to(torch.int64).cpu().tolist()
+        return [
+            msgspec.structs.replace(thought, ownership=tuple(cells))
+            for thought, cells in zip(thoughts, owned, strict=True)
+        ]
 
     def _tensors(self, observed: Sequence[Observed]) -> dict[str, Tensor]:
         return {t.name: self._tensor(np.stack([o[t.name] for o in observed])) for t in self.network.inputs}

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ludus.flow.inputs.shown import visible
+from ludus.web.thoughts.mistakes import LEAST_DROP, MOST_MARKS, drops
 from ludus.web.thoughts.thought import HeadNames, HeadThought, Opinion, Thought
 
-MOST_MARKS = 10  # of each list
 #: Choices of a head that the page gets, unless all heads of the match have more than MOST_KEPT together.
 MOST_PAGE_CHOICES = 24
 MOST_KEPT = 200_000
+MOST_OWNED = 400_000  # cells with an owner, of all thoughts together
 UNIT = 1000
+assert LEAST_DROP * UNIT == 0.5  # a drop that the page would show as 0 is none
 CHANCE_UNIT = 100_000
 _NONE = -1 - (1 << 31)  # a value that is not known
 _LARGEST = 1 << 31
@@ -33,7 +35,7 @@ def page_data(opinion: Opinion) -> dict[str, object]:
         for k, columns in enumerate(heads):
             columns.add(thought.heads[k], thought.action[k] if thought.action else -1)
     ticks = [t.tick for t in thoughts]
-    fallen = drops(thoughts)
+    fallen = drops(opinion)
     return {
         "name": visible(opinion.name),
         "kind": opinion.kind,
@@ -46,28 +48,11 @@ def page_data(opinion: Opinion) -> dict[str, object]:
         "chances": [-1 if t.chance is None else _whole(t.chance, CHANCE_UNIT) for t in thoughts],
         "heads": [columns.data() for columns in heads],
         "lines": [list(t.line) for t in thoughts] if any(t.line for t in thoughts) else [],
+        "ownership": _ownership(thoughts),
         "drops": [index for index, _ in fallen],
         "falls": [_whole(change, UNIT) for _, change in fallen],
         "rare": rare(thoughts),
     }
-
-
-def drops(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[tuple[int, float]]:
-    """Return the thoughts after which a seat's value falls most until its next one, the largest drop first.
-
-    Each is an index with the change of the value, below 0.
-    """
-    before: dict[int, int] = {}
-    found: list[tuple[float, int]] = []
-    for index, thought in enumerate(thoughts):
-        if thought.value is None:
-            continue
-        last = before.get(thought.seat)
-        was = None if last is None else thoughts[last].value
-        if last is not None and was is not None and was - thought.value > 0.5 / UNIT:
-            found.append((thought.value - was, last))
-        before[thought.seat] = index
-    return [(index, change) for change, index in sorted(found)[:most]]
 
 
 def rare(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[int]:
@@ -81,6 +66,12 @@ def rare(thoughts: Sequence[Thought], most: int = MOST_MARKS) -> list[int]:
         if t.chance is not None and t.chance < 0.5 and any(len(h.choices) > 1 for h in t.heads)
     ]
     return [index for _, index in sorted(found)[:most]]
+
+
+def _ownership(thoughts: Sequence[Thought]) -> list[list[int]]:
+    """Return the owners of the cells at each thought; nothing if there are too many numbers."""
+    count = sum(len(t.ownership) for t in thoughts)
+    return [list(t.ownership) for t in thoughts] if 0 < count <= MOST_OWNED else []
 
 
 @dataclass(slots=True)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays
 from ludus.games.match import GameError, Match
 from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.games.views import function_of, view_of
 from ludus.web.thoughts.mind import Mind, Moment, Observed
+from ludus.web.thoughts.mistakes import alternates, values_after
 from ludus.web.thoughts.names import head_names
 from ludus.web.thoughts.resolve import mind_of
 from ludus.web.thoughts.thought import HeadNames, Opinion, ThinkError, Thought
 
 MOST_THOUGHTS = 20_000  # of a match
+_PLAYOUTS = 200  # random continuations that tell who owns the cells
 _CHUNK, _CHUNK_BYTES = 512, 64 << 20  # moments that are thought over at once
 
 
@@ -101,6 +106,7 @@ def opinion(
     """
     mind.forget()
     names = head_names(match.spec, match.view())
+    owners = _owners(match) if mind.kind == "search" else None
     thoughts: list[Thought] = []
     waiting: list[Moment] = []
     cut, held, chunk = False, 0, 1 if mind.kind == "search" else _CHUNK
@@ -112,14 +118,29 @@ def opinion(
             waiting.append(moment)
             held += sum(a.nbytes for a in moment.obs.values()) + len(moment.state)
             if len(waiting) >= chunk or held > _CHUNK_BYTES:
-                thoughts += mind.think(waiting)
+                found = mind.think(waiting)
+                if owners is not None:  # a search thinks while the match is at the moment
+                    found = [msgspec.structs.replace(thought, ownership=owners(match)) for thought in found]
+                thoughts += found
                 waiting, held = [], 0
                 if progress is not None:
                     progress(len(thoughts), max(len(thoughts), len(decisions)))
         thoughts += mind.think(waiting)
     except GameError as error:
         raise ThinkError(f"the replay does not follow its rules: {error}") from None
-    return Opinion(mind.name, names, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut)
+    after: Sequence[float | None] = ()
+    if alternates(match.spec):
+        after = values_after(thoughts, info.outcome if info.over and not cut else ())
+    return Opinion(mind.name, names, mind.kind, mind.sees, mind.tree, tuple(thoughts), cut, tuple(after))
+
+
+def _owners(match: Match) -> Callable[[Match], tuple[int, ...]] | None:
+    """Return a function that estimates the owners of a match's cells; None if the game counts none."""
+    view = view_of(match.game)
+    if view is None or not view.ownership:
+        return None
+    expected = function_of(view.ownership)
+    return lambda match: tuple(round(100 * share) for share in expected(match, _PLAYOUTS))
 
 
 def _choices(spec: GameSpec, names: Sequence[HeadNames], texts: Texts) -> dict[tuple[int, int], int]:

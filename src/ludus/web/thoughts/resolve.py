@@ -83,7 +83,8 @@ def _searched(
         def make() -> SearchPlayer:
             return SearchPlayer(game, params, how, evaluator, slots=spec.seats, seed=seed, native=native)
 
-        return SearchMind(make, name, priors=bool(weights), tree=tree)
+        key = (name, game, tuple(sorted(params.items())), seed)
+        return SearchMind(make, name, priors=bool(weights), tree=tree, key=key)
     except ValueError as error:
         raise ThinkError(f"{text}: {error}") from None
 

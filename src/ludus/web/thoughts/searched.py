@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
 from ludus.mcts.player import SearchPlayer, SearchResult
 from ludus.web.thoughts.mind import Moment, order_of
 from ludus.web.thoughts.thought import HeadThought, Kind, Sees, Thought, Tree
+
+MOST_FOUND = 2000  # results that are kept, of the newest positions
+
+
+class _Results:
+    """Results of searches from fresh trees by position. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Hashable, SearchResult] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> SearchResult | None:
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def put(self, key: Hashable, found: SearchResult) -> None:
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > MOST_FOUND:
+                self._found.popitem(last=False)
+
+
+_FOUND = _Results()
 
 
 class SearchMind:
@@ -19,7 +47,13 @@ class SearchMind:
     frame_skip = 1
 
     def __init__(
-        self, make: Callable[[], SearchPlayer], name: str, *, priors: bool, tree: Tree = "fresh"
+        self,
+        make: Callable[[], SearchPlayer],
+        name: str,
+        *,
+        priors: bool,
+        tree: Tree = "fresh",
+        key: Hashable = None,
     ) -> None:
         """Think with searches.
 
@@ -28,7 +62,10 @@ class SearchMind:
             name: Name of the player.
             priors: Whether a network gives probabilities of moves.
             tree: ``fresh`` or ``kept``, as in :class:`ludus.web.thoughts.thought.Opinion`.
+            key: What, besides a position, the result of a search from a fresh tree depends on; equal ones
+                share results. None: this object.
         """
+        self._key = object() if key is None else key
         self._make, self._player = make, make()
         self.name, self.tree, self._priors = name, tree, priors
 
@@ -41,10 +78,17 @@ class SearchMind:
         return [self._thought(moment) for moment in moments]
 
     def _thought(self, moment: Moment) -> Thought:
-        if self.tree == "fresh":
+        if self.tree != "fresh":
+            (found,) = self._player.decide([moment.seat], [moment.state])
+            return self._said(moment, found)
+        digest = hashlib.blake2b(moment.state, digest_size=16).digest()
+        key = (self._key, digest, moment.tick, moment.seat)
+        known = _FOUND.get(key)
+        if known is None:
             self._player.restart(moment.tick)
-        (found,) = self._player.decide([moment.seat], [moment.state])
-        return self._said(moment, found)
+            (known,) = self._player.decide([moment.seat], [moment.state])
+            _FOUND.put(key, known)
+        return self._said(moment, known)
 
     def _said(self, moment: Moment, found: SearchResult) -> Thought:
         root = found.root

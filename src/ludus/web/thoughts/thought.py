@@ -48,6 +48,8 @@ class Thought(msgspec.Struct, frozen=True):
         chance: Probability of ``action`` for this player, without continuous heads; share of the visits for a
             search without a network; None for Q-networks and without an action.
         line: Expected continuation of a search, from the move that it would play.
+        ownership: Owner of each cell when the match is counted, in hundredths: 100 = seat 0, -100 = seat 1;
+            empty where the game counts no cells or the player gives none.
     """
 
     tick: int
@@ -57,6 +59,7 @@ class Thought(msgspec.Struct, frozen=True):
     action: tuple[int, ...] = ()
     chance: float | None = None
     line: tuple[int, ...] = ()
+    ownership: tuple[int, ...] = ()
 
 
 Kind = Literal["network", "q", "search"]
@@ -84,6 +87,8 @@ class Opinion(msgspec.Struct, frozen=True):
             the previous position's tree.
         thoughts: The thoughts.
         cut: Whether the match has more decisions than were thought over.
+        after: Value of each decision's seat after the decision, None where it is not known; empty: the value
+            of the seat's next thought.
     """
 
     name: str
@@ -93,3 +98,4 @@ class Opinion(msgspec.Struct, frozen=True):
     tree: Tree
     thoughts: tuple[Thought, ...]
     cut: bool = False
+    after: tuple[float | None, ...] = ()

@@ -128,6 +128,12 @@ export async function post(path, body) {
   }
 }
 
+// Send a file as it is.
+export async function postFile(path, file) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  return answerOf(path, { method: "POST", headers, body: file });
+}
+
 // What a path answers: {data, error}, both null while it loads. Asked again every `everyMs` if that is not 0, while
 // someone can see the page, and after a lost connection.
 export function useGet(path, params = {}, everyMs = 0) {

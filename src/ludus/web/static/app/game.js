@@ -2,6 +2,7 @@
 import { Connection } from "./connection.js";
 import { LiveMatch } from "./live_match.js";
 import { DoubleClicks } from "./pointer.js";
+import { hinted, hintOverlay } from "./hints.js";
 import { ordersUnits, UnitOrders } from "./units.js";
 import { cellCount, choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
 
@@ -26,6 +27,9 @@ export class LiveGame {
     this.thoughts = new Map(); // the newest of each seat
     this.newest = null; // of them
     this.hints = true;
+    this.hint = null; // the newest that was asked for
+    this.valueNow = null; // the newest value for the seat
+    this.valueBefore = null; // the one of the turn before
     this.place = -1; // of the map that was clicked, where a decision has further parts
     this.units = null; // orders to units, where the game has them
     this.clicks = new DoubleClicks();
@@ -94,6 +98,7 @@ export class LiveGame {
         this.thoughts.set(message.seat, message);
         this.newest = message;
       },
+      hint: () => hinted(this, message),
       refused: () => {
         this.refusedEcho = Math.max(this.refusedEcho, message.echo);
         this.answeredEcho = Math.max(this.answeredEcho, message.echo);
@@ -110,7 +115,7 @@ export class LiveGame {
 
   meet(hello) {
     const again = this.hello?.match === hello.match && !this.over; // another match may follow on the same socket
-    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null, place: -1 });
+    if (!again) Object.assign(this, { match: new LiveMatch(hello), view: null, log: [], over: null, thoughts: new Map(), newest: null, place: -1, hint: null, valueNow: null, valueBefore: null });
     this.log = hello.moves.map(([tick, seat, text]) => ({ tick, seat, text }));
     if (again) this.resume(hello.first.echo);
     else this.turnTick = hello.first.tick;
@@ -145,6 +150,8 @@ export class LiveGame {
   // The newest thought for the board: a number for each choice. null where there is none.
   get overlay() {
     const { hello, newest, view } = this;
+    const hint = hintOverlay(this);
+    if (hint) return hint;
     if (!newest || !this.hints || !cellCount(hello, view)) return null;
     if (this.overlaid?.of === newest) return this.overlaid;
     const visited = newest.visits.length > 0;

@@ -1,4 +1,5 @@
 // The start: runs, replays and matches of the folder that ludus serves.
+import { RecordFile } from "./analysis.js";
 import { useGet, useLink } from "./api.js";
 import { Failure, html, useState } from "./html.js";
 import { keep } from "./match_keys.js";
@@ -88,5 +89,6 @@ export function HomePage() {
           <td>${ageText(Date.now() / 1000 - replay.modified)}</td>
         </tr>`}
       </${Listing}>
+      <${RecordFile} />
     </div>`;
 }

@@ -1,4 +1,5 @@
 // The pages by their addresses.
+import { AnalysePage, RetryPage } from "./analysis.js";
 import { HomePage } from "./home.js";
 import { Failure, html, render, useErrorBoundary } from "./html.js";
 import { keep, keyOf } from "./match_keys.js";
@@ -35,6 +36,8 @@ function page() {
   if (kind === "play" && !name) return html`<${SetupPage} query=${query} />`;
   if (kind === "play") return html`<${PlayPage} id=${name} matchKey=${matchKey(name, query)} />`;
   if (kind === "watch") return html`<${PlayPage} id=${name} matchKey="" />`;
+  if (kind === "analyse") return html`<${AnalysePage} id=${name} />`;
+  if (kind === "retry") return html`<${RetryPage} id=${name} query=${query} />`;
   if (kind === "run") return html`<${RunPage} id=${name} />`;
   return html`<${Failure}>There is no page ${location.pathname}. <a href="/">To the start</a></${Failure}>`;
 }

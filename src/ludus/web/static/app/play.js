@@ -1,13 +1,16 @@
 // The page of a match: the board, the controls under it, the players and moves beside it.
+import { Analyse } from "./analysis.js";
 import { Board } from "./board.js";
 import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
 import { LiveGame, sentenceOf } from "./game.js";
+import { HintButton, HintPanel, NoticeLine } from "./hints.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { playLink } from "./home.js";
 import { characterOf, HeldKeys } from "./keys.js";
 import { buttonsOf, cellOfPlace, isOneChoice, mayPlay, needsLists, placeHead } from "./moves.js";
 import { Heroes, LastMoves, Players, Thoughts } from "./players.js";
 import { remember, remembered } from "./settings.js";
+import { ValueBar, ValueSwitch } from "./value_bar.js";
 
 const PANEL_INTERVAL_MS = 100; // panels change slower than the board in real time
 const RATES = [0.25, 0.5, 1, 2];
@@ -129,12 +132,6 @@ function Status({ game }) {
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }
 
-// Players whose thoughts the replay can show: networks of the served folder, with a search or without.
-function thinkers({ seats }) {
-  const named = seats.filter((seat) => ["network", "search"].includes(seat.kind) && SERVED.test(seat.name));
-  return [...new Set(named.map((seat) => seat.name))].slice(0, 2);
-}
-
 // The first other player, by the name that a set-up takes; "" where it has none.
 function opponent({ seats }) {
   const others = seats.filter((seat) => seat.kind !== "person");
@@ -153,8 +150,8 @@ function Result({ game }) {
     <span><b>${game.result(over)}</b>. ${sentenceOf(over.reason)}</span>
     ${game.link.state === "closed" && html`<span class="failure" id="ended">${game.link.why}: links lead nowhere</span>`}
     ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
-    ${over.url && thinkers(game.hello).map((name) => html`<a class="button" href=${`${over.url}?with=${encodeURIComponent(name)}`}>Thoughts of ${name}</a>`)}
     ${game.hello.you.length > 0 && html`<a class="button" id="new-match" href=${playLink(game.hello, opponent(game.hello))}>New match</a>`}
+    ${over.replay && html`<${Analyse} replay=${over.replay} />`}
   </div>`;
 }
 
@@ -186,6 +183,7 @@ function MatchButtons({ game }) {
       ${moment.paused ? "Continue" : "Pause"}</button>
     ${mine && hello.turn_based && html`<button type="button" id="take-back" disabled=${!game.playing || !moment.can_take_back}
       onClick=${() => game.send("take_back")}>Take back</button>`}
+    <${HintButton} game=${game} /><${ValueSwitch} game=${game} />
     ${!hello.turn_based && html`<label class="rate">Speed
       <select id="rate" value=${String(rate)} onChange=${choose}>
         ${[...new Set([...RATES, rate])].sort((a, b) => a - b).map((value) => html`<option value=${String(value)}>${value}×</option>`)}
@@ -273,14 +271,16 @@ function Match({ game }) {
     <main>
       <section id="stage" aria-label="Match" class=${hello && !game.over && !game.online ? "offline" : ""}>
         <${Status} game=${game} />
+        <${ValueBar} game=${game} />
         <${Board} game=${game} chosen=${chosen} onChoose=${choose} />
-        <p class="notice" id="notice">${game.notice}</p>
+        <${NoticeLine} game=${game} />
         ${hello && game.view && html`<div class="play-controls">
           <${Controls} ...${{ game, held, chosen, setChosen, confirm, setConfirm }} />
         </div>`}
       </section>
       ${hello && html`<aside>
         <${Players} game=${game} />
+        <${HintPanel} game=${game} />
         <${Heroes} game=${game} />
         <${Thoughts} game=${game} />
         <${LastMoves} game=${game} />

@@ -1,5 +1,6 @@
 // A board seen from above: its cells, their names, and what a page marks on it. Kinds of boards extend it.
 import { frameAt } from "./data.js";
+import { countText, drawCandidates, drawOwnership, drawSecond } from "./candidates.js";
 import { cellName, cellNamed } from "./coordinates.js";
 
 export const MOST_CELLS = 1 << 12;
@@ -19,7 +20,8 @@ export class FlatView {
     this.rim = { left: 0, right: 0, top: 0, bottom: 0 }; // in cells, around the cells
     // hover, chosen: a choice or -1; legal: an array of 0 and 1 by choice, or null; seat: who would play there.
     this.marks = { ...NO_MARKS };
-    // {values, kind}: a number a choice, kind "policy" (0..1) or "visits" (counts); null for none.
+    // {values, kind}: a number a choice, kind "policy" (0..1) or "visits" (counts); null for none. With visits also q: the
+    // value of each choice. ownership: a number a cell or null; second: what another analyst prefers, or -1.
     this.overlay = null;
     this.drawn = { marks: 0 };
   }
@@ -102,7 +104,18 @@ export class FlatView {
   }
 
   drawOverlay(ctx) {
-    const values = this.overlay?.values;
+    const { values, q, kind, ownership, second } = this.overlay ?? {};
+    if (ownership) this.drawn.owned = drawOwnership(this, ctx, ownership);
+    if (kind === "visits" && q) {
+      const { discs, numbers } = drawCandidates(this, ctx, this.overlay);
+      Object.assign(this.drawn, { overlay: discs, numbers });
+    } else {
+      this.drawShares(ctx, values, kind);
+    }
+    this.drawn.second = second >= 0 && drawSecond(this, ctx, second) ? second : -1;
+  }
+
+  drawShares(ctx, values, kind) {
     if (!values || typeof values.length !== "number") return;
     const shown = [];
     for (let choice = 0; choice < Math.min(values.length, this.columns * this.rows); choice++) {
@@ -121,7 +134,7 @@ export class FlatView {
       ctx.fill();
       this.drawn.overlay++;
       if (rank >= MOST_NUMBERS || r * this.pixels < 7) return;
-      const text = this.overlay.kind === "policy" ? String(Math.round(100 * value)) : shortCount(value);
+      const text = kind === "policy" ? String(Math.round(100 * value)) : countText(value);
       ctx.fillStyle = this.thoughtColours[1];
       this.text(ctx, text, x, y, Math.min(0.42, (1.5 * r) / Math.max(1, 0.62 * text.length)), 600);
       this.drawn.numbers++;
@@ -185,11 +198,6 @@ export class FlatView {
   pick() {
     return null;
   }
-}
-
-function shortCount(value) {
-  if (value < 1000) return String(Math.round(value));
-  return value < 1e6 ? `${Math.round(value / 100) / 10}k` : `${Math.round(value / 1e5) / 10}M`;
 }
 
 // The cells of a line of at least `least` equal pieces through `cell`; the longest one. [] without one.

@@ -4,6 +4,7 @@ import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from
 import { decode, frameAt, unpack } from "./data.js";
 import { element, seatChip } from "./dom.js";
 import { heroesAt } from "./heroes.js";
+import { addLinks } from "./match_links.js";
 import { readPalette } from "./palette.js";
 import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
@@ -40,6 +41,7 @@ class Page {
     this.panelsDrawn = 0;
     this.actions = this.makeActions();
     this.buildHeader();
+    addLinks(match, () => this.state.tick);
     this.buildFog();
     this.bind();
     this.readAddress();

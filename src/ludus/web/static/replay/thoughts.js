@@ -2,6 +2,7 @@
 // the choices of the decision at hand, and the decisions that are worth a look.
 import { frameAt } from "./data.js";
 import { element, seatChip, words } from "./dom.js";
+import { retryLink } from "./match_links.js";
 import { CachedCanvas } from "./plots.js";
 
 const UNKNOWN = -1 - 2 ** 31;
@@ -14,6 +15,7 @@ const KINDS = { network: "network", q: "network of Q-values", search: "search" }
 class Opinion {
   constructor(data) {
     Object.assign(this, data);
+    this.ownership ??= [];
     let tick = 0;
     this.ticks = data.ticks.map((gap) => (tick += gap));
     this.columns = data.heads.map((head) => {
@@ -71,6 +73,16 @@ class Opinion {
   number(i, k) {
     const { numbers } = this.columns[k];
     return numbers.length ? numbers.slice(3 * i, 3 * i + 3).map((n) => n / THOUSANDTHS) : null;
+  }
+
+  // The name of the decision that the player prefers; "" where it is the one that was made.
+  preferred(i) {
+    const names = [];
+    this.columns.forEach((head, k) => {
+      const [best] = this.choices(i, k);
+      if (best && !best.made) names.push(this.columns.length > 1 ? `${head.name} ${best.label}` : best.label);
+    });
+    return names.join(", ");
   }
 
   // A switch of its own among several: choices no and yes.
@@ -212,11 +224,18 @@ export class Thoughts {
     this.switch.hidden = !this.several;
     const policy = element("input", { type: "checkbox", id: "policy" });
     policy.addEventListener("change", () => change({ policy: policy.checked }));
-    const layer = element("label", { class: "on-board" }, policy, " on the board");
+    const owned = element("input", { type: "checkbox", id: "owned" });
+    owned.addEventListener("change", () => {
+      this.owned = owned.checked;
+      change({});
+    });
+    const ownership = element("label", {}, owned, " who owns what");
+    ownership.hidden = !this.opinions.some((opinion) => opinion.ownership.length);
+    const layer = element("div", { class: "on-board" }, element("label", {}, policy, " on the board"), ownership);
     layer.hidden = !this.onBoard;
     this.caption = element("figcaption", {}, "Value");
     this.lists = {};
-    const lists = [["drops", "Largest drops of the value"], ["rare", "Least expected decisions"]].map(([name, title], i) => {
+    const lists = [["drops", "Largest mistakes: what the value lost"], ["rare", "Least expected decisions"]].map(([name, title], i) => {
       const list = element("ol", { class: "log" });
       const details = element("details", { class: "marks", ...(i === 0 ? { open: "" } : {}) }, element("summary", {}, title), list);
       this.lists[name] = { list, details };
@@ -259,8 +278,17 @@ export class Thoughts {
     const choices = chosen.choices(i, 0);
     const values = new Float64Array(1 + choices.reduce((most, c) => Math.max(most, c.choice), 0));
     for (const c of choices) values[c.choice] = (kind === "visits" ? c.visits : c.p) ?? 0;
-    this.view.overlay = { values, kind };
+    const q = kind === "visits" ? new Float64Array(values.length) : null;
+    if (q) for (const c of choices) q[c.choice] = c.q ?? 0;
+    this.view.overlay = { values, kind, q, ownership: this.owned ? chosen.ownership[i] ?? null : null, second: this.second(opinion, at, chosen.seats[i]) };
     this.drawn.overlay = choices.length;
+  }
+
+  // The choice that the other analyst prefers at a decision; -1 without one.
+  second(opinion, tick, seat) {
+    const other = this.opinions[(opinion + 1) % this.opinions.length];
+    const i = this.several ? other.at(seat, tick) : -1;
+    return i >= 0 && other.ticks[i] === tick && other.kind !== "q" ? other.choices(i, 0)[0]?.choice ?? -1 : -1;
   }
 
   forget() {
@@ -301,15 +329,23 @@ export class Thoughts {
   mark(opinion, i, name) {
     const seat = opinion.seats[i];
     const amount = name === "drops" ? gainText(opinion.falls[opinion.drops.indexOf(i)] / THOUSANDTHS) : shareText(opinion.chance(i));
-    return this.panels.row(opinion.ticks[i], false, false, [
+    const row = this.panels.row(opinion.ticks[i], false, false, [
       element("span", { class: "choice" }, seatChip(seat), element("span", { class: "sr-only" }, `seat ${seat}: `),
-        element("span", { class: "what" }, this.made(opinion, i))),
+        element("span", { class: "what" }, this.made(opinion, i)), name === "drops" ? this.better(opinion, i) : ""),
       element("b", { class: "amount" }, amount),
     ]);
+    if (name === "drops") row.append(retryLink(opinion.ticks[i], seat));
+    return row;
   }
 
   made(opinion, i) {
     return words(this.texts.get(`${opinion.ticks[i]} ${opinion.seats[i]}`) ?? "no recorded decision");
+  }
+
+  // What the player would have done in place of a mistake.
+  better(opinion, i) {
+    const text = opinion.preferred(i);
+    return text ? element("span", { class: "better" }, element("span", { "aria-hidden": "true" }, " → "), element("span", { class: "sr-only" }, ", better "), words(text)) : "";
   }
 
   thought(opinion, i, fog) {
@@ -329,12 +365,27 @@ export class Thoughts {
       else if (choices.length) block.append(this.heading(opinion, k), this.bars(choices, opinion.kind));
     });
     if (switches.length) block.append(this.bars(switches, opinion.kind, switches.length));
+    if (this.several) block.append(this.otherOpinion(opinion, i, fog));
     const line = opinion.lines[i] ?? [];
     if (line.length) {
       const moves = line.slice(0, MOST_LINE).map((move) => words(this.moveName(opinion, move)));
       block.append(element("p", { class: "line" }, element("span", {}, "expects "), moves.join(" ")));
     }
     return block;
+  }
+
+  // What the other analyst prefers at the same decision, and its value.
+  otherOpinion(opinion, i, fog) {
+    const other = this.opinions.find((one) => one !== opinion);
+    const j = other.at(opinion.seats[i], opinion.ticks[i]);
+    if (j < 0 || other.ticks[j] !== opinion.ticks[i]) return "";
+    const value = other.valuesShown(fog) ? other.value(j) : null;
+    const prefers = other.columns.flatMap((head, k) => {
+      const [best] = other.isSwitch(k) ? [] : other.choices(j, k);
+      return best ? [words(other.columns.length > 1 ? `${head.name} ${best.label}` : best.label)] : [];
+    });
+    const text = prefers.length ? `prefers ${prefers.join(", ")}` : "has no choice";
+    return element("p", { class: "line other" }, element("span", {}, `${shortName(other.name)} `), text, value === null ? "" : ` (${gainText(value)})`);
   }
 
   moveName(opinion, move) {
