@@ -134,6 +134,14 @@ class Payoff:
         won, lost, drawn = map(int, self._counts[max(i, j), min(i, j)])
         return (won, drawn, lost) if i > j else (lost, drawn, won)
 
+    def counts(self, i: int, others: Indices) -> Ints:
+        """Return wins, draws and losses ``[N, 3]`` of i against each of ``others: [N]``."""
+        found = self._pairs(self._counts, i, others)
+        later = (others < i)[:, None]
+        newer, older = found[:, [_WON, _DRAWN, _LOST]], found[:, [_LOST, _DRAWN, _WON]]
+        counted: Ints = np.where(later, newer, older)
+        return counted
+
     def recent(self, i: int, others: Indices) -> npt.NDArray[np.bool_]:
         """Whether the rates of i against ``others: [N]`` count about the last matches instead of all."""
         found: npt.NDArray[np.bool_] = (self._live[others] | self._live[i]) & (self.decay < 1.0)
@@ -154,6 +162,12 @@ class Payoff:
         rate: Floats = alpha / (alpha + beta)
         rate[others == i] = 0.5
         return rate
+
+    def weights(self, i: int, others: Indices) -> Floats:
+        """Return the matches ``[N]`` behind each rate of i against ``others: [N]``, with the prior."""
+        alpha, beta = self._beta(i, others)
+        weight: Floats = alpha + beta
+        return weight
 
     def intervals(self, i: int, others: Indices, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Bounds ``[N]`` of :meth:`rates`: the normal approximation to the Beta distribution, cut to 0..1."""

@@ -86,6 +86,41 @@ class PayoffTable(msgspec.Struct, frozen=True):
     window: float = 0.0
 
 
+class PayoffPairs(msgspec.Struct, frozen=True):
+    """The same numbers of each pair that has met, once: player ``i`` against player ``j`` before it.
+
+    Integers, so that a page of hundreds of players loads quickly: counts of all matches with the present
+    weights of both, ``rate`` in millionths, and ``weight``, the matches that the rate counts for with its
+    prior, in thousandths. The 95% interval is ``rate +- Z sqrt(rate (1 - rate) / (weight + 1))`` in 0..1.
+    ``recent``: the rate is of about the last ``window`` matches.
+    """
+
+    players: tuple[str, ...]
+    i: tuple[int, ...]
+    j: tuple[int, ...]
+    wins: tuple[int, ...]
+    draws: tuple[int, ...]
+    losses: tuple[int, ...]
+    rate: tuple[int, ...]
+    weight: tuple[int, ...]
+    recent: tuple[int, ...]
+    window: float
+
+
+class MeetingRow(msgspec.Struct, frozen=True):
+    """How often ``member`` met players of one kind under one rule, in all its matches so far.
+
+    ``kind``: ``itself``, ``live`` (another member's weights of that time), ``past`` (frozen players of
+    ``opponent``) or ``bot``. ``tag``: the rule that drew them.
+    """
+
+    member: str
+    opponent: str
+    kind: str
+    tag: str
+    matches: int
+
+
 class OpponentRow(msgspec.Struct, frozen=True):
     """One player against ``opponent``.
 
@@ -219,6 +254,41 @@ def payoff(record: Record, names: Sequence[str] = ()) -> PayoffTable:
     )
 
 
+def payoff_pairs(record: Record, names: Sequence[str]) -> PayoffPairs:
+    """Rates and counts of the pairs of ``names`` that have met. ``KeyError``."""
+    index = {p.name: i for i, p in enumerate(record.players)}
+    picked: Indices = np.array([index[name] for name in names], np.int64)
+    table = record.league.standings.payoff
+    columns: list[list[int]] = [[] for _ in range(8)]
+    for k, player in enumerate(map(int, picked)):
+        before = picked[:k]
+        met = np.flatnonzero(table.matches(player, before) > 0)
+        others = before[met]
+        numbers = (
+            np.full(len(met), k),
+            met,
+            *table.counts(player, others).T,
+            np.rint(1e6 * table.rates(player, others)).astype(np.int64),
+            np.rint(1e3 * table.weights(player, others)).astype(np.int64),
+            table.recent(player, others).astype(np.int64),
+        )
+        for column, values in zip(columns, numbers, strict=True):
+            column += values.tolist()
+    i, j, wins, draws, losses, rate, weight, recent = columns
+    return PayoffPairs(
+        players=tuple(names),
+        i=tuple(i),
+        j=tuple(j),
+        wins=tuple(wins),
+        draws=tuple(draws),
+        losses=tuple(losses),
+        rate=tuple(rate),
+        weight=tuple(weight),
+        recent=tuple(recent),
+        window=table.window(),
+    )
+
+
 def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
     """Everyone that ``name`` met, the hardest first. ``KeyError`` for an unknown player."""
     index = {p.name: i for i, p in enumerate(record.players)}
@@ -245,6 +315,22 @@ def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
         for k, j in enumerate(map(int, others))
     ]
     return tuple(sorted(rows, key=lambda row: row.rate))
+
+
+def meetings(record: Record) -> tuple[MeetingRow, ...]:
+    """Return the opponents of each member in its own matches, by member and then the most frequent first."""
+    state = {p.name: p for p in record.players}
+    sums: dict[tuple[str, str, str, str], int] = {}
+    for (player, opponent, _, tag), counts in record.league.counts.items():
+        other = state.get(opponent)
+        if player not in record.league.standings.members or other is None:
+            continue
+        kind = {"learner": "live", "frozen": "past", "bot": "bot"}[other.kind]
+        key = (player, other.member or other.name, "itself" if player == opponent else kind, tag)
+        sums[key] = sums.get(key, 0) + sum(counts)
+    order = {m.name: m.order for m in record.members}
+    rows = [MeetingRow(*key, matches) for key, matches in sums.items() if matches]
+    return tuple(sorted(rows, key=lambda row: (order[row.member], -row.matches)))
 
 
 def lineage(record: Record) -> tuple[Milestone, ...]:

@@ -12,19 +12,15 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from ludus.evaluation.results import EvalResult
-from ludus.flow.inputs.decode import from_toml, text_of
-from ludus.league.payoff import DECAY
-from ludus.league.record import MAKE_PLAYERS, Record
+from ludus.league.record import Record
 from ludus.reporting.changes import Change, read_changes
 from ludus.reporting.floors import Floors, floors_of
+from ludus.reporting.followed_league import FollowedLeague
 from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics, metrics_of
-from ludus.storage import CorruptFile, RunDirectory, RunNotFound, StorageError, read_jsonl
-from ludus.storage.journal import Journal
+from ludus.storage import CorruptFile, RunDirectory, StorageError, read_jsonl
 from ludus.storage.jsonl import Row, last_rows, rows_from
 from ludus.storage.last_state import is_finished
 from ludus.storage.run_info import RunInfo, RunStatus
@@ -254,17 +250,7 @@ class RunView:
 
         Raises ``RunNotFound`` if the run has no league, and ``CorruptFile`` (damaged, or of a newer ludus).
         """
-        run = self.directory
-        if not run.league.exists() and not run.league.is_symlink():
-            raise RunNotFound(
-                f"{run.path}: no league in this run (no {run.league.name}); a league has "
-                "[[league.players]] in its preset"
-            )
-        with Journal.read(run.league) as journal:
-            try:
-                return Record(_decay(run)).read(journal.rows(), journal.count(*MAKE_PLAYERS))
-            except ValueError as error:
-                raise CorruptFile(f"{run.league}: {error}") from error
+        return FollowedLeague(self.directory).read()
 
 
 def _note(members: dict[str, Row], row: Row) -> None:
@@ -272,23 +258,6 @@ def _note(members: dict[str, Row], row: Row) -> None:
     player = str(row.get("player", ""))[:LONGEST_NAME]
     if row.get("kind") == "update" and (player in members or len(members) < MOST_MEMBERS):
         members[player] = {name: row[name] for name in ("steps", "time/minutes") if name in row}
-
-
-class _League(msgspec.Struct, frozen=True):
-    """The one setting without which a journal's rates differ from the run's."""
-
-    decay: Annotated[float, msgspec.Meta(gt=0, le=1)] = DECAY
-
-
-class _Settings(msgspec.Struct, frozen=True):
-    league: _League = _League()
-
-
-def _decay(run: RunDirectory) -> float:
-    try:
-        return msgspec.convert(from_toml(text_of(run.config_bytes())), _Settings).league.decay
-    except ValueError as error:
-        raise CorruptFile(f"{run.config}: {error}") from error
 
 
 def number(value: object) -> float | None:

@@ -28,6 +28,7 @@ from ludus.storage.errors import StorageError
 from ludus.web.analysis.endpoints import AnalysisApi, Pages
 from ludus.web.frames.shows import Shows
 from ludus.web.serve import games, players, runs
+from ludus.web.serve.compare.routes import PAGES, CompareApi
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
 from ludus.web.serve.matches import NewMatch, NoRoom, Sessions, UnplayableMatch, rules_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 256 << 10
-_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}", "/analyse/{id}", "/retry/{id}")
+_PAGES = ("/", "/play", "/play/{id}", "/watch/{id}", "/run/{id}", "/analyse/{id}", "/retry/{id}", *PAGES)
 _KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -249,6 +250,7 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
         "/api/replays/{id}/record": api.analysis.record,
         "/replay/{id}": api.replay_page,
         "/film/{id}": api.film,
+        **CompareApi(library).gets(),
     }
     files = _files()
     shell = _shell()

@@ -99,6 +99,7 @@ class Library:
         self.root = root.resolve()
         self._files: dict[str, Replay] = {}  # replays that the command line names
         self._runs: dict[str, Run] = {}
+        self._sweeps: dict[str, Path] = {}
         self._replays: dict[str, Replay] = {}
         self._scanned = {"runs": -SCAN_S, "replays": -SCAN_S}
         self._infos: dict[tuple[str, int, float], ReplayInfo | str] = {}
@@ -117,6 +118,11 @@ class Library:
         if found is None or not (found.path / "run.json").is_file():
             raise UnknownId("there is no such run; it may have been removed")
         return found
+
+    def sweeps(self) -> dict[str, Path]:
+        """Return the directories of the sweeps by id, the ``sweep`` of their runs."""
+        self.runs()
+        return self._sweeps
 
     def run_at(self, path: Path) -> Run:
         """Return the run in the folder ``path``. Raises :class:`UnknownId`."""
@@ -152,25 +158,31 @@ class Library:
 
     def _find_runs(self) -> dict[str, Run]:
         found: dict[str, Run] = {}
+        sweeps: dict[str, Path] = {}
+        inside = _has_file(self.root, "sweep.json") and not _has_file(self.root, "run.json")
 
         def add(path: Path, sweep: str = "") -> None:
             if len(found) < MAX_RUNS:
-                plain = path.name if not sweep else f"{sweep}.{path.name}"
+                plain = path.name if not sweep or inside else f"{sweep}.{path.name}"
                 made = plain if _PLAIN.fullmatch(plain) and plain not in found else _digest(path)
                 found[made] = Run(made, visible(utf8(path.name))[:MAX_NAME], path, sweep)
 
         if _has_file(self.root, "run.json"):
             add(self.root)
+            self._sweeps = sweeps
             return found
-        sweep = _has_file(self.root, "sweep.json")
-        for folder in _folders(self.root / "runs" if sweep else self.root):
+        if inside:
+            sweeps[_sweep_id(self.root)] = self.root
+        for folder in _folders(self.root / "runs" if inside else self.root):
             if _has_file(folder, "run.json"):
-                add(folder)
-            elif _has_file(folder, "sweep.json"):
-                named = folder.name if _PLAIN.fullmatch(folder.name) else _digest(folder)
+                add(folder, _sweep_id(self.root) if inside else "")
+            elif _has_file(folder, "sweep.json") and len(sweeps) < MAX_RUNS:
+                named = _sweep_id(folder)
+                sweeps[named] = folder
                 for path in _folders(folder / "runs"):
                     if _has_file(path, "run.json"):
                         add(path, named)
+        self._sweeps = sweeps
         return found
 
     # Replays.
@@ -324,6 +336,10 @@ class Library:
 
 def _weights_name(run: Run, reference: str) -> str:
     return f"{run.path}@{reference}"
+
+
+def _sweep_id(folder: Path) -> str:
+    return folder.name if _PLAIN.fullmatch(folder.name) else _digest(folder)
 
 
 def _digest(path: Path) -> str:

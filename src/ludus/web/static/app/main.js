@@ -2,10 +2,12 @@
 import { AnalysePage, RetryPage } from "./analysis.js";
 import { HomePage } from "./home.js";
 import { Failure, html, render, useErrorBoundary } from "./html.js";
+import { LeaguePage } from "./league.js";
 import { keep, keyOf } from "./match_keys.js";
 import { PlayPage } from "./play.js";
 import { RunPage } from "./run.js";
 import { SetupPage } from "./setup.js";
+import { SweepPage } from "./sweep.js";
 
 // The key of a match: from the address that ludus opened, or kept by this tab.
 function matchKey(id, query) {
@@ -39,6 +41,8 @@ function page() {
   if (kind === "analyse") return html`<${AnalysePage} id=${name} />`;
   if (kind === "retry") return html`<${RetryPage} id=${name} query=${query} />`;
   if (kind === "run") return html`<${RunPage} id=${name} />`;
+  if (kind === "league") return html`<${LeaguePage} id=${name} />`;
+  if (kind === "sweep") return html`<${SweepPage} id=${name} />`;
   return html`<${Failure}>There is no page ${location.pathname}. <a href="/">To the start</a></${Failure}>`;
 }
 

@@ -1,0 +1,1 @@
+"""Pages that compare players and runs: leagues and sweeps. Everything is read, nothing written."""
