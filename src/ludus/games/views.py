@@ -81,6 +81,8 @@ class View(msgspec.Struct, frozen=True):
     the expected owner of each cell, from +1 (seat 0) to -1 (seat 1).
     ``record``: ``module:function`` that takes the bytes of a replay and returns it in the game's own file
     format (SGF); ``record_suffix``: the ending of such files, with its dot.
+    ``turned``: whether a side whose base stands at the right names places turned by half a turn.
+    ``persons``: names and values of parameters of a match with a person, where nothing asks for others.
     """
 
     renderer: str
@@ -94,15 +96,19 @@ class View(msgspec.Struct, frozen=True):
     ownership: str = ""
     record: str = ""
     record_suffix: str = ""
+    turned: bool = False
+    persons: tuple[tuple[str, str], ...] = ()
 
 
 MAP = View("map", input="units", hide="map")
+_UNITS = View("map", input="units", hide="map", persons=(("commands", "units"),))
 BOARD = View("board")
 NOUGHTS = View("noughts", input="cells", coordinates="chess")
 _ARROWS = (("ArrowUp", 1), ("ArrowDown", 2), ("ArrowLeft", 3), ("ArrowRight", 4), (" ", 5))
 
 _BUILT_IN: Mapping[str, View | str] = {
-    **dict.fromkeys(("minirts", "capture_the_flag", "moba", "rts"), MAP),
+    **dict.fromkeys(("minirts", "capture_the_flag", "rts"), _UNITS),
+    "moba": View("map", input="units", hide="map", turned=True),
     "tower_defense": View("map", input="units"),
     "connect_four": View("board", input="columns", coordinates="columns"),
     "go": View(

@@ -41,6 +41,45 @@ def choice_name(action: Sequence[int], game: GameSpec, view: View | None, docume
     return ", ".join(names) or "nothing"
 
 
+def order_name(
+    action: Sequence[int], game: GameSpec, relevant: Sequence[bool], document: Document, seat: int
+) -> str:
+    """Return the name of a decision of several heads: ``attack tank``, ``move e8``.
+
+    Args:
+        action: One number a head.
+        game: The game's spec.
+        relevant: Of each head, whether any choice was legal after the others.
+        document: The document that the seat saw: its units name the rows that heads point at.
+        seat: The seat that decided.
+    """
+    names = []
+    for head, choice, counts in zip(game.heads, action, relevant, strict=False):
+        if not counts:
+            continue
+        if head.labels == ("no", "yes"):
+            names += [head.name] if choice == 1 else []
+        elif 0 <= choice < len(head.labels):
+            names.append(head.labels[choice])
+        elif head.points_at and (name := _unit_name(document, game, seat, choice)):
+            names.append(name)
+        elif choice < head.rows or not head.rows:
+            names.append(f"{head.name} {choice}")
+    return " ".join(names) or "nothing"
+
+
+def _unit_name(document: Document, game: GameSpec, seat: int, row: int) -> str:
+    """Return the type of the unit in a row of a seat's observation: its side's units come first."""
+    units = document.get("units")
+    listed = [u for u in units if isinstance(u, dict)] if isinstance(units, list) else []
+    sides = [u.get("seat") for u in listed]
+    own = [isinstance(s, int) and 0 <= s < game.seats and game.together(s, seat) for s in sides]
+    rows = [u for u, mine in zip(listed, own, strict=True) if mine]
+    rows += [u for u, mine in zip(listed, own, strict=True) if not mine]
+    name = rows[row].get("type") if 0 <= row < len(rows) else None
+    return name if isinstance(name, str) else ""
+
+
 def move_name(view: View, game: GameSpec, before: Document, after: Document, seat: int) -> str:
     """Return the name of the move of ``seat`` between two successive documents; "" where it is unknown."""
     reader = _READERS.get(view.renderer)

@@ -36,6 +36,7 @@ MODULES = (
     "icons.js",
     "scene.js",
     "heroes.js",
+    "map_window.js",
     "map_view.js",
     "arena_view.js",
     "coordinates.js",

@@ -136,6 +136,8 @@ class Play(ServeOptions, frozen=True, kw_only=True):
 
         players = [typed_player(name) for name in (self.player, *self.against)]
         game, params = _game(self.player, self.game, self.param)
+        if not any(map(_has_network, players)):
+            params = {**_persons(game), **params}
         seats = game_spec(game, params).seats
         if self.seat >= seats:
             raise UserError(f"--seat {self.seat}: {game} has {seats} seats, expected 0 to {seats - 1}")
@@ -292,6 +294,14 @@ def _game(player: str, game: str, given: tuple[str, ...]) -> tuple[str, dict[str
     elif spec(named, {**trained[1], **params}).name != trained[0]:
         raise UserError(f"--game {named}: {player} was trained on {trained[0]}")
     return named, {**trained[1], **params}
+
+
+def _persons(game: str) -> dict[str, ParamValue]:
+    """Return the parameters by which a person plays a game where nothing asks for others."""
+    from ludus.games.views import view_of
+
+    view = view_of(game)
+    return {} if view is None else dict(view.persons)
 
 
 def _meant(player: str) -> str:

@@ -134,6 +134,7 @@ class Drawing(msgspec.Struct, frozen=True):
     lines: str = "cells"
     coordinates: str = ""
     labels: tuple[str, ...] = ()
+    turned: bool = False
 
 
 class MomentView(_Message, frozen=True, tag="moment"):
@@ -188,6 +189,7 @@ class Hello(_Message, frozen=True, tag="hello"):
         moves: Decisions so far that no moment will name, the newest :data:`MOST_MOVES`: the tick after which
             each was played, its seat and its text.
         beat_s: Seconds between two signs of life of the server.
+        teams: Team of each seat; empty where every seat plays for itself.
     """
 
     game: str
@@ -210,6 +212,7 @@ class Hello(_Message, frozen=True, tag="hello"):
     params: dict[str, str] = {}
     moves: tuple[tuple[int, int, str], ...] = ()
     beat_s: float = BEAT_S
+    teams: tuple[int, ...] = ()
 
 
 class ThoughtView(_Message, frozen=True, tag="thought"):

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from ludus.flow.inputs.shown import visible
-from ludus.flow.masks import head_spans, illegal_choice
+from ludus.flow.masks import head_spans, illegal_choice, legal_choices
 from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.analysis.advisor import Advisor, Asker
 from ludus.web.from_replay import TICKS_PER_S
-from ludus.web.moves import choice_name, labels_of, move_name, names_moves
+from ludus.web.moves import choice_name, labels_of, move_name, names_moves, order_name
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
@@ -181,6 +182,7 @@ class Table:
                 made[seat] = choice
         named = names_moves(self.view)
         before = self.match.view() if named and made else {}
+        orders = {seat: order for seat, choice in made.items() if (order := self._order(seat, choice))}
         for seat, choice in made.items():
             self._think(seat, choice)
             self._act(seat, choice)
@@ -190,7 +192,7 @@ class Table:
             self._document()  # the numbers of units depend on every moment
         after = self.match.view() if named and made else {}
         for seat, choice in made.items():
-            self._last.append((seat, self._text(seat, choice, before, after)))
+            self._last.append((seat, orders.get(seat) or self._text(seat, choice, before, after)))
             self._moves.append((self.match.tick, *self._last[-1]))
         del self._last[:-MOST_LAST]
         del self._moves[: -messages.MOST_MOVES]
@@ -254,7 +256,12 @@ class Table:
             title=spec.title,
             renderer=self._renderer,
             view=messages.Drawing(
-                view.input, view.keys, view.lines, view.coordinates, labels_of(view, spec)[:MOST_LABELS]
+                view.input,
+                view.keys,
+                view.lines,
+                view.coordinates,
+                labels_of(view, spec)[:MOST_LABELS],
+                view.turned,
             ),
             heads=tuple(heads),
             seats=tuple(messages.SeatName(visible(s.name)[:MOST_NAME], s.kind) for s in self.seats),
@@ -271,6 +278,7 @@ class Table:
             advisor=visible(self.advisor.name)[:MOST_NAME] if plays and self.advisor else "",
             params=messages.linked(self.match.params),
             moves=tuple(move for move in named if move[1] in self._named_seats),
+            teams=spec.teams,
         )
 
     def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.MomentView:
@@ -345,6 +353,15 @@ class Table:
         if why:
             raise IllegalDecision(f"{self.seats[seat].name} (seat {seat}): {why}")
         self.match.act(seat, *choice.action)
+
+    def _order(self, seat: int, choice: Choice) -> str:
+        """Return the name of a person's decision of several heads, by what the person sees; "" for others."""
+        spec = self.match.spec
+        if choice.action is None or len(spec.heads) == 1 or seat not in self.persons:
+            return ""
+        mask, action = self.match.legal(seat)[None], np.array([choice.action])
+        relevant = [bool(legal_choices(spec, mask, k, action).any()) for k in range(len(spec.heads))]
+        return order_name(choice.action, spec, relevant, self._document() or {}, seat)
 
     def _text(self, seat: int, choice: Choice, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """Return a decision as people read it; ``before``, ``after``: documents that tell a move."""

@@ -2,6 +2,7 @@
 import { drawingOf } from "../replay/board_views.js";
 import { readPalette } from "../replay/palette.js";
 import { fitCanvas } from "../replay/plots.js";
+import { MapCamera } from "./camera.js";
 import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
 import { cellCount, cellOfPlace, isOneChoice, mayPlay, placeHead, placeOf } from "./moves.js";
 import { holding } from "./pointer.js";
@@ -43,6 +44,7 @@ class Painter {
     this.cursor = NO_CELL;
     this.hover = NO_CELL;
     this.chosen = NO_CELL;
+    this.camera = new MapCamera(this);
     this.boxing = holding({
       start: (event) => this.startBox(event),
       move: (event) => this.stretchBox(event),
@@ -94,7 +96,7 @@ class Painter {
       ctx.arc(...game.view.pointOf(unit.x, unit.y), 0.62 * cell, 0, 2 * Math.PI);
       ctx.stroke();
     }
-    if (box) ctx.strokeRect(box.x, box.y, box.toX - box.x, box.toY - box.y);
+    if (box && !game.units.single) ctx.strokeRect(box.x, box.y, box.toX - box.x, box.toY - box.y);
     ctx.setLineDash([]);
   }
 
@@ -123,10 +125,9 @@ class Painter {
     const { view, units } = this.game;
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const [left, top] = view.pointOf(0, 0);
-    const cell = view.pointOf(1, 0)[0] - left;
+    const [mapX, mapY] = view.mapPoint(x, y);
     const id = view.pick(x, y)?.track.id;
-    return { x, y, mapX: (x - left) / cell, mapY: (y - top) / cell, unit: units.units.find((unit) => unit.id === id) ?? null };
+    return { x, y, mapX, mapY, unit: units.units.find((unit) => unit.id === id) ?? null };
   }
 
   // Whether a pointer starts a box.
@@ -143,7 +144,14 @@ class Painter {
     this.ask();
   }
 
+  // Whether the pointer has moved so far that it draws a box.
+  get dragging() {
+    const { box } = this;
+    return !!box && Math.hypot(box.toX - box.x, box.toY - box.y) >= SMALLEST_BOX;
+  }
+
   stretchBox(event) {
+    if (!this.box) return;
     const { x, y } = this.placeOf(event);
     Object.assign(this.box, { toX: x, toY: y });
     this.ask();
@@ -152,9 +160,12 @@ class Painter {
   // A box selects what is in it; a click selects a unit; a tap beside own units orders what is selected.
   endBox(event) {
     const { box, game } = this;
+    if (!box) return; // two fingers have taken it
     this.dropBox();
     const { unit, mapX, mapY } = this.placeOf(event);
-    if (Math.hypot(box.toX - box.x, box.toY - box.y) >= SMALLEST_BOX) {
+    if (game.units.single) {
+      game.units.point(unit, mapX, mapY);
+    } else if (Math.hypot(box.toX - box.x, box.toY - box.y) >= SMALLEST_BOX) {
       const inside = (x, y) => x >= Math.min(box.x, box.toX) && x <= Math.max(box.x, box.toX) && y >= Math.min(box.y, box.toY) && y <= Math.max(box.y, box.toY);
       const found = game.units.units.filter((other) => inside(...game.view.pointOf(other.x, other.y)));
       const walking = found.filter((other) => other.seat === game.units.seat && !game.units.stands(other));
@@ -162,7 +173,9 @@ class Painter {
     } else if (event.pointerType === "touch" && game.units.selected.size && unit?.seat !== game.seat) {
       game.units.point(unit, mapX, mapY);
     } else {
-      game.units.select(unit ? [unit] : [], event.shiftKey);
+      const kind = (other) => other.seat === game.units.seat && other.type === unit.type;
+      const alike = event.detail > 1 && unit ? game.units.units.filter(kind) : []; // a double click: all of a kind
+      game.units.select(alike.length ? alike : unit ? [unit] : [], event.shiftKey || event.ctrlKey);
     }
   }
 
@@ -233,7 +246,8 @@ class Painter {
     const { game, columns } = this;
     if (way && game.units) {
       const [first] = game.units.chosen;
-      if (first) game.units.give("move", { x: first.x + KEY_CELLS * way[0], y: first.y + KEY_CELLS * way[1] });
+      if (first && game.units.single) game.units.point(null, first.x + KEY_CELLS * way[0], first.y + KEY_CELLS * way[1]);
+      else if (first) game.units.give("move", { x: first.x + KEY_CELLS * way[0], y: first.y + KEY_CELLS * way[1] });
       return true;
     }
     const cells = game.hello.view.input === "columns" ? columns : cellCount(game.hello, game.view);
@@ -312,12 +326,20 @@ export function Board({ game, chosen, onChoose, onKey }) {
   return html`<div class="board" ref=${stage}>
     <canvas id="map" ref=${canvas} class=${game.units ? "drags" : ""} tabindex="0" role="application" aria-roledescription="board"
       aria-label=${LABELS[input] ?? "The match"}
-      onPointerDown=${(event) => mine().boxing.onPointerDown(event)} onPointerUp=${(event) => mine().boxing.onPointerUp(event)}
-      onPointerCancel=${(event) => mine().boxing.onPointerCancel(event)}
+      onPointerDown=${(event) => mine().camera.down(event) || mine().boxing.onPointerDown(event)}
+      onPointerUp=${(event) => {
+        mine().camera.up(event);
+        mine().boxing.onPointerUp(event);
+      }}
+      onPointerCancel=${(event) => {
+        mine().camera.up(event);
+        mine().boxing.onPointerCancel(event);
+      }}
+      onWheel=${(event) => mine().camera.wheel(event)}
       onLostPointerCapture=${(event) => mine().boxing.onLostPointerCapture(event)}
       onContextMenu=${(event) => mine().order(event)}
       onPointerMove=${(event) => {
-        mine().boxing.onPointerMove(event);
+        if (!mine().camera.move(event)) mine().boxing.onPointerMove(event);
         if (event.pointerType === "mouse") hover(mine().cellAt(event));
       }}
       onPointerLeave=${() => hover(NO_CELL)}

@@ -45,11 +45,17 @@ export function ButtonPad({ game, held }) {
 
 // Orders to selected units that need no place on the map. Their places never change.
 export function unitButtons(game) {
-  const builds = game.units.orders.filter((name) => name.startsWith("build"));
+  if (game.units.buttons) return game.units.buttons;
+  const { orders } = game.units;
+  const builds = orders.filter((name) => name.startsWith("build"));
+  const others = orders.filter((name) => !["move", "attack", "gather", ...builds].includes(name));
+  const gathers = orders.includes("gather"); // where there is money, the last target is the enemy's base
   return [
-    { label: "attack the base", name: "attack", give: () => game.units.give("attack", { target: null }) },
-    { label: "gather", name: "gather", give: () => game.units.give("gather", { target: nearestResource(game) }) },
-    ...builds.map((name) => ({ label: spoken(name), name, give: () => game.units.give(name) })),
+    ...(gathers ? [
+      { label: "attack the base", name: "attack", give: () => game.units.give("attack", { target: null }) },
+      { label: "gather", name: "gather", give: () => game.units.give("gather", { target: nearestResource(game) }) },
+    ] : []),
+    ...[...others, ...builds].map((name) => ({ label: spoken(name), name, give: () => game.units.give(name) })),
   ];
 }
 
@@ -65,9 +71,15 @@ export function UnitButtons({ game }) {
     ${unitButtons(game).map(({ label, name, give }, i) => html`<button type="button" data-order=${name}
       aria-disabled=${game.playing && !game.isOut && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
   </div>
-  <p class="hint">${matchMedia("(pointer: coarse)").matches
-    ? "Tap a unit or draw a box to select; then tap an enemy, a resource or the ground."
-    : html`Click or draw a box to select (<kbd>N</kbd>: the next unit); the right button attacks, gathers or moves.`}</p>`;
+  <p class="hint" id="orders-hint">${game.aim || orderHint(game)}</p>`;
+}
+
+// How orders are given here, by what the device has.
+function orderHint(game) {
+  const fingers = matchMedia("(pointer: coarse)").matches;
+  if (game.units.single) return `${fingers ? "Tap" : "Click"} the ground to go there, an enemy to attack it.`;
+  if (fingers) return "Tap a unit or draw a box to select; then tap an enemy, a resource or the ground. Two fingers zoom.";
+  return html`Click or draw a box to select (<kbd>N</kbd>: the next unit); the right button attacks, gathers or moves. The wheel zooms.`;
 }
 
 // A list for each head of a decision, for games whose decisions have several parts.

@@ -1,5 +1,6 @@
 // A match as the page knows it: the newest messages of the server, and the decisions that it sends.
 import { Connection } from "./connection.js";
+import { HeroOrders, ordersHero } from "./hero_orders.js";
 import { LiveMatch } from "./live_match.js";
 import { DoubleClicks } from "./pointer.js";
 import { hinted, hintOverlay } from "./hints.js";
@@ -31,6 +32,7 @@ export class LiveGame {
     this.valueNow = null; // the newest value for the seat
     this.valueBefore = null; // the one of the turn before
     this.place = -1; // of the map that was clicked, where a decision has further parts
+    this.aim = ""; // what the next click on the map is for
     this.units = null; // orders to units, where the game has them
     this.clicks = new DoubleClicks();
     this.echo = 0; // of the last decision that was sent
@@ -120,7 +122,7 @@ export class LiveGame {
     if (again) this.resume(hello.first.echo);
     else this.turnTick = hello.first.tick;
     this.hello = hello;
-    if (!again) this.units = ordersUnits(hello) && hello.you.length ? new UnitOrders(this) : null;
+    if (!again) this.units = ordersOf(this);
     this.see(hello.first);
     if (this.maySeeThoughts && this.hints) this.send("hints", { on: true });
   }
@@ -275,6 +277,13 @@ export class LiveGame {
     this.connection.close();
     this.listeners.clear();
   }
+}
+
+// Orders to units by the mouse, where the game has them and the page plays.
+function ordersOf(game) {
+  if (!game.hello.you.length) return null;
+  if (ordersHero(game.hello)) return new HeroOrders(game);
+  return ordersUnits(game.hello) ? new UnitOrders(game) : null;
 }
 
 // Result of a game with one seat.

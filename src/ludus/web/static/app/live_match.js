@@ -37,6 +37,7 @@ class MapTracks {
 
   see(view) {
     const { tracks } = this;
+    tracks.heroes = (view.heroes ?? []).filter((hero) => hero.class);
     tracks.units = view.units.map((u) => {
       const to = u.to ?? NOWHERE;
       return {
@@ -74,6 +75,7 @@ export class LiveMatch {
     this.renderer = hello.renderer;
     this.game = hello.game;
     this.seats = hello.seats.map((seat) => seat.name);
+    this.teams = hello.teams ?? [];
     this.view = hello.view;
     this.you = hello.you;
     this.hidden = hello.hidden;

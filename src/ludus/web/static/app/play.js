@@ -76,6 +76,8 @@ function useKeys(game, held) {
       if (choice !== undefined && (game.hello.view.input === "keys" || event.target.id === "map")) {
         if (!event.repeat) held.press(choice);
         event.preventDefault();
+      } else if (game.units && event.key === "Escape" && game.units.aiming) {
+        game.units.cancel();
       } else if (game.units && character.toLowerCase() === "n") {
         game.units.selectNext();
       } else if (game.units && DIGITS.test(character)) {

@@ -53,7 +53,12 @@ function linkedParams(query) {
 
 function Setup({ games, first, query }) {
   const [game, setName] = useGame(games, query.get("game") || first);
-  const linked = () => (query.get("game") === game.name ? linkedParams(query) : {});
+  // A link to weights has their parameters; without one, a person plays as the game suggests.
+  const linked = () => {
+    const given = query.get("game") === game.name;
+    if (given && (query.get("against") || query.get("params"))) return linkedParams(query);
+    return Object.fromEntries(game.view.persons);
+  };
   const [texts, setTexts] = useState(linked);
   const [seats, setSeats] = useState({});
   const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "" });

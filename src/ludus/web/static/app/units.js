@@ -110,6 +110,7 @@ export class UnitOrders {
   // What a click with the right button means: attack an enemy, gather at a resource, move to the ground.
   point(unit, x, y) {
     if (unit && this.role(unit) === "resource" && this.mayAny("gather")) return this.give("gather", { target: unit });
+    if (unit && this.role(unit) === "flag" && this.orders.includes("get_flag")) return this.give("get_flag");
     if (unit && unit.seat !== this.seat && unit.seat >= 0) return this.give("attack", { target: unit });
     return this.give("move", { x, y });
   }

@@ -50,6 +50,13 @@ export function teamOf(match, seat) {
   return match.teams[seat] ?? seat;
 }
 
+// The seat whose colour and shape a unit has: of a team the first seat's.
+export function sideOf(match, seat) {
+  const { teams } = match;
+  if (!teams?.length || seat < 0) return seat;
+  return Math.max(0, teams.indexOf(teams[seat]));
+}
+
 // The first seat of each team that has heroes, in the order of the teams.
 export function captains(match) {
   const first = new Map();

@@ -8,6 +8,12 @@ const GLYPHS = {
   tower: { fill: "M-.5 .62L-.34-.2H-.5V-.62H-.28V-.42H-.12V-.62H.12V-.42H.28V-.62H.5V-.2H.34L.5 .62Z" },
   athlete: { stroke: "M.06-.62V-.5M0-.34L-.06.1M-.42-.2L0-.3.4-.08M-.06.1L.3.3.2.66M-.06.1L-.3.34-.5.6" },
   attacker: { stroke: "M-.5-.5L.5.5M.5-.5L-.5.5" },
+  carry: { stroke: "M.02-.64Q.66 0 .02.64M.02-.64L-.26 0 .02.64M-.6 0H.56M.34-.2L.56 0 .34.2" },
+  tank: { fill: "M0-.66L.54-.42V.02Q.5.46 0 .7Q-.5.46-.54.02V-.42Z" },
+  support: { fill: "M-.2-.6H.2V-.2H.6V.2H.2V.6H-.2V.2H-.6V-.2H-.2Z" },
+  melee: { stroke: "M-.2.2L.56-.56M-.46-.06L.06.46M-.28.28L-.54.54" },
+  ranged: { stroke: "M.02-.64Q.66 0 .02.64M.02-.64L-.26 0 .02.64M-.6 0H.56" },
+  ancient: { fill: "M-.66 .56V-.2L-.34.12 0-.6 .34.12 .66-.2V.56Z" },
   range_attacker: { stroke: "M.02-.64Q.66 0 .02.64M.02-.64L-.26 0 .02.64M-.6 0H.56M.34-.2L.56 0 .34.2" },
 };
 const paths = new Map();
@@ -18,7 +24,7 @@ function path(text) {
 }
 
 export function plateRadius(role) {
-  return { base: 0.62, building: 0.52, resource: 0.5, worker: 0.33, tower: 0.44, flag: 0.34 }[role] ?? 0.38;
+  return { base: 0.62, hero: 0.58, building: 0.52, resource: 0.5, worker: 0.33, tower: 0.44, flag: 0.34 }[role] ?? 0.38;
 }
 
 // The outline of a seat's plate: circle, square, hexagon, diamond.

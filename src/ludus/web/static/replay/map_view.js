@@ -1,7 +1,8 @@
 // Draws the scene of an RTS match on a canvas.
 import { drawFlag, drawIcon, plateRadius } from "./icons.js";
 import { hpColour } from "./palette.js";
-import { captains, netWorthLead } from "./heroes.js";
+import { captains, netWorthLead, sideOf } from "./heroes.js";
+import { MapWindow } from "./map_window.js";
 import { orderOf, sceneAt } from "./scene.js";
 
 const MARGIN = 0.7; // cells of ground around the map, where bars and plates of units at its edge are drawn
@@ -13,6 +14,7 @@ export class MapView {
     this.match = match;
     this.tracks = match.tracks;
     this.palette = palette;
+    this.window = new MapWindow(match.tracks, MARGIN);
     this.drawn = { units: 0, enemies: 0, ghosts: 0, bullets: 0, orders: 0, fogged: 0 };
   }
 
@@ -21,7 +23,7 @@ export class MapView {
   }
 
   get aspect() {
-    return (this.tracks.width + 2 * MARGIN) / (this.tracks.height + 2 * MARGIN);
+    return this.window.aspect;
   }
 
   get about() {
@@ -45,10 +47,11 @@ export class MapView {
   draw(options) {
     const { canvas, tracks } = this;
     const ctx = canvas.getContext("2d");
-    const scale = canvas.width / (tracks.width + 2 * MARGIN);
+    const scale = canvas.width / this.window.width;
     const scene = sceneAt(tracks, options.tick, options.fog);
     this.scene = scene;
-    ctx.setTransform(scale, 0, 0, scale, (0.5 + MARGIN) * scale, (0.5 + MARGIN) * scale);
+    this.heroNames = this.heroes;
+    ctx.setTransform(scale, 0, 0, scale, -this.window.left * scale, -this.window.top * scale);
     this.drawGround(ctx, scale);
     const fogged = this.drawFog(ctx, scene, options.fog);
     this.drawn = { units: scene.units.length, ghosts: scene.ghosts.length, bullets: scene.bullets.length, orders: 0, fogged };
@@ -62,8 +65,17 @@ export class MapView {
     for (const unit of ordered) this.drawMarks(ctx, unit, scene, options);
   }
 
+  // The role of a unit for the drawing; units that heroes are have their own.
   role(unit) {
-    return this.tracks.types[unit.track.type].role;
+    const { name, role } = this.tracks.types[unit.track.type];
+    return (this.heroNames ?? this.heroes).has(name) ? "hero" : role;
+  }
+
+  // Names of the types that are heroes.
+  get heroes() {
+    this.heroTypes ??= new Set(); // classes become known one after the other in fog
+    for (const hero of this.tracks.heroes ?? []) this.heroTypes.add(hero.class);
+    return this.heroTypes;
   }
 
   drawGround(ctx, scale) {
@@ -115,16 +127,16 @@ export class MapView {
     ctx.globalAlpha = 0.3;
     ctx.translate(ghost.x, ghost.y);
     const type = this.tracks.types[ghost.type];
-    drawIcon(ctx, this.palette, type, ghost.seat, plateRadius(type.role));
+    drawIcon(ctx, this.palette, type, sideOf(this.match, ghost.seat), plateRadius(type.role));
     ctx.restore();
   }
 
   drawUnit(ctx, unit, options) {
     const type = this.tracks.types[unit.track.type];
-    const r = plateRadius(type.role);
+    const r = plateRadius(this.role(unit));
     ctx.save();
     ctx.translate(unit.x, unit.y);
-    drawIcon(ctx, this.palette, type, unit.track.seat, r);
+    drawIcon(ctx, this.palette, type, sideOf(this.match, unit.track.seat), r);
     if (unit.track.carries?.[unit.i]) {
       ctx.save();
       ctx.translate(0.2, -0.45);
@@ -157,7 +169,7 @@ export class MapView {
     const chosen = unit.track.id === options.selected;
     ctx.save();
     ctx.globalAlpha = chosen ? 0.95 : 0.42;
-    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[unit.track.seat] ?? this.palette.muted;
+    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[sideOf(this.match, unit.track.seat)] ?? this.palette.muted;
     ctx.lineWidth = chosen ? 0.08 : 0.05;
     ctx.lineCap = "round";
     ctx.setLineDash(DASHES[order.letter] ?? []);
@@ -182,7 +194,7 @@ export class MapView {
 
   drawBullet(ctx, { x, y, dx, dy, state, seat }) {
     ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[seat] ?? this.palette.ink;
+    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[sideOf(this.match, seat)] ?? this.palette.ink;
     if (state > 0) {
       ctx.globalAlpha = 1 - 0.25 * state;
       ctx.lineWidth = 0.07;
@@ -212,7 +224,7 @@ export class MapView {
     const role = this.role(unit);
     const r = plateRadius(role);
     const share = track.maxHp > 0 ? Math.max(0, Math.min(1, unit.hp / track.maxHp)) : 0;
-    const width = role === "base" || role === "building" ? 1.15 : 0.78;
+    const width = ["base", "building", "hero"].includes(role) ? 1.15 : 0.78;
     const top = unit.y - r - 0.2;
     const left = unit.x - width / 2;
     if (options.bars && role !== "flag" && (role !== "resource" || share < 1 || track.id === options.selected)) {
@@ -221,6 +233,7 @@ export class MapView {
       ctx.fillStyle = role === "resource" ? palette.gold : hpColour(palette, share);
       ctx.fillRect(left, top, width * share, 0.12);
     }
+    if (role === "hero") this.drawName(ctx, unit, r);
     if (!options.letters || (options.fog >= 0 && track.seat !== options.fog)) return;
     const order = orderOf(tracks, unit, scene);
     if (!order) return;
@@ -236,17 +249,36 @@ export class MapView {
     ctx.fillText(order.letter, x, top + 0.1);
   }
 
+  // The name of a hero below it; the own one is "you".
+  drawName(ctx, unit, r) {
+    const own = this.match.you?.length === 1 && this.match.you[0] === unit.track.seat;
+    const name = own ? "you" : this.tracks.types[unit.track.type].name.replaceAll("_", " ");
+    ctx.font = "700 0.44px system-ui, sans-serif";
+    ctx.textAlign = "center";
+    ctx.textBaseline = "top";
+    ctx.lineWidth = 0.12;
+    ctx.lineJoin = "round";
+    ctx.strokeStyle = this.palette.ground;
+    ctx.strokeText(name, unit.x, unit.y + r + 0.04);
+    ctx.fillStyle = this.palette.ink;
+    ctx.fillText(name, unit.x, unit.y + r + 0.04);
+  }
+
   // Where a point of the map is on the canvas, in CSS pixels.
   pointOf(x, y) {
-    const scale = this.canvas.getBoundingClientRect().width / (this.tracks.width + 2 * MARGIN);
-    return [(x + 0.5 + MARGIN) * scale, (y + 0.5 + MARGIN) * scale];
+    const scale = this.canvas.getBoundingClientRect().width / this.window.width;
+    return [(x - this.window.left) * scale, (y - this.window.top) * scale];
+  }
+
+  // The point of the map at a point of the canvas, in CSS pixels.
+  mapPoint(cssX, cssY) {
+    const scale = this.canvas.getBoundingClientRect().width / this.window.width;
+    return [cssX / scale + this.window.left, cssY / scale + this.window.top];
   }
 
   // The drawn unit nearest to a point of the canvas in CSS pixels, or null.
   pick(cssX, cssY) {
-    const scale = this.canvas.getBoundingClientRect().width / (this.tracks.width + 2 * MARGIN);
-    const x = cssX / scale - 0.5 - MARGIN;
-    const y = cssY / scale - 0.5 - MARGIN;
+    const [x, y] = this.mapPoint(cssX, cssY);
     let best = null;
     let bestDistance = Infinity;
     for (const unit of this.scene?.units ?? []) {

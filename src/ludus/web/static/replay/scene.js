@@ -25,7 +25,8 @@ export function sceneAt(tracks, tick, fog) {
   for (const track of tracks.units) {
     const i = frame - track.first;
     if (i < 0 || i >= track.frames) continue;
-    if (track.seat !== fog && !sees(track.x[i] * scale, track.y[i] * scale)) continue;
+    const known = track.seat === fog || tracks.types[track.type]?.role === "flag"; // every seat knows where it is
+    if (!known && !sees(track.x[i] * scale, track.y[i] * scale)) continue;
     units.push({
       track,
       i,
