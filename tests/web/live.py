@@ -82,15 +82,21 @@ class LivePage:
         *,
         width: int = 1280,
         height: int = 900,
+        guide: bool = False,
         **settings: object,
     ) -> None:
-        """Start a match and open its page."""
+        """Start a match and open its page; ``guide``: leave the explanation of the game open."""
         answer = self.client.post({"game": game, "seats": seats, "params": params, **settings})
         assert answer.status == 201, answer.body
         made = answer.json
         self.match, self.key = made["id"], made["key"]
         path = f"/play/{self.match}?key={self.key}" if "person" in seats else f"/watch/{self.match}"
         self.go(path, PLAYING, width, height)
+        shown = f"localStorage.getItem('ludus.guide.' + {game!r}) === 'false'"
+        self.wait(f"ludus.game.hello.guide === null || {shown} || document.getElementById('guide') !== null")
+        if not guide:
+            self.evaluate("document.getElementById('guide-close')?.click()")
+            self.wait("document.getElementById('guide') === null")
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - any value of the page
         return self.browser.evaluate(expression)

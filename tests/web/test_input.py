@@ -244,4 +244,4 @@ def test_moves_stay_when_the_page_is_loaded_again_and_some_are_taken_back(page: 
     assert page.evaluate(log) == before[:2]
     page.evaluate("ludus.game.send('resign')")
     page.wait("document.getElementById('result') !== null")
-    assert page.text("#result span") == "You lost. Person (seat 0) resigned."
+    assert page.text("#result span") == "You lost. You resigned."

@@ -510,7 +510,7 @@ def test_a_run_that_is_removed_while_it_is_shown_is_one_sentence(client: Client,
 def test_a_run_of_a_hostile_name_plays_and_is_text_on_every_page(client: Client, folder: Path) -> None:
     (run,) = (r for r in client.ask("/api/runs").json["runs"] if r["name"] == HOSTILE)
     page = client.play("tic_tac_toe", f"{run['id']}@7", "person").greet()
-    assert page.hello["seats"][0] == {"name": f"{HOSTILE}@7", "kind": "network"}
+    assert page.hello["seats"][0].items() >= {"name": f"{HOSTILE}@7", "kind": "network"}.items()
     while page.last["to_act"] != [1]:
         page.get("moment")
     page.send({"type": "resign"})

@@ -120,6 +120,42 @@ def test_play_has_the_game_of_the_weights_and_opens_its_page(
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("play", {}),
+        ("play connect_four", {"game": ["connect_four"]}),
+        ("play --game go --param size=5", {"game": ["go"], "params": ['{"size": 5}']}),
+    ],
+)
+def test_play_without_a_player_opens_the_set_up(
+    unserved: Path, capsys: pytest.CaptureFixture[str], words: str, query: dict[str, list[str]]
+) -> None:
+    assert cli.main([*words.split(), "--no-browser"]) == 130
+    url = urlsplit(capsys.readouterr().out.strip())
+    assert url.path == "/play"
+    asked = parse_qs(url.query)
+    assert asked.pop("token")
+    assert asked == query
+
+
+@pytest.mark.parametrize(("words", "waits"), [((), True), (("--start", "now"), False)])
+def test_a_match_waits_for_the_first_order_unless_it_is_to_start_now(
+    unserved: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], waits: bool
+) -> None:
+    found: list[bool] = []
+
+    def ends(server: PageServer) -> None:
+        (session,) = server.matches.listed()
+        found.append(session.waits)
+        server.matches.stop(5)
+        server.close()
+
+    monkeypatch.setattr(PageServer, "run", ends)
+    assert cli.main(["play", "simple", "--game", "minirts", *words, "--no-browser"]) == 130
+    assert found == [waits]
+
+
 def test_more_seats_are_filled_in_their_order(unserved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "play simple --game pommerman --seat 2 --against noop --no-browser"
     assert cli.main(words.split()) == 130
@@ -145,6 +181,9 @@ def test_watch_opens_a_run_or_a_replay(unserved: Path, capsys: pytest.CaptureFix
         ("serve --port 99999", "--port = 99999: expected an integer from 0 to 65535"),
         ("play simple", "simple: no weights, so the game must be named: --game GAME"),
         ("play simple --game connect_for", "did you mean connect_four?"),
+        ("play --game connect_for", "did you mean connect_four?"),
+        ("play --game gymnasium/CartPole-v1", "pages set up compiled games"),
+        ("play simple --game minirts --start later", "--start"),
         ("play tactcal --game connect_four", "did you mean tactical?"),
         ("play tactical --game connect_four --seat 2", "--seat 2: connect_four has 2 seats, expected 0 to 1"),
         ("play tactical --game connect_four --against random", "2 players against you"),

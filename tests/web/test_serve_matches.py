@@ -92,7 +92,7 @@ def test_a_network_plays_from_the_table_and_its_match_lies_in_its_run(client: Cl
 def test_a_search_with_a_network_plays(client: Client, tmp_path: Path) -> None:
     make_run(tmp_path / "mine")
     page = client.play("tic_tac_toe", "person", "mine@3+search:20").greet()
-    assert page.hello["seats"][1] == {"name": "mine@3+search:20", "kind": "search"}
+    assert page.hello["seats"][1].items() >= {"name": "mine@3+search:20", "kind": "search"}.items()
     assert finish(page)["replay"]
 
 
@@ -153,7 +153,7 @@ def test_a_person_who_does_nothing_plays_nothing_in_real_time(client: Client) ->
         pass
     page.send({"type": "resign"})
     over = page.get("over")
-    assert over["reason"].startswith("person (seat 0) resigned")
+    assert over["reason"].startswith("You resigned")
     assert over["replay"]
 
 
@@ -164,7 +164,7 @@ def test_a_turn_waits_and_its_clock_cuts_the_match_off(client: Client) -> None:
     page.get("moment")
     over = page.get("over")
     assert over["outcome"] == []
-    assert over["reason"] == "the time of person (seat 0) was over: cut off"
+    assert over["reason"] == "Your time was over"
     assert over["replay"]
     slow = client.play(BOARD, "person", "random").greet()
     with pytest.raises(TimeoutError):

@@ -45,6 +45,7 @@ MODULES = (
     "grid_view.js",
     "noughts_view.js",
     "table_views.js",
+    "document_view.js",
     "plots.js",
     "frames_view.js",
     "board_views.js",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Rate = Annotated[float, msgspec.Meta(ge=0.05, le=20)]
+Start = Literal["order", "now"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 DEFAULT_FOLDER = "runs"
@@ -104,16 +107,20 @@ class Play(ServeOptions, frozen=True, kw_only=True):
 
     PLAYER is a bot (ludus games show GAME), RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER of a league, any of
     these with +search:VISITS behind it, mcts:VISITS, plan:TREESxROLLOUTS or a bot in Python (my_bot.py).
-    Weights are played at their own game and parameters. The match is saved as a replay when it ends.
+    Weights are played at their own game and parameters. The match is saved as a replay when it ends. Without
+    PLAYER, or with a game in its place, the page opens on which the players are chosen.
     """
 
     EXAMPLES: ClassVar = (
         "ludus play RUN@best",
+        "ludus play minirts",
         "ludus play mcts:400 --game go --param size=9 --seat 1",
         "ludus play simple --game pommerman --against RUN@best --against simple",
     )
 
-    player: Annotated[str, positional("the player at the other seats")]
+    player: Annotated[str, positional("the player at the other seats; without one the set-up page opens")] = (
+        ""
+    )
     game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
     seat: Annotated[Natural, option("your seat, from 0", "N")] = 0
@@ -125,6 +132,9 @@ class Play(ServeOptions, frozen=True, kw_only=True):
         Seconds, option("seconds a move, in games that wait; 0 = any time (default: 0)", "S")
     ] = 0.0
     seed: Annotated[Natural, option("seed of the match; 0 = a random one (default: 0)", "N")] = 0
+    start: Annotated[
+        Start, option("when a game in real time begins: with your first order, or now (default: order)")
+    ] = "order"
     dir: Annotated[str, option("served folder (default: the run's, else runs)", "DIR")] = ""
 
     def run(self) -> int:
@@ -134,6 +144,8 @@ class Play(ServeOptions, frozen=True, kw_only=True):
         from ludus.web.serve.players import PERSON
         from ludus.web.serve.server import STOP_S
 
+        if not self.player or (not self.game and _is_playable(self.player)):
+            return self._set_up(self.player or self.game)
         players = [typed_player(name) for name in (self.player, *self.against)]
         game, params = _game(self.player, self.game, self.param)
         if not any(map(_has_network, players)):
@@ -148,7 +160,7 @@ class Play(ServeOptions, frozen=True, kw_only=True):
         if any(map(_has_network, players)):
             console.note(LOADING)
         server = self._server(_folder(self.dir, self.player))
-        asked = NewMatch(game, named, dict(params), self.rate, self.clock, self.seed)
+        asked = NewMatch(game, named, dict(params), self.rate, self.clock, self.seed, start=self.start)
         match = server.matches.create(asked, typed=True)
         if why := self._wrong_time(game, waits=not match.table.real_time):
             server.close()
@@ -156,6 +168,17 @@ class Play(ServeOptions, frozen=True, kw_only=True):
             raise UserError(why)
         names = ", ".join(seat.name for seat in match.table.seats)
         return self._serve(server, f"/play/{match.match}?key={match.key}", f"{game}: {names}")
+
+    def _set_up(self, game: str) -> int:
+        """Serve the page on which a match is set up; with a game, it is chosen there."""
+        named, params = read_game(game, self.param)
+        if named:
+            game_spec(named, params)  # refuses what there is not
+        if named and not _is_playable(named):
+            raise UserError(f"{named}: pages set up compiled games that are installed; name a player first")
+        asked = {"game": named, **({"params": json.dumps(dict(params))} if params else {})} if named else {}
+        server = self._server(_folder(self.dir))
+        return self._serve(server, "/play" + (f"?{urlencode(asked)}" if asked else ""), "choose the players")
 
     def _wrong_time(self, game: str, *, waits: bool) -> str:
         """Return why clock or rate have no meaning where ``game`` waits for decisions, or does not."""
@@ -315,6 +338,14 @@ def _meant(player: str) -> str:
     bots = [name for name in bots if name not in ("noop", "random")]
     name = "mcts:400" if _searchable(player) else bots[0] if bots else "random"
     return f" (did you mean: ludus play {shell(name)} --game {shell(player)}?)"
+
+
+def _is_playable(game: str) -> bool:
+    """Return whether pages set up matches of what a person has typed."""
+    from ludus.games import list_games
+    from ludus.web.serve.games import is_playable
+
+    return game in list_games() and is_playable(game)
 
 
 def _searchable(game: str) -> bool:

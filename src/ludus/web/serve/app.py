@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -31,7 +31,9 @@ from ludus.web.serve import games, players, runs
 from ludus.web.serve.compare.routes import PAGES, CompareApi
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
-from ludus.web.serve.matches import NewMatch, NoRoom, Sessions, UnplayableMatch, rules_of
+from ludus.web.serve.live.guides import guide_for
+from ludus.web.serve.live.labels import short_name
+from ludus.web.serve.matches import NewMatch, NoRoom, Rematch, Sessions, UnplayableMatch, rules_of
 from ludus.web.serve.players import needs
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Session
@@ -74,6 +76,7 @@ _WAITING = _SENTENCE.replace("</head>", '<meta http-equiv="refresh" content="1">
 FILM_S = 8.0  # that the page of a match is waited for
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
+T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -108,13 +111,13 @@ class Api:
 
     async def players(self, request: Request) -> Response:
         """``/api/players?game=&params=``: who can play, and who cannot for what reason."""
-        game, params = request.query_params.get("game", ""), request.query_params.get("params") or "{}"
-        try:
-            given = text_params(from_json(params, dict[str, str | int | float]))
-        except ValueError as error:
-            raise _BadRequest(f"params: {sentence(error)}") from None
-        rules = await run_in_threadpool(rules_of, game, given)
+        rules = await run_in_threadpool(rules_of, *_game_of(request))
         return _json(await run_in_threadpool(players.roster, rules, self._library))
+
+    async def guide(self, request: Request) -> Response:
+        """``/api/guide?game=&params=``: the explanation of a game, null without one."""
+        rules = await run_in_threadpool(rules_of, *_game_of(request))
+        return _json({"guide": await run_in_threadpool(guide_for, rules.game, rules.params)})
 
     async def runs(self, _: Request) -> Response:
         """``/api/runs``."""
@@ -177,6 +180,7 @@ class Api:
 
         async with self._heavy:
             page = await run_in_threadpool(made)
+        page = page.replace("<header>", f"<header>{self._ways_back(f'/replay/{name}')}", 1)
         return _page(page)
 
     async def film(self, request: Request) -> Response:
@@ -191,6 +195,16 @@ class Api:
             why = markup(f"{show.run.name}: a match is being played, {what}")
             return Response(_WAITING.format(why=why), media_type="text/html")
         return _page(page)
+
+    def _ways_back(self, replay: str) -> str:
+        """Return links from the page of a replay: to the start, and to the match that it records."""
+        matches = [s.match for s in self._matches.listed() if replay == s.recorded and not s.repeats]
+        back = (
+            f'<a class="way-back" id="back" href="/play/{matches[-1]}">Back to the match</a>'
+            if matches
+            else ""
+        )
+        return f'<a class="way-back" href="/">Ludus</a>{back}'
 
     async def thoughts(self, request: Request) -> Response:
         """``/api/replays/ID/thoughts?with=``: what a player thinks of the decisions of a recorded match."""
@@ -211,16 +225,14 @@ class Api:
 
     async def create(self, request: Request) -> Response:
         """POST ``/api/matches``."""
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BODY:
-                raise HTTPException(413, f"more than {MAX_BODY} bytes")
-        try:
-            asked = from_json(bytes(body), NewMatch)
-        except ValueError as error:
-            raise _BadRequest(sentence(error)) from None
+        asked = await _sent(request, NewMatch)
         session = await run_in_threadpool(self._matches.create, asked)
+        return _json({"id": session.match, "key": session.key}, 201)
+
+    async def rematch(self, request: Request) -> Response:
+        """POST ``/api/rematch``."""
+        asked = await _sent(request, Rematch)
+        session = await run_in_threadpool(self._matches.rematch, asked)
         return _json({"id": session.match, "key": session.key}, 201)
 
 
@@ -240,6 +252,7 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
         "/api/alive": api.alive,
         "/api/games": api.games,
         "/api/players": api.players,
+        "/api/guide": api.guide,
         "/api/runs": api.runs,
         "/api/runs/{id}": api.run,
         "/api/runs/{id}/curves": api.curves,
@@ -262,6 +275,7 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
                 Route("/api/records", _answering(api.analysis.upload), methods=["POST"]),
                 Route("/api/matches", _answering(api.matches), methods=["GET"]),
                 Route("/api/matches", _answering(api.create), methods=["POST"]),
+                Route("/api/rematch", _answering(api.rematch), methods=["POST"]),
                 Route("/static/{path:path}", _answering(files), methods=["GET"]),
                 WebSocketRoute("/ws/matches/{match}", socket),
             ],
@@ -270,6 +284,28 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
         port,
         token,
     )
+
+
+def _game_of(request: Request) -> tuple[str, dict[str, str]]:
+    """Return the game that a request names, with parameters as texts."""
+    game, params = request.query_params.get("game", ""), request.query_params.get("params") or "{}"
+    try:
+        return game, text_params(from_json(params, dict[str, str | int | float]))
+    except ValueError as error:
+        raise _BadRequest(f"params: {sentence(error)}") from None
+
+
+async def _sent(request: Request, kind: type[T]) -> T:
+    """Return the body of a request."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            raise HTTPException(413, f"more than {MAX_BODY} bytes")
+    try:
+        return from_json(bytes(body), kind)
+    except ValueError as error:
+        raise _BadRequest(sentence(error)) from None
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:
@@ -326,7 +362,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 def _line(session: Session) -> dict[str, Any]:
     table = session.table
-    seats = [{"name": visible(s.name), "kind": s.kind} for s in table.seats]
+    seats = [{"name": short_name(visible(s.name)), "kind": s.kind} for s in table.seats]
     state = "over" if session.closed else "playing"
     return {
         "id": session.match,

@@ -8,6 +8,7 @@ import msgspec
 
 from ludus.flow.spec import ParamSpec
 from ludus.games import registry
+from ludus.games.endings import side_names
 from ludus.games.registry import list_games
 from ludus.games.views import View, view_of
 from ludus.storage.errors import StorageError
@@ -15,7 +16,10 @@ from ludus.web.serve.library import Library
 
 
 class GameLine(msgspec.Struct, frozen=True):
-    """A game in a list. ``view``: see :class:`ludus.games.views.View`."""
+    """A game in a list.
+
+    ``view``: see :class:`ludus.games.views.View`. ``sides``: colour of each seat.
+    """
 
     name: str
     title: str
@@ -27,6 +31,7 @@ class GameLine(msgspec.Struct, frozen=True):
     heads: int
     params: tuple[ParamSpec, ...]
     view: View
+    sides: tuple[str, ...] = ()
 
 
 @functools.lru_cache(maxsize=1)
@@ -52,6 +57,7 @@ def games() -> tuple[GameLine, ...]:
                 heads=len(spec.heads),
                 params=spec.params,
                 view=view,
+                sides=side_names(view, spec.seats),
             )
         )
     return tuple(found)

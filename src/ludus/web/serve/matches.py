@@ -7,7 +7,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -25,11 +25,12 @@ from ludus.storage.errors import StorageError
 from ludus.web.analysis.advisor import Advisor, advisor_of
 from ludus.web.analysis.positions import MatchStart, ReplayPoint, start_at
 from ludus.web.serve.library import Library
+from ludus.web.serve.live.ends import Saved
 from ludus.web.serve.messages import BEAT_S
 from ludus.web.serve.players import PERSON, PlayerError, Rules, can_search, seat_of
 from ludus.web.serve.seats import ActorSeat, Person, Seat
 from ludus.web.serve.sentences import sentence
-from ludus.web.serve.session import Saved, Session
+from ludus.web.serve.session import Session
 from ludus.web.serve.table import Table
 
 MAX_MATCHES = 4  # that are played at a time
@@ -38,6 +39,7 @@ MAX_SEATS, MAX_PARAMS, MAX_PARAM = 16, 64, 1 << 16
 RATES = (0.05, 20.0)
 
 Text = Annotated[str, msgspec.Meta(max_length=300)]
+Start = Literal["now", "order"]
 
 
 class UnplayableMatch(HasProblems, ValueError):
@@ -59,6 +61,7 @@ class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         clock_s: Seconds a decision of a person, where the game waits; 0 = any time.
         seed: Seed of the match and its players; 0 = a random one.
         origin: Moment of a recorded match to play from (``from`` in JSON); its parameters replace ``params``.
+        start: When a game in real time begins: at once, or with the first decision of a person.
     """
 
     game: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
@@ -68,6 +71,21 @@ class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0
     origin: ReplayPoint | None = msgspec.field(default=None, name="from")
+    start: Start = "now"
+
+
+class Rematch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another match with the players of one that a page has played.
+
+    Args:
+        match: Id of that match.
+        key: Its key.
+        swap: Whether the players change sides.
+    """
+
+    match: Annotated[str, msgspec.Meta(max_length=64)]
+    key: Annotated[str, msgspec.Meta(max_length=64)]
+    swap: bool = False
 
 
 def rules_of(game: str, params: Mapping[str, object], *, typed: bool = False) -> Rules:
@@ -115,6 +133,7 @@ class Sessions:
         """
         self.library, self.device, self.beat_s = library, device, beat_s
         self._sessions: dict[str, Session] = {}
+        self._asked: dict[str, tuple[NewMatch, bool]] = {}  # id -> as it was asked for, whether typed
         self._lock = threading.Lock()
 
     def create(self, asked: NewMatch, *, typed: bool = False) -> Session:
@@ -152,7 +171,26 @@ class Sessions:
             return table
 
         owner = self._owner(asked.seats, typed=typed)
-        return self._open(deal, owner, rate=asked.rate, clock_s=asked.clock_s)
+        return self._open(deal, owner, rate=asked.rate, clock_s=asked.clock_s, asked=(asked, typed))
+
+    def rematch(self, wanted: Rematch) -> Session:
+        """Start another match with the same players, and another seed.
+
+        Raises:
+            UnplayableMatch: There is no such match, or the key is another's.
+        """
+        session = self.get(wanted.match)
+        asked, typed = self._asked.get(wanted.match, (None, False))
+        if (
+            session is None
+            or asked is None
+            or not secrets.compare_digest(wanted.key.encode(), session.key.encode())
+        ):
+            raise UnplayableMatch("this match is gone, or the page does not play it: start a new one")
+        if not session.closed:
+            raise UnplayableMatch("the match is still played: end it first")
+        seats = _swapped(asked.seats, session.table.match.spec) if wanted.swap else asked.seats
+        return self.create(msgspec.structs.replace(asked, seats=seats, seed=0), typed=typed)
 
     def _advisor(self, rules: Rules, players: list[Seat]) -> Advisor | None:
         """Return who gives hints to persons: a network of the match, a search, or weights that fit."""
@@ -230,6 +268,7 @@ class Sessions:
         rate: float,
         clock_s: float,
         newest: int | None = None,
+        asked: tuple[NewMatch, bool] | None = None,
     ) -> Session:
         """Open a session; with ``newest`` its matches follow one another."""
         match, key = secrets.token_hex(8), secrets.token_urlsafe(16)
@@ -250,15 +289,24 @@ class Sessions:
             )
         except (ValueError, StorageError) as error:
             raise UnplayableMatch(error) from None
+        session.again = asked is not None
+        if asked is not None and asked[0].start == "order":
+            session.wait_for_order()
         with self._lock:
             if (unvisited := self._check_room()) is not None:
-                self._sessions.pop(unvisited.match).stop("another match takes its place")
+                self._forget(unvisited.match).stop("another match takes its place")
             self._sessions[match] = session
+            if asked is not None:
+                self._asked[match] = asked
             over = [name for name, s in self._sessions.items() if s.closed]
             for name in over[:-MAX_KEPT]:
-                self._sessions.pop(name).stop()
+                self._forget(name).stop()
         session.start()
         return session
+
+    def _forget(self, match: str) -> Session:
+        self._asked.pop(match, None)
+        return self._sessions.pop(match)
 
     def _room(self) -> None:
         with self._lock:
@@ -332,6 +380,13 @@ def watched(
         return table
 
     return deal
+
+
+def _swapped(seats: tuple[str, ...], spec: GameSpec) -> tuple[str, ...]:
+    """Return the players on other sides: moved on until the first one has left its team."""
+    others = [k for k in range(1, spec.seats) if not spec.together(0, k)]
+    by = others[0] if others else 0
+    return seats[-by:] + seats[:-by] if by else seats
 
 
 def _match(rules: Rules, seed: int) -> Match:

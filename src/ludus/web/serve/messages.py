@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ludus.flow.inputs.decode import from_json, to_json
+from ludus.games.guides.guide import Guide
 
 MAX_BYTES = 64 << 10  #: of a message from the page
 PER_SECOND = 50  #: messages from one page
@@ -116,10 +117,15 @@ class HeadView(msgspec.Struct, frozen=True):
 
 
 class SeatName(msgspec.Struct, frozen=True):
-    """Player of a seat, as people read it."""
+    """Player of a seat, as people read it.
+
+    ``side``: how the page shows the seat, a colour. ``short``: the name without date and hash of a run.
+    """
 
     name: str
     kind: SeatKind
+    side: str = ""
+    short: str = ""
 
 
 class Drawing(msgspec.Struct, frozen=True):
@@ -151,6 +157,9 @@ class MomentView(_Message, frozen=True, tag="moment"):
         last: Pairs of a seat and the text of its decision since the last moment.
         paused: Whether the clock is stopped.
         can_take_back: Whether ``take_back`` is accepted now.
+        waits: Whether the match has not begun: it waits for the first decision of a person, or for
+            ``resume``. ``paused`` is true too.
+        out: Own seats that are out of a match that continues -> why, a sentence.
     """
 
     tick: int
@@ -162,6 +171,8 @@ class MomentView(_Message, frozen=True, tag="moment"):
     last: tuple[tuple[int, str], ...] = ()
     paused: bool = False
     can_take_back: bool = False
+    waits: bool = False
+    out: dict[str, str] = {}
 
 
 class Hello(_Message, frozen=True, tag="hello"):
@@ -190,6 +201,8 @@ class Hello(_Message, frozen=True, tag="hello"):
             each was played, its seat and its text.
         beat_s: Seconds between two signs of life of the server.
         teams: Team of each seat; empty where every seat plays for itself.
+        guide: Explanation of the game under its parameters; None without one.
+        again: Whether the page may ask for a rematch.
     """
 
     game: str
@@ -213,6 +226,8 @@ class Hello(_Message, frozen=True, tag="hello"):
     moves: tuple[tuple[int, int, str], ...] = ()
     beat_s: float = BEAT_S
     teams: tuple[int, ...] = ()
+    guide: Guide | None = None
+    again: bool = False
 
 
 class ThoughtView(_Message, frozen=True, tag="thought"):

@@ -18,6 +18,7 @@ import msgspec
 
 from ludus.web.serve import messages
 from ludus.web.serve.clock import MoveClock, TickSchedule
+from ludus.web.serve.live.ends import Ended, Saved, over
 from ludus.web.serve.messages import FromPage, FromServer
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.table import Table
@@ -43,21 +44,6 @@ class Viewer(Protocol):
     def send(self, text: str, moment: bool) -> None:
         """Send a message; a ``moment`` may be left out if a later one waits already."""
         ...
-
-
-class Ended(NamedTuple):
-    """End of a match, for :class:`ludus.web.serve.messages.Over`."""
-
-    outcome: tuple[float, ...]
-    reason: str
-
-
-class Saved(NamedTuple):
-    """A match in a file: id and page of the replay; ``problem``: why it was not written, or empty."""
-
-    replay: str | None
-    url: str
-    problem: str = ""
 
 
 class _Join(NamedTuple):
@@ -89,6 +75,7 @@ class Session(threading.Thread):
         stopping: Whether the match was asked to end.
         repeats: Whether another match follows each.
         visited: Whether a page has ever been connected.
+        waits: Whether the match has not begun: it waits for the first decision of a person.
     """
 
     def __init__(
@@ -124,7 +111,10 @@ class Session(threading.Thread):
         self._clock = MoveClock(0.0 if self.table.real_time else clock_s)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._viewers: list[Viewer] = []
-        self._end: FromServer | None = None
+        self.waits = False  # for the first decision of a person
+        self.again = False  # whether a rematch may be asked for
+        self.recorded = ""  # page of the newest match that has ended
+        self._end: dict[bool, FromServer] | None = None  # for pages that play, and for those that look on
         self._ended: Ended | None = None
         self._paused = False  # by a page
         self._lost_at: float | None = time.monotonic()  # since when no page is connected
@@ -132,6 +122,10 @@ class Session(threading.Thread):
         self._stopping = False
 
     # Called by other threads.
+
+    def wait_for_order(self) -> None:
+        """Let a game in real time start with the first decision of a person; before :meth:`start`."""
+        self.waits = self.table.real_time and bool(self.table.persons)
 
     def join_viewer(self, viewer: Viewer) -> None:
         """Connect a page; it takes the place of the one that had its name."""
@@ -169,8 +163,9 @@ class Session(threading.Thread):
                 self._end = self._ended = None
                 self._greet()
         except Exception as error:  # a page learns it, and the match up to here is kept
-            self._end = messages.Failed(f"the match failed: {sentence(error)}")
-            self._tell(self._end)
+            failed = messages.Failed(f"the match failed: {sentence(error)}")
+            self._end = {True: failed, False: failed}
+            self._tell(failed)
             if self._ended is None:
                 self._save(self.table)
         self.closed = True
@@ -189,8 +184,8 @@ class Session(threading.Thread):
                 if self._in_doubt(now):  # time that a dead link took is given back
                     self._handle_one(self._beat_s / 4)
                     continue
-                late = self.table.seats[seat].name
-                self._ended = Ended((), f"the time of {late} (seat {seat}) was over: cut off")
+                self.table.out_of_time(seat)
+                self._ended = Ended(())
             elif (until := self._next(now)) > now:
                 self._handle_one(until - now)
             else:
@@ -200,7 +195,7 @@ class Session(threading.Thread):
         """Return when the thread has something to do by itself."""
         if self._lost_at is not None:
             return math.inf if self.repeats else self._lost_at + GRACE_S
-        if self._paused:
+        if self._paused or self.waits:
             return math.inf
         if self.table.waits_for():
             self._start_clocks(now)
@@ -215,7 +210,7 @@ class Session(threading.Thread):
         table = self.table
         while not self._inbox.empty():  # what was sent up to now counts for this tick
             self._handle(self._inbox.get())
-        if self._ended is not None or self._paused or self._lost_at is not None or table.waits_for():
+        if self._ended is not None or self._stands_still or table.waits_for():
             return
         played = table.play()
         self._report_refused()
@@ -224,9 +219,9 @@ class Session(threading.Thread):
         ended = time.monotonic()
         self.schedule.advance(started, ended)
         if table.over:
-            self._ended = Ended(table.match.outcome, "the match is over")
+            self._ended = Ended(table.match.outcome)
         elif table.too_long:
-            self._ended = Ended((), f"the limit of {table.limit} ticks was reached: cut off")
+            self._ended = Ended((), f"time is up: the limit of {table.limit:,} ticks was reached")
         due = ended - self._shown_at >= 1.0 / SHOWN_PER_S
         if due or table.decided or self._ended is not None or not table.real_time:
             self._show()
@@ -234,10 +229,11 @@ class Session(threading.Thread):
     def _finish(self) -> None:
         assert self._ended is not None
         saved = self._save(self.table)
-        reason = f"{self._ended.reason}; {saved.problem}" if saved.problem else self._ended.reason
         self.table.forget()
-        self._end = messages.Over(self._ended.outcome, reason, saved.replay, saved.url)
-        self._tell(self._end)
+        self.recorded = saved.url
+        self._end = {plays: over(self.table, self._ended, saved, plays) for plays in (True, False)}
+        for viewer in self._viewers:
+            self._send(viewer, self._end[viewer.plays])
 
     def _rest(self, seconds: float) -> None:
         """Answer pages for ``seconds``, or until the session is to stop."""
@@ -314,14 +310,16 @@ class Session(threading.Thread):
             case messages.Act(echo, _, seat, action):
                 self.table.offer(seat, viewer, echo, action)
                 self._report_refused()
+                self._begin()
             case messages.Pause():
-                if not self._paused:
+                if not self._paused and not self.waits:
                     self._paused = True
                     self._stands("a page stopped the clock")
             case messages.ResumeClock():
                 if self._paused:
                     self._paused = False
                     self._runs_again()
+                self._begin()
             case messages.SetRate(value):
                 self._rate = value
                 self._set_pace()
@@ -375,20 +373,28 @@ class Session(threading.Thread):
             return f"it is not seat {act.seat}'s turn"
         return table.malformed(act.seat, act.action)
 
+    @property
+    def _stands_still(self) -> bool:
+        return self._paused or self.waits or self._lost_at is not None
+
+    def _begin(self) -> None:
+        """Begin a match that has waited for the first decision."""
+        if self.waits:
+            self.waits = False
+            self._runs_again()
+
     def _resign(self) -> None:
-        outcome, text = self.table.resigned()
+        outcome = self.table.resign()
+        self._ended = Ended(self.table.match.outcome if self.table.over else outcome)
         if self.table.over:
-            self._ended = Ended(self.table.match.outcome, text)
             self._show()
-        else:
-            self._ended = Ended(outcome, text)
 
     def _stands(self, why: str, since: float | None = None) -> None:
         self._clock.stand(time.monotonic() if since is None else since)
         self._tell(messages.Paused(why))
 
     def _runs_again(self) -> None:
-        if self._paused or self._lost_at is not None or self._end is not None:
+        if self._stands_still or self._end is not None:
             return
         now = time.monotonic()
         self._clock.run(now)
@@ -402,16 +408,17 @@ class Session(threading.Thread):
             table, key = self.table, self.key if viewer.plays else ""
             hello = table.hello(viewer.plays, self._moment(viewer.plays))
             own = {"match": self.match, "key": key, "rate": self._rate, "clock_s": self._clock.seconds}
-            own["beat_s"] = self._beat_s
+            own |= {"beat_s": self._beat_s, "again": self.again and viewer.plays}
             self._send(viewer, msgspec.structs.replace(hello, **own))
             if self._end is not None:
-                self._send(viewer, self._end)
+                self._send(viewer, self._end[viewer.plays])
 
     def _moment(self, plays: bool) -> messages.MomentView:
-        now, stands = time.monotonic(), self._paused or self._lost_at is not None
+        now, stands = time.monotonic(), self._stands_still
         if not stands and self._ended is None:
             self._start_clocks(now)
-        return self.table.moment(plays, self._clock.left(now), stands)
+        moment = self.table.moment(plays, self._clock.left(now), stands)
+        return msgspec.structs.replace(moment, waits=True) if self.waits else moment
 
     def _show(self) -> None:
         """Send the present moment, and thoughts about the last decisions."""

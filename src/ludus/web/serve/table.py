@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ import numpy as np
 from ludus.flow.inputs.shown import visible
 from ludus.flow.masks import head_spans, illegal_choice, legal_choices
 from ludus.flow.spec import GameSpec, HeadSpec
+from ludus.games.endings import Sides, ending_of, fate_of, side_names
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.analysis.advisor import Advisor, Asker
@@ -19,6 +20,8 @@ from ludus.web.moves import choice_name, labels_of, move_name, names_moves, orde
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
+from ludus.web.serve.live.guides import guide_for
+from ludus.web.serve.live.labels import short_name
 from ludus.web.serve.messages import ThoughtView
 from ludus.web.serve.seats import Choice, Offer, Person, SearchSeat, Seat
 from ludus.web.serve.sight import Sight, sight_of
@@ -85,6 +88,10 @@ class Table:
         self._thoughts: list[ThoughtView] = []
         self._changes = 0
         self._seen: tuple[int, dict[str, Any] | None] = (-1, None)
+        self._fates: dict[int, str] = {}  # person's seat that is out -> why
+        self._why: Callable[[Sides], str] | None = None  # of an end that is not the rules'
+        self._guide = guide_for(match.game, match.params)
+        self._sides = side_names(self.view, len(self.seats))
         self._renderer = "document" if self.sight.no_document else _renderer(match, self.view)
 
     @property
@@ -190,6 +197,7 @@ class Table:
         self._changes += 1
         if self.sight.hides:
             self._document()  # the numbers of units depend on every moment
+        self._note_fates()
         after = self.match.view() if named and made else {}
         for seat, choice in made.items():
             self._last.append((seat, orders.get(seat) or self._text(seat, choice, before, after)))
@@ -210,12 +218,12 @@ class Table:
         self._thinking.take_back()
         self._changes += 1
 
-    def resigned(self) -> tuple[tuple[float, ...], str]:
-        """Return outcome and sentence of a match that the persons give up; plays the game's own choice."""
+    def resign(self) -> tuple[float, ...]:
+        """Return the outcome of a match that the persons give up; plays the game's own choice."""
         spec = self.match.spec
         acting = [s for s in self.persons if s in self.match.to_act]
         seat = (acting or list(self.persons))[0]
-        text = f"{self.seats[seat].name} (seat {seat}) resigned"
+        self._why = lambda sides: f"{sides.who(seat)} resigned"
         labels = spec.heads[0].labels
         if acting and spec.turn_based and len(spec.heads) == 1 and "resign" in labels:
             choice = labels.index("resign")
@@ -225,8 +233,33 @@ class Table:
                 self._changes += 1
         sides = {min(t for t in range(spec.seats) if spec.together(s, t)) for s in range(spec.seats)}
         if len(sides) != 2:
-            return (), text
-        return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats)), text
+            return ()
+        return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats))
+
+    def out_of_time(self, seat: int) -> None:
+        """Note that the time of a seat was over, which ends the match."""
+        self._why = lambda sides: f"{sides.whose(seat)} time was over"
+
+    def ending(self, plays: bool) -> str:
+        """Return why the match has ended, for a page that plays, or looks on."""
+        if self._why is not None:
+            text = self._why(self._named_sides(plays))
+            return text[:1].upper() + text[1:]
+        view = msgspec.structs.replace(self.view, labels=labels_of(self.view, self.match.spec))
+        match, sides = self.match, self._named_sides(plays)
+        return ending_of(match.game, view, match.view(), match.outcome, match.tick, sides)
+
+    def _named_sides(self, plays: bool) -> Sides:
+        names = [short_name(visible(seat.name)[:MOST_NAME]) for seat in self.seats]
+        return Sides(names, self._sides, self.persons if plays else ())
+
+    def _note_fates(self) -> None:
+        """Note why persons are out of a match that continues."""
+        for seat in self.persons if self.view.renderer == "arena" and not self.over else ():
+            if seat not in self._fates and seat not in self.match.to_act:
+                why = fate_of(self.view, self.match.view(), seat, self.match.tick, self._named_sides(True))
+                if why:
+                    self._fates[seat] = why
 
     def hurry(self) -> None:
         """Let no search keep the match from its end. For any thread."""
@@ -264,7 +297,7 @@ class Table:
                 view.turned,
             ),
             heads=tuple(heads),
-            seats=tuple(messages.SeatName(visible(s.name)[:MOST_NAME], s.kind) for s in self.seats),
+            seats=tuple(map(self._seat_name, self.seats, self._sides)),
             you=self.persons if plays else (),
             turn_based=not self.real_time,
             ticks_per_s=self.ticks_per_s,
@@ -279,7 +312,12 @@ class Table:
             params=messages.linked(self.match.params),
             moves=tuple(move for move in named if move[1] in self._named_seats),
             teams=spec.teams,
+            guide=self._guide,
         )
+
+    def _seat_name(self, seat: Seat, side: str) -> messages.SeatName:
+        name = visible(seat.name)[:MOST_NAME]
+        return messages.SeatName(name, seat.kind, side, short_name(name))
 
     def moment(self, plays: bool, left_s: Mapping[str, float], paused: bool) -> messages.MomentView:
         """Return the present state for a page that plays, or looks on."""
@@ -294,6 +332,7 @@ class Table:
             last=tuple(entry for entry in self._last if entry[0] in self._named_seats),
             paused=paused,
             can_take_back=plays and self.can_take_back,
+            out={str(seat): why for seat, why in self._fates.items()} if plays else {},
         )
 
     def shown(self) -> list[ThoughtView]:

@@ -1,9 +1,30 @@
 // Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
 import { html, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
+import { aboutChoice, amount, choiceGuide } from "./guide.js";
 import { buttonsOf, labelOf, mayPlay, placeHead, spoken } from "./moves.js";
 import { holding } from "./pointer.js";
 
 const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
+
+// What explains a choice: a tooltip for the mouse, a description for screen readers, and the line below the board for
+// whatever has the focus, which fingers give it too.
+export function explained(game, head, choice, closed) {
+  if (!game.hello.guide) return {};
+  const about = aboutChoice(game, head, choice, closed);
+  const show = () => game.change({ about });
+  return { title: about.text, "aria-describedby": `does-${head}-${choice}`, onFocus: show, onPointerEnter: show, onPointerDown: show };
+}
+
+// The text that describes a choice, for screen readers.
+function Description({ game, head, choice, closed }) {
+  if (!game.hello.guide) return null;
+  return html`<span id=${`does-${head}-${choice}`} hidden>${aboutChoice(game, head, choice, closed).text}</span>`;
+}
+
+function Price({ hello, head, choice }) {
+  const cost = choiceGuide(hello, head, choice)?.cost;
+  return cost > 0 ? html` <span class="price" aria-label=${`costs ${amount(cost)}`}>${amount(cost)}</span>` : null;
+}
 
 // A button for every choice that is no cell of the board: pass, orders, cards. Their places never change.
 export function ChoiceButtons({ game, digits, onChoose }) {
@@ -15,8 +36,9 @@ export function ChoiceButtons({ game, digits, onChoose }) {
     ${choices.map((choice, i) => {
       const closed = !game.playing || game.isOut || waits || (moment.legal[seat]?.[0] && !mayPlay({ ...moment, to_act: [seat] }, seat, choice));
       const label = spoken(labelOf(hello, choice));
-      return html`<button type="button" data-choice=${choice} aria-disabled=${closed ? "true" : "false"}
-        onClick=${(event) => onChoose(choice, event)}>${digits && i < 9 && html`<kbd>${i + 1}</kbd> `}${label}</button>`;
+      return html`<button type="button" data-choice=${choice} aria-disabled=${closed ? "true" : "false"} ...${explained(game, 0, choice, closed)}
+        onClick=${(event) => onChoose(choice, event)}>${digits && i < 9 && html`<kbd>${i + 1}</kbd> `}${label}<${Price} ...${{ hello, head: 0, choice }} />
+          <${Description} ...${{ game, head: 0, choice, closed }} /></button>`;
     })}
   </div>`;
 }
@@ -37,7 +59,7 @@ export function ButtonPad({ game, held }) {
   if (!hello.view.keys.length) return null;
   return html`<div class="pad" role="group" aria-label="Keys">
     ${hello.view.keys.map(([key, choice]) => html`<button type="button" data-choice=${choice} class=${`pad-${ARROWS[key] && key !== " " ? key : "other"}`}
-      disabled=${!game.playing || game.isOut} ...${handlers.get(choice)}
+      disabled=${!game.playing || game.isOut} title=${choiceGuide(hello, 0, choice)?.does} ...${handlers.get(choice)}
       onContextMenu=${(event) => event.preventDefault()}>
         <kbd>${ARROWS[key] ?? key}</kbd> ${spoken(labelOf(hello, choice))}</button>`)}
   </div>`;
@@ -91,6 +113,7 @@ export function ChoiceLists({ game, onChoose }) {
   const place = placeHead(hello, game.view);
   const choose = (head, choice) => {
     setChosen(chosen.map((old, i) => (i === head ? choice : old)));
+    game.change({ about: aboutChoice(game, head, choice, closed(head, choice)) });
     if (head === place) game.change({ place: choice });
   };
   useLayoutEffect(() => {
@@ -108,12 +131,19 @@ export function ChoiceLists({ game, onChoose }) {
       onChoose(action, event);
     }}>
     ${hello.heads.map((head, i) => html`<label>${spoken(head.name)}
-      <select value=${String(action[i])} onChange=${(event) => choose(i, Number(event.target.value))}>
-        ${Array.from({ length: head.size }, (_, choice) => html`<option value=${String(choice)} disabled=${closed(i, choice)}>
-          ${spoken(labelOf(hello, choice, i))}</option>`)}
-      </select></label>`)}
+      <select value=${String(action[i])} onChange=${(event) => choose(i, Number(event.target.value))}
+        ...${explained(game, i, action[i], closed(i, action[i]))}>
+        ${Array.from({ length: head.size }, (_, choice) => html`<option value=${String(choice)} class=${closed(i, choice) ? "closed" : ""}
+          title=${choiceGuide(hello, i, choice)?.does}>${optionText(hello, i, choice, closed(i, choice))}</option>`)}
+      </select><${Description} ...${{ game, head: i, choice: action[i], closed: closed(i, action[i]) }} /></label>`)}
     <button type="submit" class="primary" disabled=${!game.playing || game.isOut}>Play</button>
   </form>`;
+}
+
+// A closed option can be chosen: the line below the board then says why it is closed.
+function optionText(hello, head, choice, closed) {
+  const cost = choiceGuide(hello, head, choice)?.cost;
+  return `${spoken(labelOf(hello, choice, head))}${cost > 0 ? ` (${amount(cost)})` : ""}${closed ? " – not now" : ""}`;
 }
 
 // A field for a move (d4, 3, pass). It shows the chosen cell, and its button plays what it shows.

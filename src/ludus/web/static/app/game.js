@@ -5,7 +5,8 @@ import { LiveMatch } from "./live_match.js";
 import { DoubleClicks } from "./pointer.js";
 import { hinted, hintOverlay } from "./hints.js";
 import { ordersUnits, UnitOrders } from "./units.js";
-import { cellCount, choiceOf, isOneChoice, nameOf, seatToMove, spoken, whyNot } from "./moves.js";
+import { whyClosed } from "./guide.js";
+import { cellCount, choiceOf, closedHead, isOneChoice, nameOf, seatToMove, spoken } from "./moves.js";
 
 const LOG_LENGTH = 400;
 const LATENCIES = 2000;
@@ -23,6 +24,7 @@ export class LiveGame {
     this.link = { state: "opening", why: "", heardAt: 0 };
     this.notice = ""; // why the last decision had no effect
     this.noticeAt = 0;
+    this.about = null; // {name, text} of the choice that is looked at
     this.said = ""; // the newest line of the live region
     this.log = [];
     this.thoughts = new Map(); // the newest of each seat
@@ -43,6 +45,7 @@ export class LiveGame {
     this.stoodAt = 0; // when the link was lost
     this.drawnEcho = 0;
     this.sentAt = new Map();
+    this.sentActions = new Map(); // echo -> numbers of a decision that has not been answered
     this.latencies = [];
     this.connection = new Connection(id, key, (message) => this.receive(message), (link) => this.linked(link));
   }
@@ -69,7 +72,18 @@ export class LiveGame {
   // Whether the seat has had no turn for a second of a game that does not wait: it is out of the match.
   get isOut() {
     const { hello, moment } = this;
+    if (this.playing && this.outWhy) return true;
     return this.playing && !hello.turn_based && moment.tick - this.turnTick > hello.ticks_per_s;
+  }
+
+  // Why the own seat is out, "" while it is in.
+  get outWhy() {
+    return this.moment?.out?.[this.seat] ?? "";
+  }
+
+  // Whether the match has not begun: it waits for the first order.
+  get waits() {
+    return this.moment?.waits === true && !this.over;
   }
 
   linked(link) {
@@ -104,10 +118,10 @@ export class LiveGame {
       refused: () => {
         this.refusedEcho = Math.max(this.refusedEcho, message.echo);
         this.answeredEcho = Math.max(this.answeredEcho, message.echo);
-        this.refuse(message.why);
+        this.refuse(this.inWords(message));
       },
       paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
-      resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false } }),
+      resumed: () => this.say("The match continues", { pausedWhy: "", moment: { ...this.moment, paused: false, waits: false } }),
       over: () => this.end(message),
       failed: () => this.change({ failed: message.why, said: message.why }),
     }[message.type];
@@ -197,7 +211,7 @@ export class LiveGame {
 
   nameOfSeat(seat) {
     const { you, seats } = this.hello;
-    return you.length === 1 && you[0] === seat ? "You" : seats[seat]?.name ?? `seat ${seat}`;
+    return you.length === 1 && you[0] === seat ? "You" : sideName(seats[seat]) ?? `seat ${seat}`;
   }
 
   end(over) {
@@ -206,13 +220,13 @@ export class LiveGame {
 
   // Who won, in words.
   result({ outcome }) {
-    if (!outcome.length) return "Cut off";
+    if (!outcome.length) return "No result";
     const winners = outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
     const [you] = this.hello.you;
     if (outcome.length === 1) return soloResult(outcome[0], you === undefined ? this.hello.seats[0].name : "You");
     if (!winners.length) return outcome.every((o) => o < 0) ? "No one won" : "A draw";
     if (this.hello.you.length === 1) return winners.includes(you) ? "You won" : "You lost";
-    return `${winners.map((seat) => this.hello.seats[seat]?.name ?? `seat ${seat}`).join(", ")} won`;
+    return `${winners.map((seat) => this.nameOfSeat(seat)).join(", ")} won`;
   }
 
   refuse(why) {
@@ -226,16 +240,24 @@ export class LiveGame {
     if (!this.playing) return this.refuse("The match is over");
     if (!this.online) return this.refuse("Connection lost: the move was not sent");
     if (this.isOut) return this.refuse("Your seat is out of the match");
-    if (hello.turn_based || moment.to_act.includes(seat)) {
-      const why = whyNot(hello, moment, seat, action, this.view);
-      if (why) return this.refuse(why);
-    }
+    if (hello.turn_based && !moment.to_act.includes(seat)) return this.refuse(moment.paused ? "The match is paused" : "It is not your turn");
+    const head = moment.to_act.includes(seat) ? closedHead(hello, moment, seat, action) : -1;
+    if (head >= 0) return this.refuse(whyClosed(this, action, head));
     const echo = this.echo + 1;
     if (!this.connection.send({ type: "act", echo, tick: moment.tick, seat, action })) return this.refuse("Connection lost: the move was not sent");
     this.echo = echo;
     this.sentAt.set(echo, performance.now());
+    this.sentActions.set(echo, action);
+    for (const other of this.sentActions.keys()) if (other <= this.answeredEcho) this.sentActions.delete(other);
     if (this.notice) this.change({ notice: "" });
     return true;
+  }
+
+  // Why the server has refused a decision, by the names and the reasons of the page where its mask tells them.
+  inWords({ echo, why }) {
+    const action = this.sentActions.get(echo);
+    const head = action && / is not legal now$/.test(why) ? this.hello.heads.findIndex(({ name }) => why.startsWith(`${name} `)) : -1;
+    return head < 0 ? why : whyClosed(this, action, head);
   }
 
   // Play the move that a text names. Whether it was sent.
@@ -284,6 +306,11 @@ function ordersOf(game) {
   if (!game.hello.you.length) return null;
   if (ordersHero(game.hello)) return new HeroOrders(game);
   return ordersUnits(game.hello) ? new UnitOrders(game) : null;
+}
+
+// A player with the colour of its seat, as people read it; undefined for no seat.
+export function sideName(seat) {
+  return seat && `${seat.short || seat.name}${seat.side ? ` (${seat.side})` : ""}`;
 }
 
 // Result of a game with one seat.

@@ -74,7 +74,8 @@ export class LiveMatch {
   constructor(hello) {
     this.renderer = hello.renderer;
     this.game = hello.game;
-    this.seats = hello.seats.map((seat) => seat.name);
+    const alone = hello.you.length === 1;
+    this.seats = hello.seats.map((seat, i) => (alone && hello.you[0] === i ? "you" : seat.short || seat.name));
     this.teams = hello.teams ?? [];
     this.view = hello.view;
     this.you = hello.you;

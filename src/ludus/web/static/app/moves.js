@@ -94,19 +94,17 @@ export function choiceOf(hello, view, text) {
   return { why: `There is no move ${text.trim().slice(0, 40)}${example}` };
 }
 
-// Why a seat may not play an action now, "" if it may. The mask of a head that depends on others is longer than the
-// head; then the server judges.
-export function whyNot(hello, moment, seat, action, view) {
-  if (!moment.to_act.includes(seat)) return moment.paused ? "The match is paused" : "It is not your turn";
+// The head whose mask forbids an action of a seat now, -1 if none does. The mask of a head that depends on others is
+// longer than the head; then the server judges.
+export function closedHead(hello, moment, seat, action) {
   const legal = moment.legal[seat];
-  if (!legal) return "";
+  if (!legal) return -1;
   for (const [head, choice] of action.entries()) {
     const mask = legal[head];
     if (mask?.length !== hello.heads[head].size || mask[choice] === 1) continue;
-    const name = head === 0 && isOneChoice(hello) ? nameOf(hello, view, choice) : spoken(labelOf(hello, choice, head));
-    return `${name} is not possible now`;
+    return head;
   }
-  return "";
+  return -1;
 }
 
 export function mayPlay(moment, seat, choice) {

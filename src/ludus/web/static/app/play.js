@@ -1,14 +1,14 @@
 // The page of a match: the board, the controls under it, the players and moves beside it.
-import { Analyse } from "./analysis.js";
 import { Board } from "./board.js";
 import { ButtonPad, ChoiceButtons, ChoiceLists, MoveForm, unitButtons, UnitButtons } from "./controls.js";
-import { LiveGame, sentenceOf } from "./game.js";
+import { Explanation, HowToPlay, useExplanation } from "./explain.js";
+import { LiveGame } from "./game.js";
 import { HintButton, HintPanel, NoticeLine } from "./hints.js";
 import { Failure, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
-import { playLink } from "./home.js";
 import { characterOf, HeldKeys } from "./keys.js";
 import { buttonsOf, cellOfPlace, isOneChoice, mayPlay, needsLists, placeHead } from "./moves.js";
 import { Heroes, LastMoves, Players, Thoughts } from "./players.js";
+import { OutOfMatch, Result } from "./result.js";
 import { remember, remembered } from "./settings.js";
 import { ValueBar, ValueSwitch } from "./value_bar.js";
 
@@ -17,12 +17,11 @@ const RATES = [0.25, 0.5, 1, 2];
 const DIGITS = /^[1-9]$/;
 const LETTER = /^[a-z0-9]$/i;
 const ARROW = /^Arrow(Left|Right|Up|Down)$/;
-const SERVED = /^[A-Za-z0-9][\w.-]*@[\w:+.-]+$/; // RUN@VERSION, where RUN is an id of the server's
 const BOARDS = ["cells", "columns"];
 
 // What is shown at once whenever it changes: all but the moments of a game in real time.
-function urgent({ hello, link, over, failed, notice, said, moment, view }) {
-  return [hello, link, over, failed, notice, said, moment?.paused, view];
+function urgent({ hello, link, over, failed, notice, said, about, moment, view }) {
+  return [hello, link, over, failed, notice, said, about, moment?.paused, view];
 }
 
 // Render again when the game changes: at once, moments of a game in real time ten times a second.
@@ -126,35 +125,18 @@ function Status({ game }) {
   else if (over) text = game.result(over);
   else if (link.state === "lost" || link.state === "closed") [text, kind] = [link.why, "alarm"];
   else if (!hello) text = "Opening the match";
+  else if (game.waits) [text, kind] = [game.playing ? "Waiting for your first order" : "Waiting for the first order", "turn"];
   else if (game.isOut) text = `Your seat is out; the match continues (tick ${moment.tick.toLocaleString("en")})`;
   else if (moment.paused) text = `Paused${game.pausedWhy ? `: ${game.pausedWhy}` : ""}`;
   else if (hello.turn_based && game.myTurn) [text, kind] = ["Your turn", "turn"];
-  else if (hello.turn_based) text = `${moment.to_act.map((seat) => hello.seats[seat]?.name).join(", ")} to move`;
+  else if (hello.turn_based) text = `${moment.to_act.map((seat) => game.nameOfSeat(seat)).join(", ")} to move`;
   else text = `Tick ${moment.tick.toLocaleString("en")}`;
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
-}
-
-// The first other player, by the name that a set-up takes; "" where it has none.
-function opponent({ seats }) {
-  const others = seats.filter((seat) => seat.kind !== "person");
-  return others.find((seat) => seat.kind !== "network" || SERVED.test(seat.name))?.name ?? "";
 }
 
 function sightText({ you }) {
   if (!you.length) return "you see what the seats of persons see";
   return you.length > 1 ? "you see what your seats see" : "you see what your seat sees";
-}
-
-function Result({ game }) {
-  const { over } = game;
-  if (!over) return null;
-  return html`<div class="result" id="result">
-    <span><b>${game.result(over)}</b>. ${sentenceOf(over.reason)}</span>
-    ${game.link.state === "closed" && html`<span class="failure" id="ended">${game.link.why}: links lead nowhere</span>`}
-    ${over.url && html`<a class="button" id="replay-link" href=${over.url}>Watch the replay</a>`}
-    ${game.hello.you.length > 0 && html`<a class="button" id="new-match" href=${playLink(game.hello, opponent(game.hello))}>New match</a>`}
-    ${over.replay && html`<${Analyse} replay=${over.replay} />`}
-  </div>`;
 }
 
 // Resigning asks once, in a dialog apart from the other buttons.
@@ -181,8 +163,10 @@ function MatchButtons({ game }) {
   };
   const mine = hello.you.length > 0;
   return html`<div class="match-buttons">
-    <button type="button" id="pause" disabled=${!!game.over} onClick=${() => game.send(game.moment.paused ? "resume" : "pause")}>
-      ${moment.paused ? "Continue" : "Pause"}</button>
+    ${game.waits && mine
+      ? html`<button type="button" id="start" class="primary" onClick=${() => game.send("resume")}>Start the match</button>`
+      : html`<button type="button" id="pause" disabled=${!!game.over} onClick=${() => game.send(game.moment.paused ? "resume" : "pause")}>
+        ${moment.paused && !game.waits ? "Continue" : "Pause"}</button>`}
     ${mine && hello.turn_based && html`<button type="button" id="take-back" disabled=${!game.playing || !moment.can_take_back}
       onClick=${() => game.send("take_back")}>Take back</button>`}
     <${HintButton} game=${game} /><${ValueSwitch} game=${game} />
@@ -222,6 +206,7 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
     if (chosen >= 0 && text === game.name(chosen) ? game.act([chosen]) : game.type(text)) setChosen(-1);
   };
   return html`
+    <${OutOfMatch} game=${game} />
     ${isOneChoice(hello) && hello.view.input === "keys" && html`<${ButtonPad} game=${game} held=${held} />`}
     <div class="moves-row">
       ${isOneChoice(hello) && hello.turn_based && html`<${MoveForm} game=${game} chosen=${chosen} onSend=${send} />`}
@@ -236,7 +221,7 @@ function Controls({ game, held, chosen, setChosen, confirm, setConfirm }) {
     <${MatchButtons} game=${game} />`;
 }
 
-function Match({ game }) {
+function Match({ game, open, setOpen }) {
   const { hello } = game;
   const [chosen, setChosen] = useState(-1);
   const [confirm, setConfirm] = useConfirm(hello);
@@ -270,16 +255,18 @@ function Match({ game }) {
     }
   };
   return html`
-    <main>
+    <main class=${open ? "explained" : ""}>
       <section id="stage" aria-label="Match" class=${hello && !game.over && !game.online ? "offline" : ""}>
         <${Status} game=${game} />
         <${ValueBar} game=${game} />
         <${Board} game=${game} chosen=${chosen} onChoose=${choose} />
         <${NoticeLine} game=${game} />
+        <${About} game=${game} />
         ${hello && game.view && html`<div class="play-controls">
           <${Controls} ...${{ game, held, chosen, setChosen, confirm, setConfirm }} />
         </div>`}
       </section>
+      <${Explanation} ...${{ game, open, setOpen }} />
       ${hello && html`<aside>
         <${Players} game=${game} />
         <${HintPanel} game=${game} />
@@ -291,6 +278,13 @@ function Match({ game }) {
     <p id="status" class="sr-only" role="status" aria-live="polite">${game.said}</p>`;
 }
 
+// What the button does that is looked at, and why it is closed.
+function About({ game }) {
+  const { about } = game;
+  if (!game.playing || !game.hello.guide) return null;
+  return html`<p class="about" id="about">${about ? html`<b>${about.name}</b> ${about.text}` : buttonsOf(game.hello, game.view).length > 0 && "Point at a button, or press it: what it does stands here."}</p>`;
+}
+
 export function PlayPage({ id, matchKey }) {
   const game = useMemo(() => new LiveGame(id, matchKey), [id, matchKey]);
   useEffect(() => () => game.close(), [game]);
@@ -299,6 +293,7 @@ export function PlayPage({ id, matchKey }) {
   }, [game]);
   useChanges(game);
   const { hello } = game;
+  const [open, setOpen] = useExplanation(hello);
   useEffect(() => {
     document.title = hello ? `${hello.title} · Ludus` : "Ludus";
     document.body.classList.toggle("ready", !!hello);
@@ -307,9 +302,10 @@ export function PlayPage({ id, matchKey }) {
       <a class="home" href="/">Ludus</a>
       <h1 id="title">${hello?.title ?? "Match"}</h1>
       ${hello?.hidden && html`<span class="fact">${sightText(hello)}</span>`}
+      <${HowToPlay} ...${{ game, open, setOpen }} />
     </header>
     ${hello && hello.renderer === "document" && !game.drawable && html`<${Failure}>This game shows its seats no board</${Failure}>`}
-    <${Match} game=${game} key=${hello?.match ?? ""} />`;
+    <${Match} ...${{ game, open, setOpen }} key=${hello?.match ?? ""} />`;
 }
 
 // For tests and for people with a console.

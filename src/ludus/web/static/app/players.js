@@ -41,13 +41,13 @@ export function Players({ game }) {
       const turn = hello.turn_based && !over && moment.to_act.includes(i);
       const money = moment.view?.money?.[i] ?? moment.view?.score?.[i];
       return html`<section class=${`seat ${turn ? "to-move" : ""}`} key=${i}>
-        <h2><${SeatMark} seat=${i} /><span class="seat-name" title=${seat.name}>${hello.you.includes(i) ? "You" : seat.name}</span>
+        <h2><${SeatMark} seat=${i} /><span class="seat-name" title=${seat.name}>${hello.you.includes(i) ? "You" : seat.short || seat.name}</span>
+          ${seat.side && html`<span class="seat-side">${seat.side}</span>`}
+          ${turn && html`<span class="badge">to move</span>`}
           ${over?.outcome[i] > 0 && html`<span class="badge won">won</span>`}</h2>
         <dl class="numbers">
-          <div><dt>player</dt><dd>${seat.kind}</dd></div>
-          ${hello.turn_based && html`<div><dt>turn</dt><dd>${turn ? "to move" : "–"}</dd></div>`}
           ${Number.isFinite(money) && html`<div><dt>${moment.view.money ? "money" : "score"}</dt><dd>${money}</dd></div>`}
-          ${Object.entries(numbers[i] ?? {}).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+          ${Object.entries(numbers[i] ?? {}).map(([name, value]) => html`<div key=${name}><dt title=${hello.guide?.words?.[name]}>${name}</dt><dd>${value}</dd></div>`)}
           ${left !== undefined && html`<div><dt>clock</dt><dd><${Clock} left=${left} runs=${running && game.online}
             stoodAt=${running && !game.online ? game.stoodAt : 0} /></dd></div>`}
         </dl>

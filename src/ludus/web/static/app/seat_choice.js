@@ -3,6 +3,7 @@ import { html, useState } from "./html.js";
 
 const PERSON = "person";
 const LADDER = "ladder:";
+const LOADING = "loading"; // until the players are known
 const GROUPS = [["bot", "Bots"], ["search", "Searches"], ["plan", "Planners"], ["network", "Trained weights"]];
 
 function rungText(rung) {
@@ -34,31 +35,42 @@ function has(ladder, player) {
   return ladder.versions.some((rung) => rung.name === player);
 }
 
-export function SeatChoice({ seat, player, offer, noPerson, onChoose }) {
+// Players that cannot play the game, with the reason of each: for those who look for one.
+export function Refused({ players }) {
+  const refused = players.filter((one) => one.reason);
+  if (!refused.length) return null;
+  const runs = refused.filter((one) => one.kind === "network").length;
+  const others = refused.length - runs;
+  const counted = [runs && `${runs} ${runs === 1 ? "run" : "runs"}`, others && `${others} ${others === 1 ? "search" : "searches"}`];
+  return html`<details class="refused"><summary>not for this game: ${counted.filter(Boolean).join(", ")}</summary>
+    <ul>${refused.map((one) => html`<li key=${one.name}><b>${one.label || one.name}</b>: ${one.reason}</li>`)}</ul></details>`;
+}
+
+export function SeatChoice({ seat, side, player, offer, noPerson, onChoose }) {
   const players = offer?.players ?? [];
   const ladders = (offer?.ladders ?? []).filter((ladder) => ladder.versions.length > 0);
   const listed = players.some((one) => one.name === player);
+  const playable = players.some((one) => one.name === player && !one.reason);
   // `random` is the foot of every ladder and a player of its own: the chosen run decides.
   const [run, setRun] = useState("");
   const ladder = ladders.find((one) => one.run === run && has(one, player)) ?? (listed ? undefined : ladders.find((one) => has(one, player)));
-  const value = ladder ? LADDER + ladder.run : player;
+  const value = ladder ? LADDER + ladder.run : player || LOADING;
   const choose = (event) => {
     const chosen = ladders.find((one) => LADDER + one.run === event.target.value);
     setRun(chosen?.run ?? "");
     onChoose(chosen ? chosen.versions.at(-1).name : event.target.value);
   };
-  return html`<div class="field"><label class="sr-only" for=${`seat-${seat}`}>Player of seat ${seat}</label>
+  return html`<div class="field"><label class="sr-only" for=${`seat-${seat}`}>Player of ${side || `seat ${seat}`}</label>
       <select id=${`seat-${seat}`} value=${value} onChange=${choose}>
         <option value=${PERSON} disabled=${noPerson}>You${noPerson ? ": no one plays this game on a page" : ""}</option>
         ${ladders.length > 0 && html`<optgroup label="Runs, by strength">
           ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.name}</option>`)}</optgroup>`}
         ${GROUPS.map(([kind, title]) => {
-          const fitting = players.filter((one) => one.kind === kind);
+          const fitting = players.filter((one) => one.kind === kind && !one.reason);
           return fitting.length > 0 && html`<optgroup label=${title}>
-            ${fitting.map((one) => html`<option value=${one.name} disabled=${!!one.reason}>
-              ${one.label || one.name}${one.reason ? `: ${one.reason}` : ""}</option>`)}</optgroup>`;
+            ${fitting.map((one) => html`<option value=${one.name}>${one.label || one.name}</option>`)}</optgroup>`;
         })}
-        ${value && value !== PERSON && !listed && !ladder && html`<option value=${value}>${value}</option>`}
+        ${value && value !== PERSON && !playable && !ladder && html`<option value=${value}>${offer ? value : "Loading the players"}</option>`}
       </select></div>
     ${ladder && html`<${Ladder} seat=${seat} ladder=${ladder} player=${player} onChoose=${onChoose} />`}`;
 }

@@ -3,7 +3,8 @@ import { post, useGet } from "./api.js";
 import { Header } from "./home.js";
 import { Failure, html, SeatMark, useEffect, useMemo, useState } from "./html.js";
 import { keep } from "./match_keys.js";
-import { SeatChoice } from "./seat_choice.js";
+import { GuideText } from "./explain.js";
+import { Refused, SeatChoice } from "./seat_choice.js";
 
 const RATES = [0.25, 0.5, 1, 2];
 const PERSON = "person";
@@ -61,7 +62,7 @@ function Setup({ games, first, query }) {
   };
   const [texts, setTexts] = useState(linked);
   const [seats, setSeats] = useState({});
-  const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "" });
+  const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "", start: "order" });
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const params = useMemo(() => {
@@ -69,6 +70,7 @@ function Setup({ games, first, query }) {
     return Object.fromEntries(all.filter(([, value]) => value !== undefined));
   }, [game, texts]);
   const players = useGet("/api/players", { game: game.name, params: JSON.stringify(params) });
+  const { data: explained } = useGet("/api/guide", { game: game.name, params: JSON.stringify(params) });
   useEffect(() => {
     setTexts(linked());
     setSeats({});
@@ -81,7 +83,7 @@ function Setup({ games, first, query }) {
     setError("");
     try {
       const body = { game: game.name, params, seats: chosen };
-      if (!game.turn_based) body.rate = Number(pace.rate); // what another game was given is not this one's
+      if (!game.turn_based) Object.assign(body, { rate: Number(pace.rate), start: pace.start }); // what another game was given is not this one's
       else if (chosen.includes(PERSON)) body.clock_s = Number(pace.clock_s);
       if (pace.seed !== "") body.seed = Number(pace.seed);
       const { id, key } = await post("/api/matches", body);
@@ -102,13 +104,17 @@ function Setup({ games, first, query }) {
         ${game.params.map((param) => html`<${ParamField} key=${param.name} param=${param} text=${texts[param.name]}
           onChange=${(text) => setTexts({ ...texts, [param.name]: text })} />`)}</div></details>`}
     </section>
+    ${explained?.guide && html`<section class="panel setup-guide" aria-label="How to play"><p class="aim">${explained.guide.aim}</p>
+      <details><summary>How to play</summary><div id="setup-guide"><${GuideText} guide=${explained.guide} open=${false} /></div></details></section>`}
     <section class="panel" aria-label="Players"><h2>Who sits where</h2>
       ${players.error && html`<${Failure}>${players.error}</${Failure}>`}
       ${chosen.map((player, seat) => html`<fieldset class="seat-choice" key=${seat}>
-        <legend><${SeatMark} seat=${seat} /> seat ${seat}</legend>
-        <${SeatChoice} seat=${seat} player=${player} offer=${players.data} noPerson=${game.view.input === "none"}
+        <legend><${SeatMark} seat=${seat} /> ${game.sides?.[seat] ?? `seat ${seat}`}</legend>
+        <${SeatChoice} seat=${seat} side=${game.sides?.[seat]} player=${player} offer=${players.data} noPerson=${game.view.input === "none"}
           onChoose=${(name) => setSeats({ ...seats, [seat]: name })} />
       </fieldset>`)}
+      ${!players.data && !players.error && html`<p class="hint" id="loading">Loading the players</p>`}
+      <${Refused} players=${players.data?.players ?? []} />
     </section>
     <section class="panel"><h2>Time</h2><div class="fields">
       ${game.turn_based
@@ -118,13 +124,18 @@ function Setup({ games, first, query }) {
         : html`<div class="field"><label for="rate">Speed</label>
             <select id="rate" value=${String(pace.rate)} onChange=${(event) => set({ rate: event.target.value })}>
               ${RATES.map((rate) => html`<option value=${String(rate)}>${rate}×</option>`)}</select>
-            <small>1×: ${game.view.ticks_per_s || 50} ticks a second</small></div>`}
+            <small>1×: ${game.view.ticks_per_s || 50} ticks a second</small></div>
+          ${chosen.includes(PERSON) && html`<div class="field"><label for="begins">The match begins</label>
+            <select id="begins" value=${pace.start} onChange=${(event) => set({ start: event.target.value })}>
+              <option value="order">with your first order</option><option value="now">now</option></select>
+            <small>until then the clock stands</small></div>`}`}
       <div class="field"><label for="seed">Seed</label>
         <input id="seed" type="number" min="0" step="1" value=${pace.seed} onChange=${(event) => set({ seed: event.target.value })} />
         <small>empty: another one for each match</small></div>
     </div></section>
     ${error && html`<${Failure}>${error}</${Failure}>`}
-    <button type="submit" id="start" class="primary wide" disabled=${busy || !players.data}>Start the match</button>
+    <button type="submit" id="start" class="primary wide" disabled=${busy || !players.data}>
+      ${busy ? "Loading the players" : "Start the match"}</button>
   </form>`;
 }
 

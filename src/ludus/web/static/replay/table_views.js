@@ -96,6 +96,10 @@ export class PayoffView extends TableView {
       && payoff.length === rows * columns;
   }
 
+  get gets() {
+    return this.seat(0) === "you" ? "get" : "gets";
+  }
+
   content(view) {
     const [row, column] = listOf(view.actions);
     const chose = [row, column].map((action) => (Number.isInteger(action) && action >= 0 ? this.label(action) : "nothing yet"));
@@ -103,13 +107,13 @@ export class PayoffView extends TableView {
     const parts = [element("p", { class: "chosen-line" }, seatChip(0), ` ${this.seat(0)}: `, element("b", {}, chose[0])),
       element("p", { class: "chosen-line" }, seatChip(1), ` ${this.seat(1)}: `, element("b", {}, chose[1]))];
     if (view.over === true && Number.isFinite(view.result)) {
-      parts.push(element("p", { class: "chosen-line" }, `${this.seat(0)} gets `, element("b", {}, signedNumber(view.result))));
+      parts.push(element("p", { class: "chosen-line" }, `${this.seat(0)} ${this.gets} `, element("b", {}, signedNumber(view.result))));
     }
     if (!PayoffView.fits(view) || view.rows * view.columns > MOST_TABLE) return parts;
     const head = element("tr", {}, element("th", {}), ...Array.from({ length: view.columns }, (_, c) => element("th", {}, this.label(c))));
     const body = Array.from({ length: view.rows }, (_, r) => element("tr", {}, element("th", {}, this.label(r)),
       ...Array.from({ length: view.columns }, (_, c) => this.cell(view, r, c, r === row && c === column))));
-    const caption = element("caption", {}, `What ${this.seat(0)} (rows) gets against ${this.seat(1)} (columns)`);
+    const caption = element("caption", {}, `What ${this.seat(0)} (rows) ${this.gets} against ${this.seat(1)} (columns)`);
     parts.push(element("table", { class: "payoff" }, caption, element("thead", {}, head), element("tbody", {}, ...body)));
     return parts;
   }

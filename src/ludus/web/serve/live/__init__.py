@@ -1,0 +1,1 @@
+"""Texts of a live match for people: its explanation, the names of its players, its end."""
