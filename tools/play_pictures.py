@@ -1,10 +1,10 @@
-"""Makes the pictures of docs/guides/play_against_a_policy.md: pages of live matches in a headless Chromium.
+"""Makes the pictures of the guides to pages: live matches and a run, in a headless Chromium.
 
     make demo
     python -m tools.play_pictures runs [--out docs/images]
 
 The folder has a run of MiniRTS whose versions were evaluated; its newest is used. Each picture is a PNG of
-few colours: ``play_go.png``, ``play_minirts.png`` and ``play_setup.png``.
+few colours: ``play_go.png``, ``play_minirts.png``, ``play_setup.png`` and ``run_page.png``.
 """
 
 from __future__ import annotations
@@ -71,10 +71,16 @@ def setup(page: LivePage, run: str) -> None:
         page.browser.press("ArrowLeft")
 
 
+def run_page(page: LivePage, run: str) -> None:
+    """Open the page of the run."""
+    page.go(f"/run/{run}", "document.querySelectorAll('#curves canvas').length > 1", WIDTH, HEIGHT)
+
+
 PICTURES: dict[str, Callable[[LivePage, str], None]] = {
     "play_go": go,
     "play_minirts": minirts,
     "play_setup": setup,
+    "run_page": run_page,
 }
 
 

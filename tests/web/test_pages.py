@@ -90,11 +90,11 @@ def test_a_link_with_wrong_parameters_is_a_page_that_can_be_mended(page: LivePag
 
 
 def test_rare_values_of_a_curve_are_drawn(page: LivePage) -> None:
-    page.go("/run/small", "document.querySelectorAll('#curves canvas').length > 1")
+    page.go("/run/small", "document.querySelectorAll('#curves canvas').length > 0")
     figures = page.text("#curves .curves")
-    assert "eval/random/win_rate" in figures
+    assert "Win rate against random, evaluations" in figures
     assert "ci_low" not in figures
-    assert page.evaluate(DRAWN.replace("NAME", "win_rate")) > 100
+    assert page.evaluate(DRAWN.replace("NAME", "Win rate")) > 100
     page.browser.errors.clear()  # the console advises another kind of canvas for tests such as this
 
 
@@ -138,7 +138,8 @@ def test_a_match_without_winner_is_called_so(page: LivePage) -> None:
 def test_a_game_of_python_is_offered_on_no_page(page: LivePage) -> None:
     page.go("/", "document.querySelectorAll('#runs tbody tr').length === 2")
     links = "[...document.querySelectorAll('#runs a.button')].map((a) => new URL(a.href).search)"
-    assert page.evaluate(links) == ["?game=go&against=small%40best&params=%7B%22size%22%3A%225%22%7D"]
+    play = "?game=go&against=small%40best&params=%7B%22size%22%3A%225%22%7D"
+    assert set(page.evaluate(links)) == {play, ""}  # the other one is watched
     page.go("/run/pole", "document.querySelector('#versions') !== null")
     assert page.evaluate("document.querySelectorAll('#versions a, header a.button').length") == 0
     assert f"compiled games that are installed here: {POLE} is none" in page.text("#versions")
@@ -168,11 +169,7 @@ def test_a_match_that_is_over_cannot_be_joined(page: LivePage) -> None:
     socket = page.client.socket(page.match, page.key).greet()
     socket.send({"type": "resign"})
     socket.get("over")
-    page.go(
-        "/", f"[...document.querySelectorAll('#matches td')].some((td) => td.textContent === '{page.match}')"
-    )
-    row = "[...document.querySelectorAll('#matches tr')].find((tr) => tr.cells[0].textContent === '%s')"
-    page.wait(f"({row % page.match}).textContent.includes('over')")
-    assert page.evaluate(f"[...({row % page.match}).querySelectorAll('a')].map((a) => a.textContent)") == [
-        "Watch"
-    ]
+    row = f"document.getElementById('match-{page.match}')"
+    page.go("/", f"{row} !== null")
+    page.wait(f"{row}.textContent.includes('over')")
+    assert page.evaluate(f"[...{row}.querySelectorAll('a')].map((a) => a.textContent)") == ["Watch"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -26,10 +27,15 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
         PresetError: The bytes are no configuration, or its game is wrong.
     """
     document = preset_document(raw, source)
-    kind = mi.type_info(_GameOnly)
+    kind = _game_type()
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}
     game = cast(Document, schema.canonical(game, kind))
     if problems := [problem.within(source) for problem in schema.check(game, kind)]:
         raise PresetError(*problems)
     return msgspec.convert(game, _GameOnly).game
+
+
+@lru_cache(maxsize=1)
+def _game_type() -> mi.Type:
+    return mi.type_info(_GameOnly)

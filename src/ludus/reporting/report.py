@@ -12,6 +12,7 @@ from ludus.presets.config import Preset
 from ludus.reporting.changes import Change, code_marks, lines_of
 from ludus.reporting.floors import Floors
 from ludus.reporting.league_report import league_part
+from ludus.reporting.measures import Level, Value, floor_levels, floor_text, measures_of, point_of
 from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.reporting.page import page
 from ludus.reporting.run_view import RunView, Totals
@@ -31,10 +32,11 @@ def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
     A file that cannot be written leaves the older one.
     """
     view = RunView(run)
-    inside = view.metrics().inside
+    metrics = view.metrics()
+    inside, evaluations = metrics.inside, metrics.evaluations
     league, plots = league_part(view.league()) if run.league.is_file() else ([], {})
     if inside:
-        plots[run.curve.name] = curve_plot(inside, code_marks(view.changes()))
+        plots[run.curve.name] = curve_plot(inside, code_marks(view.changes()), floor_levels(evaluations))
     for name, plot in plots.items():
         write_atomic(run.path / name, plot.encode())
     text = report_text(run, preset, reason, league)
@@ -210,28 +212,45 @@ def _mark_row(steps: int, label: str, columns: int) -> str:
     return f"| {steps:,} | {markdown(label)} |" + " |" * columns
 
 
-def curve_plot(evaluations: Sequence[EvaluationMetrics], marks: Sequence[tuple[int, str]] = ()) -> str:
+def curve_plot(
+    evaluations: Sequence[EvaluationMetrics],
+    marks: Sequence[tuple[int, str]] = (),
+    floors: Sequence[Level] = (),
+) -> str:
     """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band.
 
-    ``marks``: steps at which the run continued under other code, each with a label.
+    ``marks``: steps at which the run continued under other code, each with a label. ``floors``: dashed
+    lines of what is reached without training.
     """
-    alone = evaluations[0].results[0].alone
-    lowest, highest = 0.0, 1.0
-    if alone:
-        lowest = min(r.measure_low for e in evaluations for r in e.results)
-        highest = max(r.measure_high for e in evaluations for r in e.results)
-    panel = Panel(0.0, lowest, highest, max(e.steps for e in evaluations), rates=not alone)
-    measure = "mean return" if alone else "win rate"
-    out = panel.axes(f"{measure}, evaluations")
-    for index, name in enumerate(_names(evaluations)):
-        colour = COLOURS[index % len(COLOURS)]
-        points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
-        upper, lower = ([(s, r.measure_high) for s, r in points], [(s, r.measure_low) for s, r in points])
-        out += panel.band(upper, lower, colour)
-        out += panel.line([(s, r.measure) for s, r in points], colour)
-        out.append(legend(index, name, colour, 0.0))
-    out += panel.marks(marks)
-    return drawing(WIDTH, PANEL, f"{measure.capitalize()} over decisions, with intervals", out)
+    measures = measures_of(map(point_of, evaluations), floors)
+    out: list[str] = []
+    for row, measure in enumerate(measures):
+        top, rates = row * PANEL, measure.kind == "rate"
+        values = [v for line in measure.lines for v in line.values] + [f.value for f in measure.levels]
+        lowest, highest = (0.0, 1.0) if rates else (min(map(_low, values)), max(map(_high, values)))
+        panel = Panel(top, lowest, highest, max(e.steps for e in evaluations), rates=rates)
+        out += panel.axes(measure.axis)
+        for index, line in enumerate(measure.lines):
+            colour = COLOURS[index % len(COLOURS)]
+            steps = [int(s) for s in line.steps]
+            upper, lower = (list(zip(steps, map(of, line.values), strict=True)) for of in (_high, _low))
+            out += panel.band(upper, lower, colour)
+            out += panel.line([(s, v.value) for s, v in zip(steps, line.values, strict=True)], colour)
+            out.append(legend(index, line.name, colour, top))
+        for level in measure.levels:
+            out += panel.level(level.value.value, floor_text(level, measure))
+        out += panel.marks(marks)
+    name = "Mean return" if evaluations[0].results[0].alone else "Win rate"
+    height = PANEL * max(1, len(measures))
+    return drawing(WIDTH, height, f"{name} over decisions, with intervals", out)
+
+
+def _low(value: Value) -> float:
+    return value.value if value.low is None else value.low
+
+
+def _high(value: Value) -> float:
+    return value.value if value.high is None else value.high
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:

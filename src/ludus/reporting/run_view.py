@@ -8,6 +8,7 @@ damaged line ends it or is left out. Both read the same rows, so that all surfac
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -17,17 +18,21 @@ from typing import NamedTuple
 from ludus.evaluation.results import EvalResult
 from ludus.league.record import Record
 from ludus.reporting.changes import Change, read_changes
+from ludus.reporting.columns import Columns
 from ludus.reporting.floors import Floors, floors_of
 from ludus.reporting.followed_league import FollowedLeague
 from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics, metrics_of
 from ludus.storage import CorruptFile, RunDirectory, StorageError, read_jsonl
-from ludus.storage.jsonl import Row, last_rows, rows_from
+from ludus.storage.jsonl import TAIL_BYTES, Row, last_rows, rows_back, rows_from
 from ludus.storage.last_state import is_finished
 from ludus.storage.run_info import RunInfo, RunStatus
 
 MOST_MEMBERS, LONGEST_NAME = 10_000, 200
+_MOST_SHOWN = 400  # members on a page
 _EVALUATION = b'"kind":"evaluation"'
+_UPDATE = b'"update"'
 _INITIAL = b'"initial":true'
+_MOST_BACK = 8 << 20  # bytes of the end of a log in which the newest evaluations are looked for
 
 
 class RunMetrics(NamedTuple):
@@ -91,32 +96,6 @@ class Newest(NamedTuple):
     minutes: float | None = None
 
 
-class Series:
-    """Numbers of a run over steps: iterating yields the points of the rows since the last time.
-
-    A point has the numbers of one row by name, with ``steps`` and ``time/minutes``. A row without any of
-    the names makes no point, and the evaluation of initial weights neither. ``found``: names of all numbers
-    that were read. ``offset``: byte after the last row that was read.
-    """
-
-    def __init__(self, path: Path, names: Sequence[str], offset: int) -> None:
-        """Read ``names`` in the rows of ``path`` from byte ``offset`` on, up to a damaged one."""
-        self.found: set[str] = set()
-        self.offset = offset
-        self._path, self._names = path, tuple(names)
-
-    def __iter__(self) -> Iterator[dict[str, float]]:
-        """Yield the points of the rows since the last time."""
-        for offset, row in rows_from(self._path, self.offset):
-            self.offset = offset
-            if row.get("initial") is True:
-                continue
-            self.found.update(n for n in row.keys() - self.found if "/" in n and number(row[n]) is not None)
-            if any(name in row for name in self._names):
-                names = ("steps", "time/minutes", *self._names)
-                yield {name: v for name in names if (v := number(row.get(name))) is not None}
-
-
 class RunView:
     """A run, as its files show it now. Reads only; safe in several threads."""
 
@@ -134,6 +113,17 @@ class RunView:
     def source(self) -> Path:
         """File of the numbers, for messages."""
         return self.directory.metrics_path
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files of text that are shown of a run."""
+        run = self.directory
+        return (self.source, run.events_path, run.log, run.config, run.changes, run.report, run.info_path)
+
+    def stamp(self) -> tuple[object, ...]:
+        """Return a value that changes with the run's files and its state. Raises ``StorageError``."""
+        run = self.directory
+        folders = (run.checkpoints.directory, run.snapshots)
+        return (self.status().state, *map(stamp_of, (*self.files(), *folders)))
 
     def info(self) -> RunInfo:
         """Return the provenance. Raises ``CorruptFile``."""
@@ -195,6 +185,10 @@ class RunView:
         """Yield the rows of evaluations up to the first damaged line."""
         return (row for _, row in rows_from(self.source, mark=_EVALUATION))
 
+    def newest_evaluations(self) -> Iterator[Row]:
+        """Yield the rows of evaluations near the end of the log, the newest first."""
+        return rows_back(self.source, _EVALUATION, _MOST_BACK)
+
     def newest_update(self) -> UpdateMetrics | None:
         """Return the last update, from the end of the log; None if there is none."""
         for row in reversed(last_rows(self.source)):
@@ -208,7 +202,8 @@ class RunView:
         if self.directory.league.is_file():
             last = list(self._newest_members().values())
         else:
-            last = [r for r in last_rows(self.source) if r.get("kind") == "update"][-1:]
+            rows = rows_back(self.source, _UPDATE, TAIL_BYTES)
+            last = list(itertools.islice((r for r in rows if r.get("kind") == "update"), 1))
         steps = [int(s) for row in last if (s := number(row.get("steps"))) is not None]
         minutes = [m for row in last if (m := number(row.get("time/minutes"))) is not None]
         return Newest(sum(steps) if steps else None, max(minutes, default=None))
@@ -228,9 +223,14 @@ class RunView:
         self._members = offset, members
         return members
 
-    def series(self, names: Sequence[str], since: int = 0) -> Series:
-        """Return the points of ``names``; ``since``: offset of an earlier series, to read only later rows."""
-        return Series(self.source, names, since)
+    def columns(self, names: Sequence[str], player: str = "") -> Columns:
+        """Return the numbers ``names`` over steps as arrays, not yet read; ``player``: of a league."""
+        return Columns(self.source, names, player)
+
+    def players(self, more: Sequence[Row] = ()) -> tuple[str, ...]:
+        """Return the members of a league in the newest rows and in ``more``, within bounds."""
+        found = dict.fromkeys(p for row in (*more, *last_rows(self.source)) if (p := row.get("player")))
+        return tuple(p for p in found if isinstance(p, str) and len(p) <= LONGEST_NAME)[:_MOST_SHOWN]
 
     def names(self, more: Sequence[Row] = ()) -> tuple[str, ...]:
         """Return the sorted names of the numbers in the newest rows and in ``more``."""
@@ -251,6 +251,15 @@ class RunView:
         Raises ``RunNotFound`` if the run has no league, and ``CorruptFile`` (damaged, or of a newer ludus).
         """
         return FollowedLeague(self.directory).read()
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Return time and size of a file, which change with its content; zeros for one that is not there."""
+    try:
+        about = path.lstat()
+    except OSError:
+        return 0, 0
+    return about.st_mtime_ns, about.st_size
 
 
 def _note(members: dict[str, Row], row: Row) -> None:

@@ -193,6 +193,30 @@ def rows_from(path: Path, offset: int = 0, mark: bytes = b"") -> Iterator[tuple[
                 yield offset, from_json(line, dict[str, object])
 
 
+def rows_back(path: Path, mark: bytes, most_bytes: int) -> Iterator[Row]:
+    """Yield the rows that contain ``mark`` in the last ``most_bytes`` of a file, the newest first.
+
+    Damaged rows are left out, and so is an unfinished last line.
+    """
+    with contextlib.suppress(OSError, CorruptFile), open_regular(path) as file:
+        end = file.seek(0, os.SEEK_END)
+        least, rest = max(0, end - most_bytes), b""
+        while end > least:
+            start = max(least, end - TAIL_BYTES)
+            file.seek(start)
+            data = file.read(end - start) + rest
+            head, newline, whole = data.partition(b"\n")
+            if start == 0:
+                head, newline, whole = b"", b"\n", data
+            rest, end = (head + newline, start) if len(data) <= 2 * MAX_LINE_BYTES else (b"", start)
+            if mark not in whole:
+                continue
+            for line in reversed(whole.split(b"\n")[:-1]):
+                if mark in line:
+                    with contextlib.suppress(ValueError):
+                        yield from_json(line, dict[str, object])
+
+
 def last_rows(path: Path) -> list[Row]:
     """Return the rows at the end of a file, without damaged ones."""
     rows = []

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from ludus.storage.files import TEMPORARY, file_part, fsync_directory, own_folder, write_synced
@@ -18,6 +18,12 @@ _MAX_STEM = 200  # characters; names of files have at most 255 bytes
 CLOCK_S = 2.0  # by which the clock of a file server may differ
 _LAST_S = 253402300799.0  # end of the year 9999
 _TIME = re.compile(r"(?:^|-)(?P<day>[12]\d{7})-(?P<time>\d{6})(?=[-.]|$)")
+_FINAL = re.compile(r"final-(?P<against>.+)-(?P<number>\d{1,9})(\.\d{1,9})?", re.DOTALL)
+_MATCH = re.compile(r"match-(?P<number>\d{1,9})")
+_PLAYED = re.compile(
+    r".*-(?P<day>[12]\d{7})-(?P<time>\d{6})(?P<watched>-watched)?(\.(?P<copy>\d{1,9}))?", re.DOTALL
+)
+_SOLO = "alone"  # the opponent in games of one seat
 _NUMBER = re.compile(rf"\.(\d{{1,9}}){re.escape(SUFFIX)}$")
 
 
@@ -34,6 +40,30 @@ def replay_name(*parts: object, taken: Container[str] = ()) -> str:
     while name.lower() in taken:
         name, number = f"{stem}.{number}{SUFFIX}", number + 1
     return name
+
+
+def replay_title(name: str, players: Sequence[str] = ()) -> str:
+    """Return the name of a replay's file in words: ``final against simple, match 1``.
+
+    A name of another form is returned without its ending.
+
+    Args:
+        name: The file's name.
+        players: Names of the match's players, of which a file's name has a form that is safe everywhere.
+    """
+    stem = name.removesuffix(SUFFIX)
+    if found := _FINAL.fullmatch(stem):
+        against = next((p for p in players if file_part(p) == found["against"]), found["against"])
+        versus = "" if against in (_SOLO, "solo") else f" against {against}"
+        return f"final{versus}, match {int(found['number'])}"
+    if found := _MATCH.fullmatch(stem):
+        return f"match {int(found['number'])}"
+    if found := _PLAYED.fullmatch(stem):
+        day, clock = found["day"], found["time"]
+        watched = ", watched" if found["watched"] else ""
+        number = f", {found['copy']}" if found["copy"] else ""
+        return f"played {day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}{number}{watched}"
+    return stem
 
 
 def keep_replay(folder: Path, data: bytes, *parts: object) -> Path:

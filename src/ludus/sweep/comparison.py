@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -31,6 +31,14 @@ TOGETHER = "all opponents"  # the mean over them
 MAX_NAME = 40  # characters of a cell
 #: Settings that name a run by themselves where many differ.
 _TELLING = ("algorithm.name", "game.name")
+
+
+class HasSettings(Protocol):
+    """What has the settings of a run by path."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Value of each setting by path."""
 
 
 class Improvement(msgspec.Struct, frozen=True):
@@ -267,7 +275,7 @@ def _folder(runs: Sequence[RunSummary], other: str = "") -> str:
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
-def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
+def differing_settings(runs: Sequence[HasSettings]) -> list[str]:
     """Return settings in which runs differ, without the seed and the settings of floors."""
     left_out = ("run.seed", *FLOORS)
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))

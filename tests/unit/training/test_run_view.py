@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 import ludus
+from ludus.reporting.columns import Columns
 from ludus.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.reporting.run_view import Newest, RunView
 from ludus.storage import RunDirectory
@@ -22,7 +23,7 @@ SOURCE = Path(ludus.__file__).parent
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 FILES = "metrics.jsonl", "events.jsonl"
 PATHS = {"metrics_path", "events_path"}
-READERS = {"rows_from", "last_rows", "read_jsonl"}
+READERS = {"rows_from", "rows_back", "last_rows", "read_jsonl"}
 #: A module without any of them names no log: it need not be parsed, which is slow.
 WORDS = {"jsonl", *PATHS, *READERS}
 #: The view, the layout of a run with its writers, and what the view is made of.
@@ -80,26 +81,81 @@ def view(tmp_path: Path) -> RunView:
     return RunView(RunDirectory(tmp_path))
 
 
-def test_a_series_continues_where_it_ended(view: RunView) -> None:
+def points(columns: Columns, name: str) -> list[tuple[float, float]]:
+    steps, (values,) = columns.table(("steps", name))
+    return list(zip(steps.tolist(), values.tolist(), strict=True))
+
+
+def test_columns_continue_where_they_ended(view: RunView) -> None:
     view.source.write_bytes(update(100, loss__value=1.0) + update(200, lag__mean=0.0))
-    series = view.series(["loss/value"])
-    assert list(series) == [{"steps": 100.0, "loss/value": 1.0}]
-    assert series.found == {"loss/value", "lag/mean"}
-    assert series.offset == view.source.stat().st_size
+    columns = view.columns(["loss/value"])
+    first = columns.read()
+    assert points(columns, "loss/value") == [(100.0, 1.0)]
+    assert columns.offset == view.source.stat().st_size
+    assert columns.read() == first
     with view.source.open("ab") as file:
         file.write(update(300, loss__value=3.0) + b'{"torn')
-    later = view.series(["loss/value"], series.offset)
-    assert list(series) == list(later) == [{"steps": 300.0, "loss/value": 3.0}]
-    assert list(series) == []
+    assert columns.read() > first
+    assert points(columns, "loss/value") == [(100.0, 1.0), (300.0, 3.0)]
+    assert columns.offset == view.source.stat().st_size - len(b'{"torn')
 
 
-def test_a_damaged_line_ends_a_series_and_is_skipped_in_the_newest_rows(view: RunView) -> None:
+def test_columns_of_a_log_that_was_cut_are_read_again(view: RunView) -> None:
+    """A resume cuts the log at its checkpoint and writes on, so that it may be longer by the next look."""
+    kept, lost = update(100, loss__value=1.0), update(200, loss__value=2.0)
+    view.source.write_bytes(kept + lost)
+    columns = view.columns(["loss/value"])
+    seen, stamp = columns.read(), columns.stamp
+    for later in (b"", update(200, loss__value=9.0), update(150, loss__value=8.0) * 3):
+        view.source.write_bytes(kept + later)
+        assert columns.read() > seen
+        assert columns.stamp != stamp
+        assert points(columns, "loss/value")[0] == (100.0, 1.0)
+        assert 2.0 not in [value for _, value in points(columns, "loss/value")]
+        view.source.write_bytes(kept + lost)
+        seen = columns.read()
+        assert columns.stamp == stamp
+
+
+def test_a_value_that_is_no_number_is_left_out_of_columns(view: RunView) -> None:
+    rows: list[dict[str, object]] = [
+        {"steps": 100, "a/b": "text", "c/d": 1},
+        {"steps": 200, "a/b": True, "c/d": 2.5},
+        {"steps": 300, "a/b": None, "c/d": 3},
+        {"steps": 400, "a/b": 10**19, "deep": [[1] * 100]},
+        {"steps": 500, "a/b": 1e308, "initial": True},
+        {"steps": None, "a/b": 7.0},
+    ]
+    view.source.write_bytes(b"".join(map(line, rows)) + b'{"steps":600,"a/b":NaN}\n' + update(700, a__b=1.0))
+    columns = view.columns(["a/b", "c/d", "steps", "initial", "a/b"])
+    columns.read()
+    steps, (first, second) = columns.table(("steps", "a/b", "c/d"))
+    assert steps.tolist()[:4] == [100.0, 200.0, 300.0, 400.0]
+    assert second.tolist()[:3] == [1.0, 2.5, 3.0]
+    assert first.tolist()[3:] == [1e19, 7.0]
+    assert len(steps) == 5
+
+
+def test_a_damaged_line_ends_columns_and_is_skipped_in_the_newest_rows(view: RunView) -> None:
     view.source.write_bytes(update(100, a__b=1.0) + b"\xff{\n" + update(200, a__b=2.0))
-    series = view.series(["a/b"])
-    assert [point["steps"] for point in series] == [100.0]
-    assert series.offset == len(update(100, a__b=1.0))
+    columns = view.columns(["a/b"])
+    columns.read()
+    assert points(columns, "a/b") == [(100.0, 1.0)]
+    assert columns.offset == len(update(100, a__b=1.0))
     assert view.newest() == Newest(200)
     assert view.names() == ("a/b",)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_evaluations_are_found_from_the_end(size: int, view: RunView) -> None:
+    """Also over the ends of the parts in which a file is read, and with a line longer than a part."""
+    rows = []
+    for number in range(40):
+        rows.append(update(number, pad__a=1.0) * 20)
+        rows.append(line({"kind": "evaluation", "version": number, "pad": "x" * size}))
+    view.source.write_bytes(b"".join(rows) + b'{"kind":"evaluation","version":99')
+    found = [row["version"] for row in view.newest_evaluations()]
+    assert found == list(reversed(range(40)))
 
 
 def test_the_newest_steps_of_a_league_are_of_all_its_members(view: RunView) -> None:
@@ -127,7 +183,9 @@ def test_a_log_that_is_no_file_is_an_empty_one_while_it_is_shown(kind: str, view
     assert view.newest() == Newest()
     assert view.newest_update() is None
     assert view.initial() is None
-    assert list(view.evaluations()) == list(view.series(["a/b"])) == []
+    assert list(view.evaluations()) == list(view.newest_evaluations()) == []
+    columns = view.columns(["a/b"])
+    assert (columns.read(), points(columns, "a/b")) == (0, [])
     assert view.names() == ()
     assert view.events(10) == ()
 

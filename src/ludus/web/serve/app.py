@@ -27,7 +27,7 @@ from ludus.games.registry import text_params
 from ludus.storage.errors import StorageError
 from ludus.web.analysis.endpoints import AnalysisApi, Pages
 from ludus.web.frames.shows import Shows
-from ludus.web.serve import games, players, runs
+from ludus.web.serve import games, players
 from ludus.web.serve.compare.routes import PAGES, CompareApi
 from ludus.web.serve.guard import Guard
 from ludus.web.serve.library import Library, ReplayLine, UnknownId
@@ -35,6 +35,7 @@ from ludus.web.serve.live.guides import guide_for
 from ludus.web.serve.live.labels import short_name
 from ludus.web.serve.matches import NewMatch, NoRoom, Rematch, Sessions, UnplayableMatch, rules_of
 from ludus.web.serve.players import needs
+from ludus.web.serve.runs.routes import RunsApi
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
@@ -118,36 +119,6 @@ class Api:
         """``/api/guide?game=&params=``: the explanation of a game, null without one."""
         rules = await run_in_threadpool(rules_of, *_game_of(request))
         return _json({"guide": await run_in_threadpool(guide_for, rules.game, rules.params)})
-
-    async def runs(self, _: Request) -> Response:
-        """``/api/runs``."""
-
-        def listed() -> list[runs.RunLine]:
-            return [runs.line_of(run) for run in self._library.runs().values()]
-
-        return _json({"runs": await run_in_threadpool(listed)})
-
-    async def run(self, request: Request) -> Response:
-        """``/api/runs/ID``."""
-        name = request.path_params["id"]
-        return _json(await run_in_threadpool(lambda: runs.page_of(self._library.run(name))))
-
-    async def curves(self, request: Request) -> Response:
-        """``/api/runs/ID/curves?series=&series=&x=steps|minutes&points=``."""
-        name, asked = request.path_params["id"], request.query_params
-        x, points = asked.get("x", "steps"), asked.get("points", "1200")
-        axis: runs.XAxis = "minutes" if x == "minutes" else "steps"
-        if x != axis:
-            raise _BadRequest(f"x = {visible(x[:40])}: expected steps or minutes")
-        if not points.isdecimal() or not 1 <= int(points[:9]) <= runs.MOST_POINTS:
-            raise _BadRequest(f"points = {visible(points[:40])}: expected 1 to {runs.MOST_POINTS}")
-        series = [name for text in asked.getlist("series") for name in text.split(",") if name]
-
-        def made() -> runs.Curves:
-            return runs.curves_of(self._library.run(name), series, axis, int(points))
-
-        async with self._heavy:
-            return _json(await run_in_threadpool(made))
 
     async def replays(self, request: Request) -> Response:
         """``/api/replays?run=&game=&player=&outcome=``: the newest that fit, from their headers."""
@@ -253,9 +224,7 @@ def make_app(library: Library, matches: Sessions, shows: Shows, port: int, token
         "/api/games": api.games,
         "/api/players": api.players,
         "/api/guide": api.guide,
-        "/api/runs": api.runs,
-        "/api/runs/{id}": api.run,
-        "/api/runs/{id}/curves": api.curves,
+        **RunsApi(library).gets(),
         "/api/replays": api.replays,
         "/api/replays/{id}/thoughts": api.thoughts,
         "/api/replays/{id}/match": api.analysis.match,

@@ -6,6 +6,7 @@ import functools
 
 import msgspec
 
+from ludus.flow.inputs.shown import visible
 from ludus.flow.spec import ParamSpec
 from ludus.games import registry
 from ludus.games.endings import side_names
@@ -61,6 +62,16 @@ def games() -> tuple[GameLine, ...]:
             )
         )
     return tuple(found)
+
+
+def title_of(name: str) -> str:
+    """Return the title of a game for people; its name where pages know no title."""
+    return next((line.title for line in games() if line.name == name), visible(name))
+
+
+def seats_of(name: str) -> int:
+    """Return the number of seats of a game that pages play, 0 of others."""
+    return next((line.seats for line in games() if line.name == name), 0)
 
 
 def is_playable(name: str) -> bool:

@@ -22,11 +22,12 @@ from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
-from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays, written_order
+from ludus.storage.replay_files import SUFFIX, keep_replay, prune_replays, replay_title, written_order
 from ludus.storage.rundir import RunDirectory, is_aside
 from ludus.web.serve.sentences import sentence
 
 MAX_REPLAY_BYTES = 64 << 20
+MAX_REPORT_BYTES = 32 << 20
 MAX_RUNS, MAX_REPLAYS = 2000, 5000
 MAX_LISTED = 500  # replays of one answer
 MAX_READ_BYTES = 512 << 20  # of replays that one answer reads for the first time
@@ -74,7 +75,8 @@ class Replay(msgspec.Struct, frozen=True):
 class ReplayLine(msgspec.Struct, frozen=True):
     """A replay in a list.
 
-    ``problem``: why it cannot be read, or empty; ``returns``: of each seat, in games written in Python.
+    ``problem``: why it cannot be read, or empty; ``returns``: of each seat, in games written in Python;
+    ``title``: its name in words.
     """
 
     id: str
@@ -89,6 +91,7 @@ class ReplayLine(msgspec.Struct, frozen=True):
     ticks: int = 0
     problem: str = ""
     returns: tuple[float, ...] = ()
+    title: str = ""
 
 
 class Library:
@@ -155,6 +158,12 @@ class Library:
         path = resolve_weights(_weights_name(run, reference))
         self._inside(path)
         return path
+
+    def report(self, run: Run) -> bytes:
+        """Return the ``report.html`` of a run. Raises :class:`UnknownId`, ``StorageError`` or ``OSError``."""
+        path = run.directory.page
+        self._inside(path)
+        return read_bounded(path, MAX_REPORT_BYTES)
 
     def _find_runs(self) -> dict[str, Run]:
         found: dict[str, Run] = {}
@@ -250,10 +259,12 @@ class Library:
         line = ReplayLine(replay.id, replay.name, replay.run, replay.size, replay.modified)
         if isinstance(info, str):
             return msgspec.structs.replace(line, problem=info)
+        players = tuple(visible(p)[:MAX_NAME] for p in info.players)
         return msgspec.structs.replace(
             line,
             game=visible(info.game),
-            players=tuple(visible(p)[:MAX_NAME] for p in info.players),
+            title=replay_title(replay.name, players),
+            players=players,
             outcome=info.outcome if info.over else (),
             over=info.over,
             ticks=info.ticks,

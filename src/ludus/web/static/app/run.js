@@ -1,86 +1,158 @@
-// The page of a run: its state, its curves, its versions and replays.
-import { useGet } from "./api.js";
-import { Curve } from "./curve.js";
-import { ageText, countText, Header, playLink, resultText } from "./home.js";
-import { Failure, html, useMemo, useState } from "./html.js";
+// The page of a run: its curves, results, versions, settings, replays and log, as they are now.
+import { post, useGet } from "./api.js";
+import { valueText } from "./curve.js";
+import { useFresh } from "./fresh.js";
+import { Header } from "./home.js";
+import { Failure, html, useState } from "./html.js";
+import { keep } from "./match_keys.js";
+import { Measures } from "./measures.js";
+import { ageText, countText, intervalOf, minutesText, playLink, resultText, runResultText } from "./result_text.js";
 
-const EVERY_MS = 5000;
-const POINTS = 600;
-const MOST_CURVES = 12;
-const MOST_VERSIONS = 30;
-// Names that say most about a run, in this order; the others are a choice away.
-const FIRST = [/^evaluation\//, /win_rate/, /^returns?\//, /return/, /score/, /loss$/, /entropy/, /per_second/];
-const BOUNDS = /\/(ci_low|ci_high|ci|low|high)$/; // of an interval: they say little alone
+const LIVE_MS = 3000;
+const EVERY_MS = 10000;
+const SHOWN = 12; // versions and replays before a person asks for all
 const id = encodeURIComponent;
 
-function Facts({ run }) {
+function Facts({ run, events }) {
+  const started = Date.parse(run.started);
   const facts = [
-    ["state", html`<span class=${`state state-${run.state}`}>${run.state}</span>`], ["game", run.game], ["method", run.method],
-    ["steps", countText(run.steps)], ["minutes", run.minutes?.toFixed(1)], ["best", run.best], ["changed", ageText(run.age_s)],
+    ["state", html`<span class=${`state state-${run.state}`}>${run.state}</span>`], ["game", run.title || run.game], ["method", run.method],
+    ["steps", countText(run.steps)], ["trained for", minutesText(run.minutes)],
+    ["started", Number.isFinite(started) && ageText((Date.now() - started) / 1000)], ["changed", ageText(run.age_s)],
+    ["problems", events.filter((event) => event.event === "problem").length || ""],
   ];
   return html`<dl class="numbers facts">${facts.map(([name, value]) => value && html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-// The series that are shown before anyone chooses.
-export function firstSeries(names) {
-  const found = new Set();
-  for (const pattern of FIRST) for (const name of names) if (pattern.test(name) && found.size < 6) found.add(name);
-  for (const name of names) if (found.size < 4 && !BOUNDS.test(name)) found.add(name);
-  return [...found];
+function Links({ about, page }) {
+  const links = [
+    page.has_report && [`/run/${id(about.id)}/report`, "Report"],
+    about.league && [`/league/${id(about.id)}`, "League"],
+    about.sweep && [`/sweep/${id(about.sweep)}`, "Sweep"],
+    about.hosted && about.best && [`/film/${id(about.id)}`, "Watch it play"],
+  ].filter(Boolean);
+  return links.length > 0 && html`<p class="buttons start">${links.map(([href, text]) => html`<a class="button" key=${href} href=${href}>${text}</a>`)}</p>`;
 }
 
-function Curves({ run, names, live }) {
-  const [x, setX] = useState("steps");
-  const [chosen, setChosen] = useState(null);
-  const shown = chosen ?? firstSeries(names);
-  const query = { x, points: POINTS, series: shown.join(",") };
-  const { data, error } = useGet(shown.length ? `/api/runs/${id(run)}/curves` : "", query, live ? EVERY_MS : 0);
-  const flip = (name, on) => setChosen(on ? [...shown, name].slice(-MOST_CURVES) : shown.filter((other) => other !== name));
-  return html`<section class="panel" id="curves"><h2>Curves</h2>
-    <label class="check">over <select id="curve-x" value=${x} onChange=${(event) => setX(event.target.value)}>
-      <option value="steps">steps</option><option value="minutes">minutes</option></select></label>
-    <details><summary>${shown.length} of ${names.length} series</summary><div class="series">
-      ${names.map((name) => html`<label class="check" key=${name}><input type="checkbox" checked=${shown.includes(name)}
-        onChange=${(event) => flip(name, event.target.checked)} /> ${name}</label>`)}</div></details>
-    ${error && html`<${Failure}>${error}</${Failure}>`}
-    ${names.length === 0 && html`<p class="hint">No metrics yet</p>`}
-    <div class="curves">${data && shown.map((name) => data.series[name] && html`<${Curve} key=${name} name=${name} x=${x}
-      columns=${[data.x, data.series[name].mean, data.series[name].low, data.series[name].high]} />`)}</div>
-  </section>`;
+// The result that people look for, in large letters.
+function Headline({ about }) {
+  const [first, ...others] = about.results;
+  if (!first) return null;
+  return html`<p class="headline" role="status"><b>${runResultText(first)}</b> <span>${intervalOf(first)}</span>
+    <small>${about.measured}${others.length > 0 && `; ${others.map(runResultText).join(", ")}`}</small></p>`;
 }
 
-function Versions({ about, versions }) {
-  const names = useMemo(() => ["best", ...[...versions].reverse().slice(0, MOST_VERSIONS)], [versions]);
-  if (versions.length === 0) return null;
+function Results({ rows }) {
+  if (rows.length === 0) return null;
+  const count = (row, name) => countText(row.counts[name]);
+  const rates = rows.some((row) => row.result.kind === "rate");
+  return html`<section class="panel" id="results"><h2>Results at the end of the run</h2><div class="scroll" tabindex="0"><table>
+    <thead><tr><th scope="col">matches of</th><th scope="col">against</th><th scope="col" class="number">matches</th>
+      ${rates && html`<th scope="col" class="number">won</th><th scope="col" class="number">drawn</th><th scope="col" class="number">lost</th>`}
+      <th scope="col" class="number">${rates ? "win rate" : "mean return"}</th><th scope="col">95% interval</th></tr></thead>
+    <tbody>${rows.map((row) => html`<tr key=${row.stage + row.result.against}><td>${row.stage}</td><td>${row.result.against === "alone" ? "" : row.result.against}</td>
+      <td class="number">${count(row, "matches")}</td>
+      ${rates && ["wins", "draws", "losses"].map((name) => html`<td class="number" key=${name}>${count(row, name)}</td>`)}
+      <td class="number">${valueText(row.result.value.value, row.result.kind === "rate" ? "rate" : "number")}</td><td class="unbroken">${intervalOf(row.result).replace(/[()]/g, "")}</td></tr>`)}</tbody>
+  </table></div></section>`;
+}
+
+// A match of a version against the opponent that it was evaluated against, or against itself.
+function WatchButton({ about, version, against }) {
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const watch = async () => {
+    setBusy(true);
+    const own = `${about.id}@${version}`;
+    for (const other of [against, own].filter(Boolean)) {
+      try {
+        const seats = Array.from({ length: about.seats }, (_, seat) => (seat === 0 ? own : other));
+        const made = await post("/api/matches", { game: about.game, params: about.params, seats });
+        keep(made.id, made.key);
+        location.assign(`/watch/${id(made.id)}`);
+        return;
+      } catch (problem) {
+        setWhy(problem.message);
+      }
+    }
+    setBusy(false);
+  };
+  return html`<button type="button" disabled=${busy} onClick=${watch}>Watch</button>${why && html`<span class="failure" role="alert">${why}</span>`}`;
+}
+
+function Versions({ about, weights }) {
+  const [all, setAll] = useState(false);
+  if (weights.length === 0) return null;
+  const newest = [...weights].reverse();
+  const shown = all ? newest : newest.slice(0, SHOWN);
   return html`<section class="panel" id="versions"><h2>Versions</h2><div class="scroll"><table>
-    <tbody>${names.map((name) => html`<tr key=${name}><td>${about.name}@${name}</td>
-      <td>${about.playable && html`<a class="button" href=${playLink(about, `${about.id}@${name}`)}>Play it</a>`}</td></tr>`)}</tbody>
-  </table></div>${!about.playable && html`<p class="hint">Pages play compiled games that are installed here: ${about.game} is none.</p>`}</section>`;
+    <tbody>${shown.map(({ name, steps, results }) => html`<tr key=${name}>
+      <td><b>${name}</b>${name === about.best && html` <span class="state">best</span>`}
+        <br />${results[0] ? html`${runResultText(results[0])} <small>${intervalOf(results[0])}</small>` : html`<small>not evaluated</small>`}
+        ${Number.isFinite(steps) && html`<br /><small>${countText(steps)} steps</small>`}</td>
+      <td>${about.playable && html`<span class="buttons start"><a class="button" href=${playLink(about, `${about.id}@${name}`)}>Play</a>
+        <${WatchButton} about=${about} version=${name} against=${results[0]?.against} /></span>`}</td></tr>`)}</tbody>
+  </table></div>
+    ${newest.length > shown.length && html`<button type="button" onClick=${() => setAll(true)}>Show all ${newest.length}</button>`}
+    ${!about.playable && html`<p class="hint">Pages play compiled games that are installed here: ${about.title || about.game} is none.</p>`}</section>`;
 }
 
 function Replays({ run }) {
-  const { data, error } = useGet("/api/replays", { run });
+  const [all, setAll] = useState(false);
+  const { data, error } = useGet("/api/replays", { run }, EVERY_MS);
   const replays = data?.replays ?? [];
   return html`<section class="panel" id="run-replays"><h2>Replays</h2>
     ${error && html`<${Failure}>${error}</${Failure}>`}
     ${data && replays.length === 0 && html`<p class="hint">None yet</p>`}
-    <ul class="plain">${replays.map((replay) => html`<li key=${replay.id}><a href=${`/replay/${id(replay.id)}`}>${replay.name}</a>
-      <small> ${replay.players.join(" – ")}; ${resultText(replay)}</small></li>`)}</ul></section>`;
+    <ul class="plain">${(all ? replays : replays.slice(0, SHOWN)).map((replay) => html`<li key=${replay.id}><a href=${`/replay/${id(replay.id)}`}>${replay.title || replay.name}</a>
+      <small> ${replay.problem || `${replay.players.join(" – ")}; ${resultText(replay)}`}</small></li>`)}</ul>
+    ${!all && replays.length > SHOWN && html`<button type="button" onClick=${() => setAll(true)}>Show all ${replays.length}</button>`}</section>`;
+}
+
+const ORIGINS = { resume: "changed at a resume", "command line": "command line", preset: "preset", default: "default" };
+
+function Settings({ settings, config }) {
+  const changed = settings.filter((setting) => setting.origin !== "default");
+  const about = (row) => [row.origin !== "default" && ORIGINS[row.origin], row.default && `default ${row.default}`].filter(Boolean).join("; ");
+  const table = (rows) => html`<table class="settings"><thead><tr><th scope="col">setting</th><th scope="col">value</th></tr></thead>
+    <tbody>${rows.map((row) => html`<tr key=${row.path}><td>${row.path.split(".").map((part, k) => html`${k > 0 && html`.<wbr />`}${part}`)}</td>
+      <td>${row.value || html`<small>empty</small>`}${about(row) && html`<br /><small>${about(row)}</small>`}</td></tr>`)}</tbody></table>`;
+  return html`<section class="panel" id="settings"><h2>Settings</h2>
+    <details><summary>${changed.length} that are not the default</summary>${table(changed)}</details>
+    <details><summary>${settings.length - changed.length} defaults</summary>${table(settings.filter((setting) => setting.origin === "default"))}</details>
+    <details><summary>config.toml</summary><pre class="document" tabindex="0">${config}</pre></details></section>`;
+}
+
+function eventText(event) {
+  const { time, event: kind, text, reason, ...more } = event;
+  const rest = Object.entries(more).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+  return [text ?? reason, ...rest].filter(Boolean).join(", ");
+}
+
+function Log({ events, log }) {
+  return html`<section class="panel" id="log"><h2>Events and log</h2>
+    <ul class="plain events">${events.slice(-20).reverse().map((event) => html`<li><time>${String(event.time ?? "").replace("T", " ").replace("Z", "")}</time> <b>${String(event.event ?? "")}</b> ${eventText(event)}</li>`)}</ul>
+    ${log && html`<details><summary>End of log.txt</summary><pre class="document" tabindex="0">${log}</pre></details>`}</section>`;
 }
 
 export function RunPage({ id: run }) {
-  const { data, error } = useGet(`/api/runs/${id(run)}`, {}, EVERY_MS);
+  const [every, setEvery] = useState(LIVE_MS);
+  const { data, error } = useFresh(`/api/runs/${id(run)}`, {}, every);
   const about = data?.about;
+  const live = about?.state === "running";
+  if (data && (live ? LIVE_MS : EVERY_MS) !== every) setEvery(live ? LIVE_MS : EVERY_MS);
   return html`<${Header} title=${about?.name ?? run}>
       ${about?.best && about.playable && html`<a class="button primary" href=${playLink(about, `${about.id}@best`)}>Play the best</a>`}
     </${Header}>
-    ${error && html`<${Failure}>${error}</${Failure}>`}
+    ${error && html`<${Failure}>${error}${data && ". What was read before is below."}</${Failure}>`}
+    ${!data && !error && html`<p class="hint">Loading the run</p>`}
     ${data && html`<main class="run">
-      <div class="run-main"><${Curves} run=${run} names=${data.series} live=${about.state === "running"} />
-        ${data.log && html`<section class="panel"><h2>Log</h2><pre class="document" tabindex="0">${data.log}</pre></section>`}</div>
-      <aside><section class="panel"><h2>Run</h2><${Facts} run=${about} /></section>
-        <${Versions} about=${about} versions=${data.versions} /><${Replays} run=${run} />
-        <section class="panel"><h2>Configuration</h2><details><summary>config.toml</summary>
-          <pre class="document" tabindex="0">${data.config}</pre></details></section></aside>
+      <div class="run-main">
+        <section class="panel" id="about"><h2>Run</h2><${Headline} about=${about} /><${Facts} run=${about} events=${data.events} />
+          ${about.problem && html`<${Failure}>${about.problem}</${Failure}>`}
+          ${data.told && html`<p class="told">${data.told}</p>`}<${Links} about=${about} page=${data} /></section>
+        <${Measures} page=${data} run=${run} live=${live ? LIVE_MS : 0}><${Results} rows=${data.results} /></${Measures}>
+        <${Log} events=${data.events} log=${data.log} /></div>
+      <aside><${Versions} about=${about} weights=${data.weights} /><${Replays} run=${run} /><${Settings} settings=${data.settings} config=${data.config} /></aside>
     </main>`}`;
 }
