@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -12,7 +15,7 @@ import pytest
 
 from ludus.reporting.page import page as report_page
 from ludus.storage.rundir import RunDirectory
-from ludus.web.serve.library import Run
+from ludus.web.serve.library import Library, Run
 from ludus.web.serve.runs import page_of, pages
 from tests.web.serving import Client, served
 from tests.web.small_runs import make_run
@@ -278,6 +281,25 @@ def test_names_of_replays_are_words() -> None:
         ("other.ludus", (), "other"),
     ):
         assert replay_title(name, players) == title
+
+
+def test_a_page_asked_for_during_the_first_scan_is_found(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(run.path.parent)
+    find, started = library._find_runs, threading.Event()
+
+    def slow() -> dict[str, Run]:
+        started.set()
+        time.sleep(0.2)
+        return find()
+
+    monkeypatch.setattr(library, "_find_runs", slow)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(library.runs)
+        assert started.wait(10)
+        assert library.run("learned").id == "learned"
+        first.result(10)
 
 
 def test_a_pipe_in_place_of_a_log_is_an_empty_log(client: Client, run: RunDirectory) -> None:

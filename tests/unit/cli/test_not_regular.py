@@ -125,11 +125,14 @@ PLAIN = {
     "games/adapters/vizdoom_match.py": 1,  # /proc
     "games/checks/monitor.py": 1,  # /proc
     "games/contained.py": 1,  # /dev/null
+    "games/guides/declared.py": 1,  # of the package
+    "games/guides/pieces.py": 1,  # of the package
     "games/sources.py": 1,  # a scenario that the library has read already
     "presets/hardware.py": 3,  # /proc
     "cli/streams.py": 2,  # descriptors
     "storage/checkpoints.py": 1,  # a regular file that this run wrote
     "sweep/processes.py": 1,  # the log that this process wrote
+    "web/frames/painter.py": 2,  # bytes in memory
     "web/replay_page.py": 1,  # of the package
     "web/serve/app.py": 2,  # of the package
     "web/video.py": 1,  # a library's, which writes

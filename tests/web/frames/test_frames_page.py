@@ -30,7 +30,8 @@ def opened(browser: Browser, tmp_path: Path) -> Opened:
     def open_page(game: str | Path, fragment: str = "tick=3", width: int = 1280, **params: str) -> None:
         page = tmp_path / "match.html"
         text = to_html(random_replay(game, **params), game=typed(str(game)))
-        assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/", "")
+        assert "http://" not in text.replace("http-equiv", "").replace("http://www.w3.org/", "")
+        assert "https://" not in text.replace("http-equiv", "").replace("http://www.w3.org/", "")
         page.write_text(text, encoding="utf-8")
         browser.open(page, fragment, width)
 

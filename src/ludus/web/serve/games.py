@@ -15,6 +15,8 @@ from ludus.games.views import View, view_of
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Library
 
+MOST_NAME = 200
+
 
 class GameLine(msgspec.Struct, frozen=True):
     """A game in a list.
@@ -66,7 +68,7 @@ def games() -> tuple[GameLine, ...]:
 
 def title_of(name: str) -> str:
     """Return the title of a game for people; its name where pages know no title."""
-    return next((line.title for line in games() if line.name == name), visible(name))
+    return next((line.title for line in games() if line.name == name), visible(name[:MOST_NAME]))
 
 
 def seats_of(name: str) -> int:

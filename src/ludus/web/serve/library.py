@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -105,15 +106,17 @@ class Library:
         self._sweeps: dict[str, Path] = {}
         self._replays: dict[str, Replay] = {}
         self._scanned = {"runs": -SCAN_S, "replays": -SCAN_S}
+        self._scanning = threading.RLock()  # others wait for a scan: before the first one, the table is empty
         self._infos: dict[tuple[str, int, float], ReplayInfo | str] = {}
 
     # Runs.
 
     def runs(self) -> dict[str, Run]:
         """Return the runs by id."""
-        if self._old("runs"):
-            self._runs = self._find_runs()
-        return self._runs
+        with self._scanning:
+            if self._old("runs"):
+                self._runs = self._find_runs()
+            return self._runs
 
     def run(self, name: str) -> Run:
         """Return a run by id. Raises :class:`UnknownId`."""
@@ -198,9 +201,10 @@ class Library:
 
     def replays(self) -> dict[str, Replay]:
         """Return the replays by id."""
-        if self._old("replays"):
-            self._replays = {replay.id: replay for replay in self._find_replays()}
-        return {**self._replays, **self._files}
+        with self._scanning:
+            if self._old("replays"):
+                self._replays = {replay.id: replay for replay in self._find_replays()}
+            return {**self._replays, **self._files}
 
     def replay(self, name: str) -> Replay:
         """Return a replay by id. Raises :class:`UnknownId`."""

@@ -8,9 +8,10 @@ const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight:
 
 // What explains a choice: a tooltip for the mouse, a description for screen readers, and the line below the board for
 // whatever has the focus, which fingers give it too.
-export function explained(game, head, choice, closed) {
+export function explained(game, head, choice, closed, more = "") {
   if (!game.hello.guide) return {};
   const about = aboutChoice(game, head, choice, closed);
+  if (more) about.text = `${more} ${about.text}`;
   const show = () => game.change({ about });
   return { title: about.text, "aria-describedby": `does-${head}-${choice}`, onFocus: show, onPointerEnter: show, onPointerDown: show };
 }
@@ -69,8 +70,9 @@ export function ButtonPad({ game, held }) {
 export function unitButtons(game) {
   if (game.units.buttons) return game.units.buttons;
   const { orders } = game.units;
-  const builds = orders.filter((name) => name.startsWith("build"));
-  const others = orders.filter((name) => !["move", "attack", "gather", ...builds].includes(name));
+  const unmade = new Set((game.hello.guide?.pieces ?? []).filter((piece) => !piece.made_by.length).map((piece) => `build_${piece.name}`));
+  const builds = orders.filter((name) => name.startsWith("build") && !unmade.has(name)); // nobody makes a resource
+  const others = orders.filter((name) => !["move", "attack", "gather"].includes(name) && !name.startsWith("build"));
   const gathers = orders.includes("gather"); // where there is money, the last target is the enemy's base
   return [
     ...(gathers ? [
@@ -89,9 +91,15 @@ function nearestResource(game) {
 }
 
 export function UnitButtons({ game }) {
+  const head = game.hello.heads.findIndex((one) => one.name === "order");
   return html`<div class="choices many" role="group" aria-label="Orders">
-    ${unitButtons(game).map(({ label, name, give }, i) => html`<button type="button" data-order=${name}
-      aria-disabled=${game.playing && !game.isOut && game.units.mayAny(name) ? "false" : "true"} onClick=${give}><kbd>${i + 1}</kbd> ${label}</button>`)}
+    ${unitButtons(game).map(({ label, name, give, about }, i) => {
+      const choice = game.units.orders.indexOf(name);
+      const closed = !game.playing || game.isOut || !game.units.mayAny(name);
+      return html`<button type="button" data-order=${name} aria-disabled=${closed ? "true" : "false"} ...${explained(game, head, choice, closed, about)}
+        onClick=${give}><kbd>${i + 1}</kbd> ${label}<${Price} ...${{ hello: game.hello, head, choice }} />
+        <${Description} ...${{ game, head, choice, closed }} /></button>`;
+    })}
   </div>
   <p class="hint" id="orders-hint">${game.aim || orderHint(game)}</p>`;
 }

@@ -10,6 +10,7 @@ const PATIENCE = 500; // moments that an order waits until it is legal
 const UNANSWERED = 60; // moments after which a decision counts as lost
 const LEG = 40; // ticks until a part of a way is given again
 const NOTHING = "noop";
+const ABILITIES = { ability_1: "first ability", ability_2: "second ability" }; // as guides call them
 
 export function ordersHero(hello) {
   return hello.view.input === "units" && hello.heads.length === HEADS.length && HEADS.every((name, i) => hello.heads[i].name === name);
@@ -221,7 +222,16 @@ export class HeroOrders {
     const named = this.orders.filter((name) => ![NOTHING, "move", "attack"].includes(name));
     return [
       { label: "attack the nearest", name: "attack", give: () => this.attackNearest() },
-      ...named.map((name) => ({ label: spoken(name), name, give: () => this.press(name) })),
+      ...named.map((name) => ({ ...this.called(name), name, give: () => this.press(name) })),
     ];
+  }
+
+  // The name of an order on its button; an ability has the one of the hero's class: "strike".
+  called(name) {
+    const nth = ABILITIES[name];
+    this.type = this.hero?.type ?? this.type; // also while it is dead
+    const piece = (this.game.hello.guide?.pieces ?? []).find((one) => one.name === this.type);
+    const about = piece?.facts.find(([fact]) => fact === nth)?.[1];
+    return about ? { label: about.split(":", 1)[0], about: `${about}.` } : { label: spoken(name) };
   }
 }
