@@ -19,42 +19,14 @@ from ludus.games import spec
 from ludus.games.registry import BUILT_IN
 from ludus.games.views import view_of
 from tests.web.browser import Browser, installed_chromium
-from tests.web.live import PLAYING, LivePage
+from tests.web.live import LivePage
 from tests.web.serving import served
 
 START = "!!document.querySelector('#start:not(:disabled)')"
 READY = "document.body.classList.contains('ready')"
 #: Returns the texts of a page that nothing explains.
-UNEXPLAINED = r"""
-(() => {
-  const shown = (node) => node.getClientRects().length > 0 && getComputedStyle(node).visibility !== 'hidden';
-  const plain = (text) => text.toLowerCase().replace(/[\d.,:;()×%+\-–↑↓←→/#]+/g, ' ').replace(/\s+/g, ' ').trim();
-  const described = (node) => {
-    for (let at = node, up = 0; at && up < 4; at = at.parentElement, up++) {
-      if (at.title && at.title.trim()) return true;
-      const by = at.getAttribute && at.getAttribute('aria-describedby');
-      if (by && by.split(/\s+/).some((id) => document.getElementById(id)?.textContent.trim())) return true;
-      if (at.querySelector && up > 0 && at.querySelector(':scope > small, :scope > .hint')?.textContent.trim()) return true;
-      if (at.matches('main, form, aside, section, header, body, dialog, table')) break;
-    }
-    return false;
-  };
-  const guide = plain([JSON.stringify(window.ludus?.game?.hello?.guide ?? ''), document.querySelector('#guide, .explanation')?.textContent ?? ''].join(' ').replaceAll('_', ' '));
-  const found = new Set();
-  const nodes = document.querySelectorAll('button, a.button, label, summary, th, dt, legend, h2, h3, .fact, .status, .notice, [role=status]');
-  for (const node of nodes) {
-    if (!shown(node) || node.closest('.sr-only, #guide, .explanation, dialog:not([open])')) continue;
-    const own = [...node.childNodes].filter((child) => child.nodeType === 3 || !child.matches?.('kbd, select, input, output, svg, canvas')).map((child) => child.textContent).join(' ');
-    const text = own.replace(/\s+/g, ' ').trim();
-    const name = plain(text);
-    if (name.length < 2) continue;
-    if (described(node) || text.split(' ').length >= 5 || /[.!?]$/.test(text)) continue;
-    if (name.length > 2 && guide.includes(name)) continue;
-    found.add(`${node.tagName.toLowerCase()}${node.id ? '#' + node.id : ''}: ${text}`);
-  }
-  return [...found];
-})()
-"""
+SETTLED = "new Promise((done) => setTimeout(done, 1000))"
+UNEXPLAINED = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 def visits(page: LivePage, game: str) -> Iterator[tuple[str, list[str]]]:
@@ -62,22 +34,25 @@ def visits(page: LivePage, game: str) -> Iterator[tuple[str, list[str]]]:
     about, view = spec(game, {}), view_of(game)
     params = dict(view.persons) if view is not None else {}
     page.go(f"/play?game={game}", START)
+    page.evaluate(SETTLED)
     yield "set-up", page.evaluate(UNEXPLAINED)
     bot = about.bots[-1].name if about.bots else "uniform"
     page.play(game, ["person", *[bot] * (about.seats - 1)], params, seed=1, start="order")
+    page.evaluate(SETTLED)
     yield "before the first order", page.evaluate(UNEXPLAINED)
     if page.evaluate("ludus.game.moment.paused"):
         page.click("#start")
         page.wait("!ludus.game.moment.paused")
-    page.evaluate("new Promise((done) => setTimeout(done, 700))")
+    page.evaluate(SETTLED)
     yield "match", page.evaluate(UNEXPLAINED)
     if not page.evaluate("ludus.over !== null"):
         page.evaluate("ludus.game.send('resign')")
     page.wait("ludus.over !== null")
-    page.evaluate("new Promise((done) => setTimeout(done, 300))")
+    page.evaluate(SETTLED)
     yield "end", page.evaluate(UNEXPLAINED)
     if url := page.evaluate("ludus.over.url"):
         page.go(url, READY)
+        page.evaluate(SETTLED)
         yield "replay", page.evaluate(UNEXPLAINED)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
+from ludus.games.guides.lookup import guide_of
 from ludus.games.replays import ReplayInfo
 from ludus.games.views import View, function_of, view_of
 from ludus.web.moves import Document, choice_name, labels_of, move_name, names_moves
@@ -51,7 +52,17 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
         resumable=True,
         record=record_text(replay, view),
         record_suffix=view.record_suffix if view is not None else "",
+        words=words_of(info.game, info.params),
     )
+
+
+def words_of(game: str, params: Mapping[str, str]) -> dict[str, str]:
+    """Return the terms of a game and its bots with their meaning; empty for a game that has none."""
+    try:
+        guide = guide_of(game, params)
+    except ValueError:
+        return {}
+    return {**guide.words, **guide.bots}
 
 
 def record_text(replay: bytes, view: View | None) -> str:

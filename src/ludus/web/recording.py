@@ -6,7 +6,7 @@ documents. A view document is the JSON that a game's ``view()`` writes at one mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -39,6 +39,7 @@ class Recording(msgspec.Struct, frozen=True):
     the game's :class:`ludus.games.views.View`; ``labels``  name the choices where the view has none.
     ``resumable``: whether a match of these rules can be played from any of its moments.
     ``record`` is the match in the game's own file format (SGF), ``record_suffix`` the ending of such files.
+    ``words`` are terms of the game and its bots with their meaning.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
 
@@ -60,3 +61,4 @@ class Recording(msgspec.Struct, frozen=True):
     resumable: bool = False
     record: str = ""
     record_suffix: str = ""
+    words: Mapping[str, str] = {}

@@ -31,6 +31,7 @@ FORMAT = 1
 MODULES = (
     "inflate.js",
     "data.js",
+    "page_words.js",
     "palette.js",
     "dom.js",
     "icons.js",
@@ -142,6 +143,7 @@ def pack(recording: Recording, follows: str = "") -> bytes:
         "ticks_per_s": recording.ticks_per_s,
         "follows": follows,
         "resumable": recording.resumable,
+        "words": {visible(name): visible(text) for name, text in recording.words.items()},
         "view": {
             "lines": recording.lines,
             "coordinates": recording.coordinates,

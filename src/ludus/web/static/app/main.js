@@ -4,6 +4,7 @@ import { HomePage } from "./home.js";
 import { Failure, html, render, useErrorBoundary } from "./html.js";
 import { LeaguePage } from "./league.js";
 import { keep, keyOf } from "./match_keys.js";
+import { keepDescribed } from "../replay/page_words.js";
 import { PlayPage } from "./play.js";
 import { RunPage } from "./run.js";
 import { SetupPage } from "./setup.js";
@@ -47,3 +48,7 @@ function page() {
 }
 
 render(html`<${Page} />`, document.getElementById("app"));
+keepDescribed(document.getElementById("app"), () => {
+  const guide = window.ludus?.game?.hello?.guide;
+  return guide ? { ...guide.words, ...guide.bots } : {};
+});

@@ -5,6 +5,7 @@ import { decode, frameAt, unpack } from "./data.js";
 import { element, seatChip } from "./dom.js";
 import { heroesAt } from "./heroes.js";
 import { addLinks } from "./match_links.js";
+import { keepDescribed } from "./page_words.js";
 import { readPalette } from "./palette.js";
 import { Panels } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
@@ -304,6 +305,7 @@ async function start() {
   try {
     const match = decode(await unpack(byId("match-data").textContent));
     window.ludus = surface(new Page(match));
+    keepDescribed(document.body, () => match.words ?? {});
     document.body.classList.add("ready");
   } catch (error) {
     byId("failure").hidden = false;

@@ -1,0 +1,46 @@
+"""No button, label or message of the pages of a game is left without an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ludus.games.registry import BUILT_IN
+from tests.web.browser import Browser
+from tests.web.live import LivePage
+from tests.web.serving import Client, served
+from tools.first_visits import SETTLED, UNEXPLAINED, visits
+
+FAST = ("minirts", "connect_four")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with served(tmp_path_factory.mktemp("served")) as made:
+        yield made
+
+
+@pytest.fixture
+def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
+    session_browser.errors, session_browser.requests = [], []
+    yield LivePage(session_browser, client)
+    for session in client.server.matches.listed():
+        session.stop()
+
+
+@pytest.mark.parametrize(
+    "game", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in BUILT_IN]
+)
+def test_a_first_visit_leaves_no_word_unexplained(page: LivePage, game: str) -> None:
+    found = dict(visits(page, game))
+    assert len(found) >= 4
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+def test_a_word_without_explanation_is_found(page: LivePage) -> None:
+    page.go("/play", "!!document.querySelector('#start:not(:disabled)')")
+    add = "insertAdjacentHTML('beforeend', '<button>Frobnicate</button>')"
+    page.evaluate(f"document.getElementById('app').{add}")
+    page.evaluate(SETTLED)
+    assert page.evaluate(UNEXPLAINED) == ["button: Frobnicate"]
