@@ -167,7 +167,6 @@ PAGES: dict[str, Opened] = {
     "replay-board": _replay("go", 62, ("tactical", "tactical"), {"size": "9"}),
     "replay-arena": _replay("pommerman", 58, ("simple",) * 4, {"mode": "team", "fog": "1"}),
     "analysis": _replay("go", 20, ("tactical", "tactical"), {"size": "9"}, "?with=mcts:100"),
-    "missing": lambda shown: shown.go("/run/nothing"),
 }
 #: Picture of the documents -> page.
 DOCUMENTS: Mapping[str, str] = {

@@ -164,7 +164,7 @@ def test_names_of_players_are_short_and_have_sides(page: LivePage) -> None:
     page.evaluate("ludus.game.send('resign')")
     page.wait("document.querySelector('#result') !== null")
     assert page.text("#result span") == "You lost. You resigned."
-    page.click("#swap")
+    page.evaluate("document.getElementById('swap').click()")
     page.wait("window.ludus?.game?.hello?.you?.[0] === 1 && ludus.tick === 1")
     assert page.text("#seats").startswith("four@1blueYouorange")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib import resources
+
+from ludus.web.replay_page import MODULES, asset
 
 MEMBER = re.compile(r"  (?:static )?(?:async )?((?:(?:get|set) )?\w+)\(.*\) \{$")
 STATEMENTS = {"if", "for", "while", "switch", "catch"}
@@ -37,3 +40,11 @@ def test_no_class_of_the_pages_defines_a_member_twice() -> None:
                 read += 1
                 assert doubled(module.read_text(encoding="utf-8")) == [], module.name
     assert read > 30
+
+
+def test_a_name_of_the_replay_page_is_defined_once() -> None:
+    """Its modules are joined in one scope, where a second definition is a syntax error."""
+    top = re.compile(r"^(?:export )?(?:async )?(?:const|let|class|function) (\w+)", re.MULTILINE)
+    names = Counter(name for module in MODULES for name in top.findall(asset(module)))
+    assert len(names) > 100
+    assert [name for name, count in names.items() if count > 1] == []

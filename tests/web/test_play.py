@@ -350,7 +350,7 @@ def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> No
 
 def test_a_run_shows_its_curves_and_versions(page: LivePage) -> None:
     page.go("/run/go-run", "document.querySelectorAll('#curves canvas').length > 0")
-    assert "loss/value" in page.text("#curves .curves")
+    assert "Win rate against random" in page.text("#curves .curves")
     assert "go-run@3" in page.text("#versions")
     page.go("/", "document.querySelectorAll('#runs tbody tr').length === 5")
     page.wait("document.querySelectorAll('#replays tbody tr').length > 0")

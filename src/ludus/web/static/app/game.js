@@ -224,6 +224,7 @@ export class LiveGame {
     const winners = outcome.flatMap((o, seat) => (o > 0 ? [seat] : []));
     const [you] = this.hello.you;
     if (outcome.length === 1) return soloResult(outcome[0], you === undefined ? this.hello.seats[0].name : "You");
+    if (!winners.length && this.hello.you.length === 1 && outcome[you] < 0 && !outcome.every((o) => o < 0)) return "You lost";
     if (!winners.length) return outcome.every((o) => o < 0) ? "No one won" : "A draw";
     if (this.hello.you.length === 1) return winners.includes(you) ? "You won" : "You lost";
     return `${winners.map((seat) => this.nameOfSeat(seat)).join(", ")} won`;
