@@ -10,6 +10,7 @@ import pytest
 from ludus.web.replay_page import render
 from tests.web import synthetic
 from tests.web.browser import Browser
+from tests.web.serving import Client, served
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +49,10 @@ def browser(session_browser: Browser) -> Iterator[Browser]:
     assert session_browser.errors == []
     assert [url for url in session_browser.requests if not url.startswith(("file:///", "data:,"))] == []
     assert len([url for url in session_browser.requests if url.startswith("file:")]) <= 1
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Serve an empty folder."""
+    with served(tmp_path_factory.mktemp("served")) as made:
+        yield made

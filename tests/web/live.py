@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +127,13 @@ class LivePage:
 
     def wait(self, condition: str, seconds: float = 100.0) -> None:
         self.browser.wait(condition, seconds)
+
+
+def checked_page(browser: Browser, client: Client) -> Iterator[LivePage]:
+    """Yield a page; what used it also fails on any console error, and on a request to another host."""
+    browser.errors, browser.requests = [], []
+    live = LivePage(browser, client)
+    yield live
+    live.check()
+    for session in client.server.matches.listed():
+        session.stop()

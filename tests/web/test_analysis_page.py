@@ -16,7 +16,7 @@ from ludus.games.match import Match
 from ludus.games.records import go_match, go_record
 from ludus.web.replay_page import to_html
 from tests.web.browser import Browser
-from tests.web.live import PLAYING, LivePage, make_run
+from tests.web.live import PLAYING, LivePage, checked_page, make_run
 from tests.web.serving import Client, legal, served
 
 Capture = pytest.CaptureFixture[str]
@@ -50,13 +50,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    """Yield a page; a test with it also fails on any console error, and on a request to another host."""
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 def replay_id(client: Client, name: str = "four.ludus") -> str:

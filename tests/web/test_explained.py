@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.web.browser import Browser
-from tests.web.live import LivePage, make_run
+from tests.web.live import LivePage, checked_page, make_run
 from tests.web.serving import Answer, Client, served
 
 HOSTILE = "<img src=x onerror=hacked=1>"
@@ -27,12 +27,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 def test_a_match_waits_for_the_first_order_on_the_server(client: Client) -> None:
@@ -127,10 +122,10 @@ def test_the_explanation_is_closed_and_opened_by_keys(page: LivePage) -> None:
 
 
 def test_every_button_says_what_it_does_and_why_it_is_closed(page: LivePage) -> None:
-    page.play("minirts", ["person", "simple"], start="order", rate=4.0)
+    page.play("minirts", ["person", "noop"], start="order", rate=10.0)
     page.click(
         "button[data-choice='6']"
-    )  # no one is there to attack yet: the match begins, and the order is refused
+    )  # no one is there to attack yet: the match starts, and the order is refused
     page.wait("ludus.tick > 0 && !document.getElementById('start')")
     page.wait(
         "document.getElementById('notice').textContent"
@@ -138,7 +133,7 @@ def test_every_button_says_what_it_does_and_why_it_is_closed(page: LivePage) -> 
     )
     page.click("button[data-choice='0']")  # idle workers gather
     open_now = "document.querySelector('button[data-choice=\"2\"]').getAttribute('aria-disabled') === 'false'"
-    page.wait(f"ludus.game.moment.legal[0]?.[0][2] === 1 && {open_now}", 40)
+    page.wait(f"ludus.game.moment.legal[0]?.[0][2] === 1 && {open_now}", 90)
     page.click("button[data-choice='2']")  # a barracks for 200, all that one has
     page.wait("ludus.game.moment.view.money[0] < 50 && ludus.game.send('pause')", 60)
     page.wait("ludus.game.moment.paused")
@@ -200,7 +195,7 @@ def test_the_set_up_explains_and_chooses_when_the_match_begins(page: LivePage) -
     page.wait("window.ludus?.game?.waits === true")
     page.go("/play?game=minirts", "!!document.querySelector('#start:not(:disabled)')")
     page.evaluate(
-        "(() => { const s = document.getElementById('begins'); s.value = 'now';"
+        "(() => { const s = document.getElementById('match-start'); s.value = 'now';"
         " s.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
     page.evaluate("document.querySelector('#start').click()")
@@ -241,7 +236,9 @@ def test_a_replay_leads_back_to_its_match(page: LivePage) -> None:
     page.evaluate("ludus.game.type('b2')")
     page.wait("ludus.tick === 2")
     page.evaluate("ludus.game.send('resign')")
-    page.wait("document.querySelector('#replay-link') !== null")
+    page.wait(
+        "document.querySelector('#replay-link') !== null && document.querySelector('#analyse') !== null"
+    )
     page.click("#replay-link")
     page.wait("document.getElementById('back') !== null && document.body.classList.contains('ready')")
     page.click("#back")

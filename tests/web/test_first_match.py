@@ -1,7 +1,7 @@
 """A first match of every built-in game, played by a script that reads what the page shows and no more.
 
-It begins with the explanation and ends with a sentence that says why. Only that the page is ready is known
-from elsewhere.
+It starts with the explanation and ends with a sentence that gives the reason. Only that the page is ready is
+known from elsewhere.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.web.browser import Browser
-from tests.web.live import LivePage
-from tests.web.serving import Client, served
+from tests.web.live import LivePage, checked_page
+from tests.web.serving import Client
 
 PATIENCE_S = 60.0
 ENDS = ("You won", "You lost", "A draw", "No one won")
@@ -24,20 +24,9 @@ OPEN_BUTTONS = """[...document.querySelectorAll('%s button')]
   .map((b) => [...b.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).join('').trim())"""
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with served(tmp_path_factory.mktemp("served")) as made:
-        yield made
-
-
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 def over(page: LivePage) -> bool:

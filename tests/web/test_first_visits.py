@@ -8,25 +8,16 @@ import pytest
 
 from ludus.games.registry import BUILT_IN
 from tests.web.browser import Browser
-from tests.web.live import LivePage
-from tests.web.serving import Client, served
+from tests.web.live import LivePage, checked_page
+from tests.web.serving import Client
 from tools.first_visits import SETTLED, UNEXPLAINED, visits
 
 FAST = ("minirts", "connect_four")
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with served(tmp_path_factory.mktemp("served")) as made:
-        yield made
-
-
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    yield LivePage(session_browser, client)
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from ludus.flow.hosted_replay import HostedReplay
 from ludus.games import replays
 from ludus.native import core
 from tests.web.browser import Browser
-from tests.web.live import LivePage, make_run
+from tests.web.live import LivePage, checked_page, make_run
 from tests.web.serving import Client, served
 
 POLE = "gymnasium/CartPole-v1"
@@ -58,10 +58,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
+    yield from checked_page(session_browser, client)
 
 
 def test_a_link_to_weights_has_the_parameters_of_their_game(page: LivePage) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from ludus.games import replays
 from tests.web.browser import Browser
-from tests.web.live import PLAYING, LivePage, make_run
+from tests.web.live import PLAYING, LivePage, checked_page, make_run
 from tests.web.serving import Client, served
 
 OVER = "ludus.over !== null"
@@ -37,13 +37,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    """Yield a page; a test with it also fails on any console error, and on a request to another host."""
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 def check_replay(page: LivePage, game: str) -> replays.ReplayInfo:
@@ -351,7 +345,7 @@ def test_players_that_do_not_fit_are_shown_with_the_reason(page: LivePage) -> No
 def test_a_run_shows_its_curves_and_versions(page: LivePage) -> None:
     page.go("/run/go-run", "document.querySelectorAll('#curves canvas').length > 0")
     assert "Win rate against random" in page.text("#curves .curves")
-    assert "go-run@3" in page.text("#versions")
+    assert "3 best" in page.text("#versions")
     page.go("/", "document.querySelectorAll('#runs tbody tr').length === 5")
     page.wait("document.querySelectorAll('#replays tbody tr').length > 0")
 

@@ -11,7 +11,7 @@ import pytest
 
 from ludus.storage.rundir import RunDirectory
 from tests.web.browser import Browser
-from tests.web.live import LivePage
+from tests.web.live import LivePage, checked_page
 from tests.web.serving import Client, served
 from tests.web.small_runs import make_run
 from tests.web.test_run_answers import HOSTILE, LEARNED, evaluation, row, write
@@ -56,10 +56,7 @@ def client(folder: Path) -> Iterator[Client]:
 
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
+    yield from checked_page(session_browser, client)
 
 
 def choose(page: LivePage, selector: str, value: str) -> None:

@@ -12,27 +12,16 @@ from ludus.games.views import view_of
 from ludus.web.moves import order_name
 from ludus.web.serve.seat_view import SeatView
 from tests.web.browser import Browser
-from tests.web.live import LivePage
-from tests.web.serving import Client, served
+from tests.web.live import LivePage, checked_page
+from tests.web.serving import Client
 
 UNITS = "ludus.game.units"
 HERO = f"{UNITS}.hero"
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with served(tmp_path_factory.mktemp("served")) as made:
-        yield made
-
-
 @pytest.fixture
 def page(session_browser: Browser, client: Client) -> Iterator[LivePage]:
-    session_browser.errors, session_browser.requests = [], []
-    live = LivePage(session_browser, client)
-    yield live
-    live.check()
-    for session in client.server.matches.listed():
-        session.stop()
+    yield from checked_page(session_browser, client)
 
 
 def at(page: LivePage, x: float, y: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.inputs.decode import from_json
+from ludus.flow.inputs.decode import from_json, json_decoder
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_regular
 from ludus.storage.jsonl import MAX_LINE_BYTES, MAX_READ_BYTES
@@ -117,7 +117,7 @@ def _decoder(names: Sequence[str], player: str) -> Callable[[bytes], Sequence[fl
     row = msgspec.defstruct(
         "Row", [*fields, ("initial", Any, None), ("player", Any, None)], rename=renamed, gc=False
     )
-    decoder = msgspec.json.Decoder(row)
+    whole_row = json_decoder(row)
     count = len(wanted)
 
     def decode(line: bytes) -> Sequence[float] | None:
@@ -125,7 +125,7 @@ def _decoder(names: Sequence[str], player: str) -> Callable[[bytes], Sequence[fl
         try:
             if line.count(b"[") + line.count(b"{") > _SHALLOW:
                 raise msgspec.ValidationError
-            values = msgspec.structs.astuple(decoder.decode(line))
+            values = msgspec.structs.astuple(whole_row(line))
         except (msgspec.ValidationError, UnicodeError):  # some value is no number: the others count
             whole = from_json(line, dict[str, object])
             values = [*map(whole.get, (*wanted, *_TOLD))]

@@ -110,6 +110,11 @@ class RunView:
         return cls(RunDirectory.open(path))
 
     @property
+    def stamps(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Time and size of the numbers and of the events, which change with them."""
+        return stamp_of(self.directory.metrics_path), stamp_of(self.directory.events_path)
+
+    @property
     def source(self) -> Path:
         """File of the numbers, for messages."""
         return self.directory.metrics_path

@@ -34,7 +34,7 @@ _TELLING = ("algorithm.name", "game.name")
 
 
 class HasSettings(Protocol):
-    """What has the settings of a run by path."""
+    """Holder of the settings of a run by path."""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ report.md  report.html  curves.svg  values.svg  results.json
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from ludus.storage.files import (
     remove_tree,
     write_atomic,
 )
-from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
+from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl, rows_from
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.references import is_run
 from ludus.storage.rundir import RunDirectory, is_aside, utc_now
@@ -177,6 +177,11 @@ class SweepDirectory:
     def add_process(self, row: Row) -> None:
         """Record a process that has ended. Raises ``OSError``."""
         self._append(self.processes, {"time": utc_now(), **row})
+
+    def ended_processes(self) -> Iterator[Row]:
+        """Yield a row for each process of a run that has ended."""
+        for _, row in rows_from(self.processes):
+            yield row
 
     def _append(self, path: Path, row: Row) -> None:
         writer = JsonlWriter(path)

@@ -49,7 +49,7 @@ def order_name(
     Args:
         action: One number a head.
         game: The game's spec.
-        relevant: Of each head, whether any choice was legal after the others.
+        relevant: Flag per head: whether any choice was legal after the others.
         document: The document that the seat saw: its units name the rows that heads point at.
         seat: The seat that decided.
     """

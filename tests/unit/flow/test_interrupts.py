@@ -13,7 +13,7 @@ SOURCES = Path(interrupts.__file__).parents[2]
 LIST = SOURCES / "flow" / "process" / "interrupts.py"
 NAMES = {signal.Signals(number).name for number in interrupts.every_stop_signal()}
 #: Modules that set or restore the handler of a single signal other than a stop signal.
-SETTERS = {"games/contained.py"}
+SETTERS = {"games/contained.py", "web/frames/camera.py"}
 
 
 def names_of_signals(node: ast.AST) -> set[str]:

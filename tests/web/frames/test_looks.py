@@ -1,4 +1,4 @@
-"""What ``render`` may give, and the files that are made of it."""
+"""Values that ``render`` may return, and the files that are made of it."""
 
 from __future__ import annotations
 

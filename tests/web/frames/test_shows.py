@@ -79,7 +79,7 @@ def test_a_replay_is_a_page_of_the_server(client: Client) -> None:
 
 
 def test_what_cannot_be_watched_is_one_sentence(client: Client, folder: Path) -> None:
-    gone = client.ask("/film/nobody")
+    gone = client.ask("/film/missing")
     assert (gone.status, gone.why) == (404, "there is no such run; it may have been removed")
     make_run(folder / "runs" / "compiled", "tic_tac_toe", [1])
     library = Library(folder / "runs")

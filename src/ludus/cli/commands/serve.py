@@ -133,7 +133,7 @@ class Play(ServeOptions, frozen=True, kw_only=True):
     ] = 0.0
     seed: Annotated[Natural, option("seed of the match; 0 = a random one (default: 0)", "N")] = 0
     start: Annotated[
-        Start, option("when a game in real time begins: with your first order, or now (default: order)")
+        Start, option("when a game in real time starts: with your first order, or now (default: order)")
     ] = "order"
     dir: Annotated[str, option("served folder (default: the run's, else runs)", "DIR")] = ""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from collections.abc import Callable
 from itertools import accumulate
 from types import UnionType
 from typing import Any, TypeVar, overload
@@ -83,6 +84,22 @@ def from_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
         raise msgspec.DecodeError("not UTF-8 text") from None
     except RecursionError:
         raise msgspec.DecodeError(_TOO_DEEP) from None
+
+
+def json_decoder(kind: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
+    """Return a decoder of many documents of one kind, with the bounds and errors of :func:`from_json`."""
+    decoder = msgspec.json.Decoder(kind)
+
+    def decode(raw: bytes) -> Any:  # noqa: ANN401
+        try:
+            _check_json(raw)
+            return decoder.decode(raw)
+        except UnicodeError:
+            raise msgspec.DecodeError("not UTF-8 text") from None
+        except RecursionError:
+            raise msgspec.DecodeError(_TOO_DEEP) from None
+
+    return decode
 
 
 def _check_json(raw: bytes) -> None:

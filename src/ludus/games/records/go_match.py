@@ -150,7 +150,7 @@ def _set_up(made: GoRecord) -> dict[str, str]:
 
 
 def _without_defaults(params: Rules) -> dict[str, str]:
-    """Return parameters other than the game's own: pages show those of a match."""
+    """Return parameters other than the game's own, as pages show them."""
     defaults = {p.name: p.default_value for p in registry.spec(GAME).params}
     return {name: value for name, value in params.items() if value != defaults.get(name)}
 

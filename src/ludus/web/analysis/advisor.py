@@ -1,7 +1,7 @@
 """Hints for a person: what an advisor would do at a seat, from no more than that seat sees.
 
 A network reads the observation of the seat; a search reads the whole state, so it advises only where the game
-hides nothing. A value that depends on other seats' observations is never told.
+hides nothing. A value that depends on other seats' observations is never sent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Asker(Protocol):
 
 
 class Advisor:
-    """Gives hints about one match, in threads of its own: loading weights and searching take time.
+    """Gives hints about one match, in separate threads: loading weights and searching take time.
 
     Attributes:
         name: Name of the player that advises, as people read it.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 import numpy as np
 
+from ludus.flow.inputs.decode import from_json
 from ludus.web.frames.packing import FrameDocument, data_of, frame_of
 from ludus.web.pictures import INK, PAPER, Picture, seat_colour
 from ludus.web.recording import Recording
@@ -76,7 +76,7 @@ class FilmPainter:
     def _rows(self, data: bytes) -> list[str]:
         """Return a table as lines."""
         rows = []
-        for seat in json.loads(data):
+        for seat in from_json(data):
             if len(self.recording.seats) > 1:
                 rows.append(self.recording.seats[seat["seat"]])
             for tensor, values in zip(self.tensors, seat["tensors"], strict=False):

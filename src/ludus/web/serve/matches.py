@@ -61,7 +61,7 @@ class NewMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         clock_s: Seconds a decision of a person, where the game waits; 0 = any time.
         seed: Seed of the match and its players; 0 = a random one.
         origin: Moment of a recorded match to play from (``from`` in JSON); its parameters replace ``params``.
-        start: When a game in real time begins: at once, or with the first decision of a person.
+        start: When a game in real time starts: at once, or with the first decision of a person.
     """
 
     game: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]

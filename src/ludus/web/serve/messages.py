@@ -157,7 +157,7 @@ class MomentView(_Message, frozen=True, tag="moment"):
         last: Pairs of a seat and the text of its decision since the last moment.
         paused: Whether the clock is stopped.
         can_take_back: Whether ``take_back`` is accepted now.
-        waits: Whether the match has not begun: it waits for the first decision of a person, or for
+        waits: Whether the match has not started: it waits for the first decision of a person, or for
             ``resume``. ``paused`` is true too.
         out: Own seats that are out of a match that continues -> why, a sentence.
     """
@@ -267,7 +267,7 @@ class HintView(_Message, frozen=True, tag="hint"):
         seat: The seat.
         tick: Tick that it is about.
         by: Name of the player that gives it.
-        value: Value for the seat; None where there is none that depends on this seat alone.
+        value: Value for the seat; None where there is none that depends on this seat only.
         wins: Whether the value is from -1 (lost) to +1 (won); otherwise it is an expected return.
         value_only: Whether the page asked for the value, not for choices.
         heads: Choices of each head, the most preferred first.

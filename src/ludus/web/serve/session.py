@@ -75,7 +75,7 @@ class Session(threading.Thread):
         stopping: Whether the match was asked to end.
         repeats: Whether another match follows each.
         visited: Whether a page has ever been connected.
-        waits: Whether the match has not begun: it waits for the first decision of a person.
+        waits: Whether the match has not started: it waits for the first decision of a person.
     """
 
     def __init__(
@@ -378,7 +378,7 @@ class Session(threading.Thread):
         return self._paused or self.waits or self._lost_at is not None
 
     def _begin(self) -> None:
-        """Begin a match that has waited for the first decision."""
+        """Start a match that has waited for the first decision."""
         if self.waits:
             self.waits = False
             self._runs_again()

@@ -232,7 +232,7 @@ class Table:
                 self.match.advance()
                 self._changes += 1
         sides = {min(t for t in range(spec.seats) if spec.together(s, t)) for s in range(spec.seats)}
-        if len(sides) != 2:  # the others play on, or there is nobody else
+        if len(sides) != 2:  # the others play on, or there is no one else
             return tuple(-1.0 if spec.together(s, seat) else 0.0 for s in range(spec.seats))
         return tuple(-1.0 if spec.together(s, seat) else 1.0 for s in range(spec.seats))
 

@@ -278,6 +278,11 @@ def _command(run: Run, about: RunLine, pair: tuple[str, str], kinds: Mapping[str
     path = os.path.relpath(run.path)
     path = str(run.path) if path.startswith("..") else path
     ordered = sorted(pair, key=lambda p: kinds[p] == "bot")  # weights know their game
-    a, b = (shell(p if kinds[p] == "bot" else f"{path}@{p}") for p in ordered)
-    game = f" --game {shell(about.game)}" if all(kind == "bot" for kind in kinds.values()) else ""
-    return f"ludus eval {a} --against {b}{game} --matches 1 --record {shell(f'{path}/{PLAYED}')}"
+    first, second = (p if kinds[p] == "bot" else f"{path}@{p}" for p in ordered)
+    folder = f"{path}/{PLAYED}"
+    if all(kind == "bot" for kind in kinds.values()):
+        return (
+            f"ludus eval {shell(first)} --against {shell(second)} --game {shell(about.game)} "
+            f"--matches 1 --record {shell(folder)}"
+        )
+    return f"ludus eval {shell(first)} --against {shell(second)} --matches 1 --record {shell(folder)}"

@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 
 from ludus.flow.inputs.shown import terminal, visible
-from ludus.reporting.run_view import RunView, number
+from ludus.reporting.run_view import RunView, number, stamp_of
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import own_folder, read_bounded
-from ludus.storage.jsonl import rows_from
 from ludus.storage.lock import is_locked
 from ludus.storage.rundir import RunDirectory
 from ludus.sweep.config import SweepConfig, run_count
@@ -177,7 +176,7 @@ class _Ended(msgspec.Struct):
 
 def _ended(sweep: SweepDirectory) -> dict[str, _Ended]:
     found: dict[str, _Ended] = {}
-    for _, row in rows_from(sweep.processes):
+    for row in sweep.ended_processes():
         name, message = row.get("run"), row.get("message")
         if isinstance(name, str) and len(found) <= MOST_RUNS:
             run = found.setdefault(name, _Ended())
@@ -278,12 +277,7 @@ def _shown(text: str) -> str:
 
 def _stamp(sweep: SweepDirectory, run: PlannedRun) -> tuple[object, ...]:
     """Return what changes when the results of a run change."""
-    found: list[object] = []
-    for path in (sweep.run(run.name).metrics_path, sweep.run(run.name).events_path, sweep.greedy / run.name):
-        with contextlib.suppress(OSError):
-            about = path.lstat()
-            found.append((about.st_mtime_ns, about.st_size))
-    return tuple(found)
+    return (*RunView(sweep.run(run.name)).stamps, stamp_of(sweep.greedy / run.name))
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -38,7 +38,7 @@ export function Analyse({ replay }) {
   const [why, setWhy] = useState("");
   const seconds = useSeconds(since);
   if (error) return html`<${Failure}>${error}</${Failure}>`;
-  if (!data) return null;
+  if (!data) return html`<div class="analyse"><p class="hint">Looking for who can analyse it</p></div>`; // buttons stay where they are
   if (!data.analysts.length) return html`<p class="hint">No one can analyse this match: the game cannot be searched, and no weights here fit it.</p>`;
   const chosen = first || data.analysts[0].name;
   const start = async () => {

@@ -1,5 +1,5 @@
 // The explanation of a game beside its match: shown before the first order, closed by Escape, opened again by "?".
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { amount } from "./guide.js";
 import { spoken } from "./moves.js";
 import { remember, remembered } from "./settings.js";
@@ -63,7 +63,7 @@ export function useExplanation(hello) {
 
 // Escape closes the explanation, "?" opens and closes it, wherever the focus is but in a field or a dialog.
 function useGuideKeys(game, open, setOpen) {
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key may come before the page is painted
     const down = (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || !game.hello?.guide) return;
       if (event.target.closest?.("input:not([type=checkbox]), textarea, dialog[open]") || document.querySelector("dialog[open]")) return;

@@ -125,8 +125,8 @@ function Setup({ games, first, query }) {
             <select id="rate" value=${String(pace.rate)} onChange=${(event) => set({ rate: event.target.value })}>
               ${RATES.map((rate) => html`<option value=${String(rate)}>${rate}×</option>`)}</select>
             <small>1×: ${game.view.ticks_per_s || 50} ticks a second</small></div>
-          ${chosen.includes(PERSON) && html`<div class="field"><label for="begins">The match begins</label>
-            <select id="begins" value=${pace.start} onChange=${(event) => set({ start: event.target.value })}>
+          ${chosen.includes(PERSON) && html`<div class="field"><label for="match-start">The match begins</label>
+            <select id="match-start" value=${pace.start} onChange=${(event) => set({ start: event.target.value })}>
               <option value="order">with your first order</option><option value="now">now</option></select>
             <small>until then the clock stands</small></div>`}`}
       <div class="field"><label for="seed">Seed</label>
