@@ -82,9 +82,8 @@ class Table:
         self.started_at = match.tick
         self.advisor: Advisor | None = None
         self._hint: tuple[messages.Hint, Asker] | None = None  # that waits for its seat's turn
-        self._moves = list(
-            moves[-messages.MOST_MOVES :]
-        )  # tick after the decision, seat, text: the newest ones
+        # Tick after the decision, seat and text: the newest ones.
+        self._moves = list(moves[-messages.MOST_MOVES :])
         self._thoughts: list[ThoughtView] = []
         self._changes = 0
         self._seen: tuple[int, dict[str, Any] | None] = (-1, None)

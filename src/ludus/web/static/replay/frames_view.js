@@ -2,7 +2,7 @@
 // it), with each seat's return over the match.
 import { frameAt } from "./data.js";
 import { element, seatChip, signedNumber } from "./dom.js";
-import { CachedCanvas } from "./plots.js";
+import { MatchPlot } from "./plots.js";
 
 const MOST_DECODED = 96; // pictures that are kept ready
 const AHEAD = 12; // of them, before their moment
@@ -10,35 +10,12 @@ const TERMINAL = ["#3b4048", "#c0392b", "#2e8b57", "#b8860b", "#2f6fb5", "#8e4ba
 const COLOUR = /\u001b\[([0-9;]{0,20})m/g;
 
 // One line a seat over the match; every other one dashed.
-class ReturnPlot extends CachedCanvas {
+class ReturnPlot extends MatchPlot {
   constructor(canvas, match, palette) {
-    super(canvas);
-    this.match = match;
-    this.palette = palette;
+    super(canvas, match, palette);
     const all = match.film.returns.flat().filter(Number.isFinite);
     this.low = all.reduce((m, v) => Math.min(m, v), 0);
     this.high = all.reduce((m, v) => Math.max(m, v), 0);
-  }
-
-  x(tick, width) {
-    const { firstTick, lastTick } = this.match;
-    return 4 + ((tick - firstTick) / Math.max(1, lastTick - firstTick)) * (width - 8);
-  }
-
-  y(value, height) {
-    return height - 6 - ((value - this.low) / (this.high - this.low || 1)) * (height - 12);
-  }
-
-  draw(tick) {
-    const made = this.begin((ctx, size) => this.drawStill(ctx, size));
-    if (!made) return;
-    const { ctx, width, height } = made;
-    ctx.strokeStyle = this.palette.accent;
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    ctx.moveTo(this.x(tick, width), 0);
-    ctx.lineTo(this.x(tick, width), height);
-    ctx.stroke();
   }
 
   drawStill(ctx, { width, height }) {

@@ -65,6 +65,38 @@ export class CachedCanvas {
   }
 }
 
+// A plot of values over a match, with a line at the tick that is shown. Who inherits it sets low and high, and draws the
+// curves in drawStill(ctx, {width, height}).
+export class MatchPlot extends CachedCanvas {
+  constructor(canvas, match, palette) {
+    super(canvas);
+    this.match = match;
+    this.palette = palette;
+  }
+
+  x(tick, width) {
+    const { firstTick, lastTick } = this.match;
+    return 4 + ((tick - firstTick) / Math.max(1, lastTick - firstTick)) * (width - 8);
+  }
+
+  y(value, height) {
+    return height - 6 - ((value - this.low) / (this.high - this.low || 1)) * (height - 12);
+  }
+
+  draw(tick) {
+    const made = this.begin((ctx, size) => this.drawStill(ctx, size));
+    if (!made) return;
+    const { ctx, width, height } = made;
+    const x = this.x(tick, width);
+    ctx.strokeStyle = this.palette.accent;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    ctx.moveTo(x, 0);
+    ctx.lineTo(x, height);
+    ctx.stroke();
+  }
+}
+
 // The whole match from left to right. With a curve (of what decides the match) seat 0 is above the middle and seat 1
 // below; without one every seat has a lane with its decisions and events.
 export class Timeline extends CachedCanvas {

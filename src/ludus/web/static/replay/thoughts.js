@@ -3,7 +3,7 @@
 import { frameAt } from "./data.js";
 import { element, seatChip, words } from "./dom.js";
 import { retryLink } from "./match_links.js";
-import { CachedCanvas } from "./plots.js";
+import { MatchPlot } from "./plots.js";
 
 const UNKNOWN = -1 - 2 ** 31;
 const THOUSANDTHS = 1000;
@@ -97,11 +97,9 @@ export function readThoughts(opinions) {
 }
 
 // The value of each seat over the match: the chosen opinion in full, the other one thin. Odd seats are dashed.
-class ValuePlot extends CachedCanvas {
+class ValuePlot extends MatchPlot {
   constructor(canvas, match, palette) {
-    super(canvas);
-    this.match = match;
-    this.palette = palette;
+    super(canvas, match, palette);
     this.drawn = { curves: 0, points: 0 };
   }
 
@@ -123,28 +121,6 @@ class ValuePlot extends CachedCanvas {
     this.low = values.reduce((m, v) => Math.min(m, v), values[0] ?? 0);
     this.high = values.reduce((m, v) => Math.max(m, v), values[0] ?? 0);
     this.forget();
-  }
-
-  x(tick, width) {
-    const { firstTick, lastTick } = this.match;
-    return 4 + ((tick - firstTick) / Math.max(1, lastTick - firstTick)) * (width - 8);
-  }
-
-  y(value, height) {
-    return height - 6 - ((value - this.low) / (this.high - this.low || 1)) * (height - 12);
-  }
-
-  draw(tick) {
-    const made = this.begin((ctx, size) => this.drawStill(ctx, size));
-    if (!made) return;
-    const { ctx, width, height } = made;
-    const x = this.x(tick, width);
-    ctx.strokeStyle = this.palette.accent;
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    ctx.moveTo(x, 0);
-    ctx.lineTo(x, height);
-    ctx.stroke();
   }
 
   drawStill(ctx, { width, height }) {
