@@ -250,8 +250,15 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a temporary file and rename it, so that a full disk leaves no partial file."""
+    """Write a temporary file and rename it, so that a full disk leaves no partial file.
+
+    Raises:
+        UserError: ``path`` is a device or a pipe, which the file would replace.
+        OSError: It cannot be written.
+    """
     from ludus.storage.files import write_atomic
 
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(f"{path}: not a regular file; expected the name of a file to write")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, data)
