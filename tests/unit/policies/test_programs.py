@@ -48,6 +48,8 @@ FURTHER = (
     "breakout",
     "cartpole",
     "extended",
+    "kuhn",
+    "leduc",
     "lunar-lander",
     "minirts-cells",
     "minirts-league",

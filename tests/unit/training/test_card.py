@@ -142,6 +142,8 @@ def test_a_tower_multiplies_its_filters_at_every_cell() -> None:
 #: Presets of methods with graphs whose network is too small, or its calls too few, for a card.
 ON_THE_PROCESSOR = {
     "cartpole",
+    "kuhn",
+    "leduc",
     "lunar-lander",
     "minirts-a2c",
     "minirts-impala",

@@ -40,7 +40,7 @@ GAMES = [
     ("connect_four", "connect_four", "connect-four"),
     ("capture_the_flag", "capture_the_flag", "capture-the-flag"),
     ("gomoku", "gomoku", ""),
-    ("kuhn_poker", "kuhn_poker", ""),
+    ("kuhn_poker", "kuhn_poker", "kuhn"),
     ("matrix", "matrix", ""),
     (str(CUE_GAME), "cue", ""),
 ]
@@ -83,13 +83,13 @@ def test_settings_depend_on_the_spaces_of_the_game() -> None:
 
 
 def test_options_work_as_with_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "kuhn_poker", "--explain", "--learning-rate", "0.25", "--seed", "7"]) == 0
+    assert main(["train", "matrix", "--explain", "--learning-rate", "0.25", "--seed", "7"]) == 0
     out, err = capsys.readouterr()
     assert "learning_rate = 0.25                       # command line" in out
     assert err.startswith(
-        "kuhn_poker: no preset is of this game: settings for numbers and choices, by self-play"
+        "matrix: no preset is of this game: settings for numbers and choices, by self-play"
     )
-    assert main(["train", "kuhn_poker", "--algorithm.learning-rte", "1"]) == 2
+    assert main(["train", "matrix", "--algorithm.learning-rte", "1"]) == 2
     assert "unknown key algorithm.learning_rte (did you mean learning_rate?)" in capsys.readouterr().err
 
 
