@@ -114,7 +114,7 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     minibatches: MinibatchCount = 4
     normalise_advantages: bool = True
     upgo_coefficient: NonNegative = 0.0  # of AlphaStar's upgoing returns; 0 = off
-    teacher: str = ""  # weights to stay near, RUN@best or a file; "" = none
+    teacher: str = ""  # weights to stay near, RUN@best, a file or zoo:NAME; "" = none
     teacher_coefficient: NonNegative = 1.0  # of the KL from the teacher
     teacher_coefficient_final: NonNegative = 0.0  # reached linearly at the end of the budget
 
@@ -278,8 +278,8 @@ class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag=
 class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="imitation"):
     """Settings of behaviour cloning (Pomerleau 1991; Bain and Sammut 1995).
 
-    ``teacher``: ``RUN@best`` or a weights file, a bot of the game that demonstrates (``simple``), a bot in
-    Python (``my_bot.py``) or a search (``mcts:400``, ``RUN@best+search:400``).
+    ``teacher``: ``RUN@best``, a weights file or ``zoo:NAME``, a bot of the game that demonstrates
+    (``simple``), a bot in Python (``my_bot.py``) or a search (``mcts:400``, ``RUN@best+search:400``).
     """
 
     teacher: str = ""

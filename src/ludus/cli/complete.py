@@ -71,11 +71,12 @@ def _values(field: ArgumentField, partial: str) -> Iterable[str]:
         return _folders_with("run.json")
     if field.name in ("player", "players", "against", "by"):
         from ludus.games import spec
+        from ludus.storage import zoo
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
         runs = _folders_with("run.json")
         named = [f"{run}@{which}" for run in runs for which in _weights_of(run, partial)]
-        return [*bots, "random", "uniform", *named]
+        return [*bots, "random", "uniform", *(f"{zoo.ZOO}{name}" for name in zoo.names()), *named]
     return []
 
 

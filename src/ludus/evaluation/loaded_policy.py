@@ -28,7 +28,7 @@ from ludus.presets.config import Device, ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import resolve_weights
+from ludus.storage import resolve_weights, zoo
 
 GYMNASIUM = "gymnasium/"
 _FEW = 12  # listed labels of a head
@@ -166,12 +166,14 @@ def load_policy(
 
     Args:
         reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER`` or ``RUN@PLAYER:VERSION`` of a
-            league, a run directory (its best), or a weights file.
+            league, a run directory (its best), a weights file, or ``zoo:NAME``: its network, without a
+            search.
         game: The game; the weights must belong to it. Needed if the environment comes from
             your own module (``gymnasium/my_package:MyEnv-v0``) or your game has its own codecs.
         params: Parameters of the game (default: the run's).
         seed: Seed of sampled actions.
-        deterministic: The most probable choice of each head instead of a sample.
+        deterministic: The most probable choice of each head instead of a sample. Players of the zoo that
+            play greedily take it anyway.
         device: Device of the network: ``auto`` (the processor), ``cpu`` or ``cuda``.
 
     Returns:
@@ -197,6 +199,7 @@ def load_policy(
     except ParamError as error:
         raise ConfigError(error, where=reference) from error
     face = _face(reference, weights, game, params)
+    deterministic = deterministic or zoo.played(reference)[1]
     return LoadedPolicy(network, weights.meta, face, seed=seed, deterministic=deterministic)
 
 

@@ -5,12 +5,14 @@ Only players with a network load torch.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ludus.evaluation.play import (
     MatchPlayer,
+    opponent,
     plan_player,
     rollout_player,
     scripted_player,
@@ -26,7 +28,7 @@ from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.stored_game import parse_game
 from ludus.rollouts.scripted import ScriptedActor, load_bot
-from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights
+from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights, zoo
 
 if TYPE_CHECKING:
     from ludus.mcts.network import NetworkEvaluator
@@ -46,9 +48,10 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), which
-            runs only if the user named it (:mod:`ludus.games.names`), or a search (``mcts:400``,
-            ``RUN@best+search:400``; see :mod:`ludus.mcts.player`).
+            ``RUN@PLAYER:VERSION``, a weights file, ``zoo:NAME`` (which plays as its card says), a bot in
+            Python (``bot.py``, ``bot.py:CLASS``), which runs only if the user named it
+            (:mod:`ludus.games.names`), or a search (``mcts:400``, ``RUN@best+search:400``; see
+            :mod:`ludus.mcts.player`).
         spec: The game.
         seed: Seed of the player's random choices.
         frame_skip: Ticks between two decisions; 0 = as in training, or the game's default.
@@ -62,10 +65,13 @@ def resolve_player(
         BotError: The Python file has no usable bot.
     """
     check_device(device)
+    named, (text, by_card) = text, zoo.played(text)
+    greedy = greedy or by_card
     if is_bot_file(text):
         return MatchPlayer(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
     if is_search(text):
-        return _searched(text, spec, params or {}, seed, greedy, device)
+        player = _searched(text, spec, params or {}, seed, greedy, device)
+        return player if named == text else replace(player, name=named)
     if is_plan(text):
         return plan_player(text, spec, params or {}, seed, frame_skip)
     if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
@@ -76,6 +82,18 @@ def resolve_player(
     network, meta, path, _ = load_network(text, spec, device)
     actor = NetworkActor(network, seed, meta.version, greedy)
     return MatchPlayer(name_of(path, meta.version), actor=actor, frame_skip=frame_skip or meta.frame_skip)
+
+
+def measured_opponent(
+    name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0
+) -> MatchPlayer:
+    """Return an opponent of a run's evaluations: of the zoo, or as :func:`ludus.evaluation.play.opponent`.
+
+    ``frame_skip`` does not change how often a player of the zoo decides: as in its training.
+    """
+    if zoo.is_zoo(name):
+        return resolve_player(name, spec, seed=seed, params=params)
+    return opponent(name, spec, params, seed, frame_skip)
 
 
 def check_device(device: str) -> None:
@@ -143,11 +161,13 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
 
     path = resolve_weights(text)
     try:
-        game = load_meta(path).game
+        meta = load_meta(path)
     except WeightsError as error:
         raise ConfigError(error) from error
+    if meta.provenance is not msgspec.UNSET:
+        return meta.game, dict(meta.provenance.params)
     run = path.parent.parent.parent
     config = run / "config.toml"
     if not config.is_file():
-        return game, {}
-    return game, params_text(parse_game(RunDirectory(run).config_bytes(), str(config)).params)
+        return meta.game, {}
+    return meta.game, params_text(parse_game(RunDirectory(run).config_bytes(), str(config)).params)

@@ -5,12 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.flow.inputs.shown import shell, shown
+from ludus.flow.spec_difference import interface_difference
 from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.presets import hardware
 from ludus.presets.errors import ConfigError
-from ludus.storage import resolve_weights
+from ludus.presets.weights_preset import preset_in
+from ludus.storage import is_reference, resolve_weights
+from ludus.storage.references import is_run
+
+MOST_PARAMS = 6  # of a game, in a message
 
 
 class Loaded(NamedTuple):
@@ -56,19 +64,60 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
         raise ConfigError(error, where=name) from error
 
 
-def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
+def check_spec(meta: WeightsMeta, spec: GameSpec, name: str, source: str = "") -> None:
     """Check that the spec of ``meta`` has the observations and actions of ``spec``.
 
+    Args:
+        meta: Metadata of the weights.
+        spec: The game.
+        name: Name of the weights in messages.
+        source: Their name on the command line, if it is another.
+
     Raises:
-        ConfigError: It has different ones.
+        ConfigError: It has different ones; the message names the first difference, and the command that
+            converts the weights.
     """
     if meta.game != spec.name:
         raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")
     theirs = decode_spec(meta.spec)
-    if theirs.spec_hash != spec.spec_hash:
-        labels = theirs.label_difference(spec)
-        raise ConfigError(
-            f"{name}: made for {meta.game} with spec {theirs.spec_hash} (version {theirs.version}), "
-            f"this game has spec {spec.spec_hash} (version {spec.version})"
-            + (f": {labels}" if labels else "")
-        )
+    if theirs.spec_hash == spec.spec_hash:
+        return
+    if theirs.version != spec.version:
+        versions = f"version {theirs.version} of the rules of {spec.name}, this is version {spec.version}"
+        text = f"made for {versions}"
+    else:
+        text = f"made for {spec.name} with other rules{_trained_under(meta)}"
+    found = interface_difference(theirs, _as_version(spec, theirs.version))
+    what = f": {found.place} is {_value(found.one)}, {_value(found.other)} here" if found is not None else ""
+    convert = _conversion(meta, source or name, other_version=theirs.version != spec.version)
+    raise ConfigError(f"{name}: {text}{what}; to convert the weights to these rules: {convert}")
+
+
+def _conversion(meta: WeightsMeta, source: str, *, other_version: bool) -> str:
+    """Return the command that converts weights to the rules as they are now."""
+    folder, at, _ = source.rpartition("@")
+    out = "-o NEW.safetensors"
+    if is_run(source):
+        folder, out = source, ""
+    elif not is_reference(source):
+        return f"ludus surgery WEIGHTS --to PRESET {out}"
+    elif not at and other_version and preset_in(meta):  # surgery takes this preset by itself
+        return f"ludus surgery {shell(source)} {out}"
+    preset = shell(f"{folder}/config.toml") if other_version and is_run(folder) else "PRESET"
+    return f"ludus surgery {shell(source)} --to {preset} {out}".rstrip()
+
+
+def _as_version(spec: GameSpec, version: int) -> GameSpec:
+    """Return the spec under another version, which is no difference to name."""
+    return msgspec.structs.replace(spec, version=version)
+
+
+def _trained_under(meta: WeightsMeta) -> str:
+    """Return the parameters that weights were trained under, as text in brackets; "" where none are known."""
+    params = meta.provenance.params if meta.provenance is not msgspec.UNSET else {}
+    few = ", ".join(f"{shown(name)} = {shown(value)}" for name, value in [*params.items()][:MOST_PARAMS])
+    return f" (trained under {few})" if few else ""
+
+
+def _value(value: object) -> str:
+    return "none" if value is None else shown(str(value)) if not isinstance(value, str) else repr(value[:60])

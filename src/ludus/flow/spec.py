@@ -5,7 +5,6 @@ The compiled core returns a spec as JSON; :func:`decode_spec` makes the frozen s
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Literal
 
@@ -215,25 +214,10 @@ class GameSpec(msgspec.Struct, frozen=True):
     @property
     def spec_hash(self) -> str:
         """16 hex digits over a policy's interface: tensors and heads with labels, without meanings."""
-        return self._digest(labels=True)
-
-    def label_difference(self, other: GameSpec) -> str:
-        """Return the first label that differs in ``other`` ("here"); empty unless labels alone differ."""
-        if self._digest(labels=False) != other._digest(labels=False):
-            return ""
-        mine: list[TensorSpec | HeadSpec] = [*self.observation, *self.heads]
-        theirs: list[TensorSpec | HeadSpec] = [*other.observation, *other.heads]
-        for one, two in zip(mine, theirs, strict=False):
-            for i, (a, b) in enumerate(itertools.zip_longest(one.labels, two.labels)):
-                if a != b:
-                    return f"label {i} of {one.name} is {a!r}, {b!r} here"
-        return ""
-
-    def _digest(self, *, labels: bool) -> str:
         import hashlib
 
         def named(part: TensorSpec | HeadSpec) -> tuple[tuple[str, ...], ...]:
-            return (("labels", *part.labels),) if labels and part.labels else ()
+            return (("labels", *part.labels),) if part.labels else ()
 
         material = {
             "name": self.name,

@@ -15,6 +15,7 @@ from ludus.gtp.players import BotPlayer, GoPlayer, MoveChoice, RawNetwork
 from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
+from ludus.storage import zoo
 from ludus.storage.references import is_reference, refuse_run
 
 
@@ -31,18 +32,22 @@ def resolve_player(
     bots = [b.name for b in spec("go").bots]
     if text in bots:
         return BotPlayer(text)
+    named, (text, by_card) = text, zoo.played(text)
+    greedy = greedy or by_card
     if is_search(text):
         from ludus.gtp.searched import SearchedPlayer
 
-        return SearchedPlayer(text, params, seed, greedy, device)
+        player = SearchedPlayer(text, params, seed, greedy, device)
+        player.name = player.name if named == text else named
+        return player
     refuse_run(text)
     if not is_reference(text):
         from ludus.flow.names import did_you_mean
 
         raise ConfigError(
             f"{text}: go has no such bot{did_you_mean(text, bots)}; a player is a bot's name, RUN@best, "
-            "RUN@last, RUN@VERSION, RUN@PLAYER of a league or a weights file, any of these weights with "
-            "+search:VISITS, or mcts:VISITS"
+            "RUN@last, RUN@VERSION, RUN@PLAYER of a league, a weights file or zoo:NAME, any of these weights "
+            "with +search:VISITS, or mcts:VISITS"
         )
     return NetworkPlayer(text, params, seed, greedy, device)
 

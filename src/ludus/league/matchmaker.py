@@ -134,6 +134,14 @@ class BotOpponent(FixedOpponent):
         super().__init__((Controller(bot=name, weight=weight),), {})
 
 
+class PolicyOpponent(FixedOpponent):
+    """A trained player that stays as it is, by a policy id of its own."""
+
+    def __init__(self, name: str, policy: int, weight: float = 1.0) -> None:
+        """Take the player ``name`` at the policy id ``policy``, drawn by ``weight``."""
+        super().__init__((Controller(policy=policy, weight=weight),), {policy: name})
+
+
 class LatestOpponent(FixedOpponent):
     """Self-play: the policy ``policy`` that the learner trains, whose rows are trained on as well."""
 

@@ -20,6 +20,7 @@ from safetensors.numpy import save
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
+from ludus.flow.weights import widened
 from ludus.policies.config import MAX_PARTS, MAX_SIZE, PolicyConfig, decode_config
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import Network
@@ -27,6 +28,7 @@ from ludus.policies.protocol import Network
 MAX_BYTES = 4 << 30
 _MAX_JSON = 8 << 20
 _KEY = "ludus"
+_HALF = "F16"  # float32 tensors may be stored in it
 
 
 class WeightsError(ValueError):
@@ -78,12 +80,12 @@ def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> We
             for name, (shape, dtype) in expected.items():
                 view = file.get_slice(name)
                 found = (tuple(view.get_shape()), view.get_dtype())
-                if found != (shape, dtype):
+                if found != (shape, dtype) and found != (shape, _HALF if dtype == "F32" else dtype):
                     raise WeightsError(
                         f"{target}: tensor {name!r} is {found[1]}{list(found[0])}, "
                         f"expected {dtype}{list(shape)}"
                     )
-                tensors[name] = file.get_tensor(name)
+                tensors[name] = widened(file.get_tensor(name))
     except SafetensorError as error:
         raise WeightsError(f"{target}: not a readable safetensors file ({error})") from None
     for name, array in tensors.items():

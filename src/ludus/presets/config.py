@@ -94,9 +94,10 @@ class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the mixture that fills the other seats.
 
-    ``name``: a bot of the game, ``latest`` (the learner's own weights, whose rows are trained on
-    too) or ``past``: weights are frozen every ``past_every`` updates, the last ``past_window`` of them
-    are kept, and ``past_slots`` of these, drawn again at each freeze, play at any one time.
+    ``name``: a bot of the game, a trained player (``zoo:NAME``), ``latest`` (the learner's own weights, whose
+    rows are trained on too) or ``past``: weights are frozen every ``past_every`` updates, the last
+    ``past_window`` of them are kept, and ``past_slots`` of these, drawn again at each freeze, play at any one
+    time.
     """
 
     name: Name
@@ -183,9 +184,9 @@ class TeamConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Evaluation matches during training. ``against`` empty = every bot among the opponents.
 
-    ``against`` may also name searches (``mcts:400``). ``visits``: visits of AlphaZero's search in these
-    matches; 0 = as in self-play, 1 = only the network. ``max_ticks``: longer matches end the run with an
-    error; 0 = the game's limit, 20,000 where it declares none.
+    ``against`` may also name searches (``mcts:400``) and trained players (``zoo:NAME``). ``visits``: visits
+    of AlphaZero's search in these matches; 0 = as in self-play, 1 = only the network. ``max_ticks``: longer
+    matches end the run with an error; 0 = the game's limit, 20,000 where it declares none.
     ``initial``: the initial weights play ``floor_matches`` before the run trains, and uniform play over the
     legal choices as many at its end: the floors of its results. ``floor_matches = 0``: as many as
     ``matches``.

@@ -25,7 +25,7 @@ import msgspec
 
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
-from ludus.flow.weights import Weights
+from ludus.flow.weights import Provenance, Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import (
     TEMPORARY,
@@ -147,6 +147,7 @@ class CheckpointStore:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
         self.directory, self.keep, self._identity = directory, keep, identity
         self.unsigned = ""
+        self.provenance: Provenance | None = None  #: written into weights; None: these keep their own
         #: Versions kept in addition to the newest ``keep`` and the best one.
         self.pinned: frozenset[int] = frozenset()
         #: Members of a league with versions whose weights stay where a checkpoint takes the place of another
@@ -181,10 +182,13 @@ class CheckpointStore:
         def fill(folder: Path) -> None:
             files: dict[str, FileRecord] = {}
             for name, data in (
-                (WEIGHTS_FILE, encode_weights(checkpoint.weights)),
+                (WEIGHTS_FILE, encode_weights(checkpoint.weights, self.provenance)),
                 (OPTIMIZER_FILE, encode_tensors(checkpoint.optimizer)),
                 (ROLLOUT_FILE, encode_tensors(checkpoint.rollout)),
-                *((_member_file(n, w), encode_weights(w)) for n, w in checkpoint.members.items()),
+                *(
+                    (_member_file(n, w), encode_weights(w, self.provenance))
+                    for n, w in checkpoint.members.items()
+                ),
                 *carried,
             ):
                 write_synced(folder / name, data)

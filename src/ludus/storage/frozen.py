@@ -20,7 +20,7 @@ import numpy as np
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
-from ludus.flow.weights import Weights
+from ludus.flow.weights import Provenance, Weights
 from ludus.storage.checkpoints import DIGITS
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import fsync_directory, own_folder, write_atomic
@@ -51,6 +51,7 @@ class FrozenPlayers:
     def __init__(self, directory: Path) -> None:
         """Open the frozen players in ``directory``, which may not exist yet."""
         self.directory = directory
+        self.provenance: Provenance | None = None  #: written into weights; None: these keep their own
 
     def path(self, player: str, version: int) -> Path:
         """Return the path of the weights of ``player`` at ``version``. ``ValueError`` for no valid name."""
@@ -64,7 +65,7 @@ class FrozenPlayers:
         """Write the weights of ``player``, durable when it returns. Raises ``OSError``."""
         path = self.path(player, weights.meta.version)
         self._make_folder(path)
-        write_atomic(path, encode_weights(weights))
+        write_atomic(path, encode_weights(weights, self.provenance))
         return path
 
     def learner_path(self, player: str, version: int) -> Path:

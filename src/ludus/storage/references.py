@@ -2,6 +2,7 @@
 
 ``RUN@main``: the weights of a member in the newest checkpoint. ``RUN@main:1200``: a frozen
 player, or what a checkpoint has of the member at that version. ``RUN@main:last``: its newest frozen player.
+``zoo:NAME``: a player of the package (:mod:`ludus.storage.zoo`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ludus.flow.inputs.regular import TEXT
 from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.weights import Weights
+from ludus.storage import zoo
 from ludus.storage.checkpoints import member_of_file
 from ludus.storage.errors import RunNotFound
 from ludus.storage.frozen import is_player_name
@@ -25,8 +27,8 @@ _INITIAL = re.compile(r"(@0+|(?:@|\A)[a-z0-9][a-z0-9_-]{0,63}:0+)(\+[^@]*)?\Z")
 
 
 def is_reference(text: str) -> bool:
-    """Whether ``text`` names weights, not a bot: it has an ``@`` or our suffix, or is an existing file."""
-    return "@" in text or text.endswith(".safetensors") or Path(text).is_file()
+    """Whether ``text`` names weights, not a bot: of the zoo, with an ``@`` or our suffix, or a file."""
+    return zoo.is_zoo(text) or "@" in text or text.endswith(".safetensors") or Path(text).is_file()
 
 
 def is_run(text: str) -> bool:
@@ -53,9 +55,11 @@ def run_of(path: Path) -> RunDirectory | None:
 def name_of(path: Path, version: int) -> str:
     """Return the name of weights in results, replays and ``matches.jsonl``.
 
-    That is ``RUN@VERSION`` or ``RUN@PLAYER:VERSION``, where RUN is the name of the run's folder, and the path
-    for weights outside a run.
+    That is ``RUN@VERSION`` or ``RUN@PLAYER:VERSION``, where RUN is the name of the run's folder, ``zoo:NAME``
+    for a player of the zoo, and the path for other weights outside a run.
     """
+    if named := zoo.name_of_path(path):
+        return named
     run = run_of(path)
     if run is None:
         return str(path)
@@ -72,15 +76,13 @@ def labelled(name: str) -> str:
 
 def resolve_weights(text: str) -> Path:
     """Return the weights file that ``text`` names. Raises ``RunNotFound`` with the valid names."""
+    if zoo.is_zoo(text):
+        _refuse_suffix(text, text)
+        return zoo.path_of(text)
     folder, at, reference = text.rpartition("@")
     if at:
-        _, plus, how = reference.partition("+")
-        if plus and folder:
-            visits = how.partition(":")[2]
-            wanted = f"+search:{visits}" if visits else "+search:VISITS"
-            near = nearest(how.partition(":")[0], ["search"], 0.5)
-            meant = f"did you mean {wanted}?" if near else f"expected {wanted} behind weights"
-            raise RunNotFound(f"{text!r}: unknown +{how[:40]} ({meant})")
+        if folder:
+            _refuse_suffix(reference, text)
         if not reference or not folder:
             raise RunNotFound(
                 f"{text!r}: expected RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER or RUN@PLAYER:VERSION"
@@ -97,6 +99,17 @@ def resolve_weights(text: str) -> Path:
     if not path.is_file():
         raise RunNotFound(f"{text}: no such weights file; expected a file, RUN@best, RUN@last or RUN@VERSION")
     return path
+
+
+def _refuse_suffix(reference: str, text: str) -> None:
+    """Raise ``RunNotFound`` for a ``+`` in ``reference``, the end of ``text``: only +search is known."""
+    _, plus, how = reference.partition("+")
+    if plus:
+        visits = how.partition(":")[2]
+        wanted = f"+search:{visits}" if visits else "+search:VISITS"
+        near = nearest(how.partition(":")[0], ["search"], 0.5)
+        meant = f"did you mean {wanted}?" if near else f"expected {wanted} behind weights"
+        raise RunNotFound(f"{text!r}: unknown +{how[:40]} ({meant})")
 
 
 def members_of(run: RunDirectory) -> list[str]:

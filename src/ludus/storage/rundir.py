@@ -22,7 +22,7 @@ import msgspec
 
 from ludus.flow.inputs.decode import from_json, to_json
 from ludus.flow.inputs.shown import shell, utf8
-from ludus.flow.weights import Weights
+from ludus.flow.weights import Provenance, Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import (
@@ -102,6 +102,10 @@ class RunDirectory:
         self.self_play = path / "self_play"  # recorded matches; made when there are any
         self.tensorboard = path / "tensorboard"  # where its package is installed
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
+
+    def write_provenance(self, provenance: Provenance) -> None:
+        """Write ``provenance`` into all weights from now on."""
+        self.checkpoints.provenance = self.frozen.provenance = provenance
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -316,7 +320,7 @@ class RunDirectory:
         """Write frozen weights of a past opponent."""
         own_folder(self.snapshots)
         path = self.snapshot_path(weights.meta.version)
-        write_atomic(path, encode_weights(weights))
+        write_atomic(path, encode_weights(weights, self.checkpoints.provenance))
         return path
 
     def load_snapshot(self, version: int) -> Weights:

@@ -10,7 +10,7 @@ import numpy as np
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.slab import Array
-from ludus.flow.weights import Weights, WeightsMeta
+from ludus.flow.weights import Provenance, Weights, WeightsMeta, widened
 from ludus.storage.errors import CorruptFile, RunNotFound
 
 META_KEY = "ludus"  # key of the JSON in a safetensors header; policies read the same
@@ -58,9 +58,15 @@ def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
     return tensors
 
 
-def encode_weights(weights: Weights) -> bytes:
-    """Return the bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata."""
-    return encode_tensors(weights.tensors, {META_KEY: msgspec.json.encode(weights.meta).decode()})
+def encode_weights(weights: Weights, provenance: Provenance | None = None) -> bytes:
+    """Return the bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata.
+
+    ``provenance``: replaces that of the weights; None: it stays.
+    """
+    meta = weights.meta
+    if provenance is not None:
+        meta = msgspec.structs.replace(meta, provenance=provenance)
+    return encode_tensors(weights.tensors, {META_KEY: msgspec.json.encode(meta).decode()})
 
 
 def read_weights(path: Path) -> Weights:
@@ -81,4 +87,4 @@ def read_weights(path: Path) -> Weights:
     for name, tensor in tensors.items():
         if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
             raise CorruptFile(f"{path}: tensor {name} holds values that are not finite")
-    return Weights(meta, tensors)
+    return Weights(meta, {name: widened(tensor) for name, tensor in tensors.items()})

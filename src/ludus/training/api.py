@@ -23,6 +23,7 @@ from ludus.mcts.text import SUFFIX, is_search, parse_search
 from ludus.presets.config import Device, ParamValue, Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.hardware import run_name
+from ludus.storage import zoo
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -74,7 +75,8 @@ def train(
     """Train with the settings of a preset, in a new run directory, until its budget is used up.
 
     Args:
-        preset: The name of a shipped preset, a TOML file, or a ``Preset``.
+        preset: The name of a shipped preset, a TOML file, or a ``Preset``. Weights (``zoo:NAME``,
+            ``RUN@best``, a file) go on learning by the preset that their file carries.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
         method: A Python file with the learning method to train by (``reinforce.py``, whose code is run).
@@ -94,8 +96,8 @@ def train(
     """
     from ludus.presets.checks.game import check_game
     from ludus.presets.code import given_code
-    from ludus.presets.file import load_preset
     from ludus.presets.method_file import with_method
+    from ludus.presets.weights_preset import load_settings
     from ludus.training.runs import start_run
 
     if isinstance(preset, Preset):
@@ -108,7 +110,7 @@ def train(
         name = Path(chosen.game.name).stem
     else:
         options = {k: _option(k, v) for k, v in (settings or {}).items()}
-        loaded = load_preset(str(preset), with_method(str(method), options))
+        loaded = load_settings(str(preset), with_method(str(method), options))
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
@@ -210,8 +212,8 @@ def evaluate(
 
     Args:
         player: A bot, ``random``, ``uniform``, a bot in Python (``my_bot.py``, whose code is run),
-            ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of these weights with
-            ``+search:VISITS``, or ``mcts:VISITS``.
+            ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, ``zoo:NAME``, any of
+            these weights with ``+search:VISITS``, or ``mcts:VISITS``.
         against: The same; empty in games of one seat.
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
@@ -296,7 +298,8 @@ def search(
 
     Args:
         match: A match of a game of two seats in turn, without chance or hidden information.
-        player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
+        player: ``mcts:VISITS`` (random rollouts), ``RUN@best+search:VISITS`` (a network's evaluations), or a
+            player of the zoo that searches (``zoo:go9``).
         seed: Seed of the search.
         seconds: Time of the decision (0: by visits alone).
         device: Device of the network: ``auto`` (the processor), ``cpu`` or ``cuda``.
@@ -313,6 +316,7 @@ def search(
     from ludus.mcts.player import SearchPlayer
 
     check_device(device)
+    player, greedy = zoo.played(player)
     if not is_search(player):
         raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
     if match.over:
@@ -321,6 +325,8 @@ def search(
         weights, text = parse_search(player)
     except ValueError as error:
         raise ConfigError(error) from None
+    if greedy:
+        text = msgspec.structs.replace(text, plies=0)
     evaluator: Evaluator | str = "rollout"
     if weights:
         evaluator = evaluator_of(weights, match.spec, device, text.symmetries)[0]

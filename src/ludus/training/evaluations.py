@@ -67,6 +67,7 @@ class Evaluations:
             return
         if results is not None:
             self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
+            self._context.describe_weights()
 
     def _floor_matches(self) -> int:
         return (self._config.floor_matches or self._config.matches) if self._config.initial else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ludus.evaluation.play import RANDOM
@@ -20,11 +21,13 @@ from ludus.league.matchmaker import (
     FixedOpponent,
     LatestOpponent,
     PastOpponents,
+    PolicyOpponent,
 )
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
+from ludus.storage.zoo import is_zoo
 from ludus.training.actor_learner.curriculum import with_curriculum
 from ludus.training.teacher import demonstration_of
 
@@ -37,6 +40,7 @@ class PolicyIds(NamedTuple):
     learner: int  # trained by the run's learner
     past: tuple[int, ...]  # lanes of frozen weights
     teacher: int = -1  # of a method that learns from a player
+    zoo: Mapping[str, int] = MappingProxyType({})  # of opponents of the zoo, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,14 @@ def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
 
 
 def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
-    """Return consecutive ids: the learner's, then lanes of past weights, then the teacher's.
+    """Return consecutive ids: the learner's, lanes of past weights, the teacher's, players of the zoo.
 
     There are lanes for those that play, and as many for those whose matches have not ended.
     """
     playing = sum(o.past_slots for o in opponents if o.name == PAST)
     lanes = max(LANES, 2 * playing) if playing else 0
-    return PolicyIds(0, tuple(range(1, 1 + lanes)), 1 + lanes)
+    named = [o.name for o in opponents if is_zoo(o.name)]
+    return PolicyIds(0, tuple(range(1, 1 + lanes)), 1 + lanes, {n: i for i, n in enumerate(named, 2 + lanes)})
 
 
 def trained_rows(spec: GameSpec, preset: Preset) -> int:
@@ -82,7 +87,7 @@ def teaching_bot(spec: GameSpec, preset: Preset) -> str:
 
 
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
-    """Return the names of those opponents that are bots."""
+    """Return the names of those opponents that are bots, or of the zoo."""
     return tuple(o.name for o in opponents if o.name not in (LATEST, PAST))
 
 
@@ -106,6 +111,8 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
                 playing=opponent.past_slots,
                 weight=opponent.weight,
             )
+        elif name in ids.zoo:
+            parts[name] = PolicyOpponent(name, ids.zoo[name], opponent.weight)
         elif name in bots:
             parts[name] = BotOpponent(name, opponent.weight)
         else:

@@ -12,6 +12,8 @@ from types import FrameType
 from ludus.flow.process.interrupts import on_stop
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
+from ludus.reporting.provenance import provenance_of
+from ludus.reporting.run_view import RunView
 from ludus.reporting.sinks import Reporter, Sink, Sinks
 from ludus.storage import RunDirectory, RunLog
 from ludus.training.stopping import Budget
@@ -110,6 +112,11 @@ class RunContext:
         self.contenders: tuple[str, ...] = ("",)
         self.evaluated = ""  #: the member whose weights are evaluated now
         self.initial_weights = ""  #: in a league, the initial weights of this member; empty for random ones
+
+    def describe_weights(self) -> None:
+        """Let weights files say from now on what the run is, with the floors that were measured so far."""
+        floors = RunView(self.directory).floors()
+        self.directory.write_provenance(provenance_of(self.preset, floors))
 
     def interrupted(self) -> bool:
         """Return whether the run should end as soon as it can be saved."""

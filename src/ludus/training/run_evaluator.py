@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.evaluation.play import UNIFORM, MatchPlayer, opponent, play_evaluation, scripted_player
+from ludus.evaluation.play import UNIFORM, MatchPlayer, play_evaluation, scripted_player
+from ludus.evaluation.players import measured_opponent
 from ludus.evaluation.progress import MatchProgress
 from ludus.evaluation.results import EvalResult, seat_of_plan
 from ludus.evaluation.settings import MatchSettings
@@ -129,7 +130,7 @@ class RunEvaluator:
                 self.spec,
                 self.params,
                 player_of(seed),
-                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
+                measured_opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
                 msgspec.structs.replace(settings, seed=seed),
                 progress.hooks(self.should_stop),
             )

@@ -173,9 +173,8 @@ def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machin
         builder = _builder(resumed_teacher(started, run), checkpoint, machines)
         try:
             if checkpoint is not None:
-                check_spec(
-                    checkpoint.weights.meta, builder.spec, f"version {checkpoint.version} of {run.path}"
-                )
+                named = f"version {checkpoint.version} of {run.path}"
+                check_spec(checkpoint.weights.meta, builder.spec, named, str(run.path))
             change = _change(run, resumed.configured, preset, checkpoint)
             record_change(run, change)
         except BaseException:
@@ -264,6 +263,7 @@ def _train(
     context = RunContext(preset, run, report.members)
     with closing(context.report):
         try:
+            context.describe_weights()
             return _continued(builder, context, machines)
         except Exception as error:
             if not isinstance(error, Interrupted):

@@ -53,7 +53,7 @@ def load_start(network: PolicyNetwork | ResidualNetwork, preset: Preset) -> None
         return
     weights = _read(text)
     name = _setting(text)
-    check_spec(weights.meta, network.spec, name)
+    check_spec(weights.meta, network.spec, name, text)
     given, wanted = decode_config(weights.meta.architecture), decode_config(network.architecture)
     if given != wanted:
         raise ConfigError(f"{name}: {_difference(given, wanted)}")

@@ -12,7 +12,7 @@ from ludus.games.names import is_bot_file
 from ludus.mcts.text import SUFFIX
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.storage import RunDirectory, StorageError, is_reference, resolve_weights
+from ludus.storage import RunDirectory, StorageError, is_reference, resolve_weights, zoo
 
 
 class Demonstration(Protocol):
@@ -70,5 +70,6 @@ def teacher_weights(preset: Preset) -> tuple[str, str]:
     text = _teacher(preset)
     if demonstration_of(preset) is None:
         return text, ""
+    text, _ = zoo.played(text)
     weights, plus, search = text.rpartition(SUFFIX) if SUFFIX in text else (text, "", "")
     return (weights, plus + search) if is_reference(weights) and not is_bot_file(text) else ("", "")

@@ -9,8 +9,10 @@ import pytest
 
 from ludus import games
 from ludus.cli import __main__ as cli
-from ludus.evaluation.weights import network_of
+from ludus.evaluation.weights import check_spec, network_of
 from ludus.flow import GameSpec, Weights, WeightsMeta
+from ludus.flow.spec_difference import interface_difference
+from ludus.flow.weights import Provenance
 from ludus.games import rulebook, spec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.factory import build_network
@@ -60,7 +62,9 @@ def test_labels_count(where: str) -> None:
 
 def test_a_rulebook_with_two_types_exchanged_is_another_game(tmp_path: Path) -> None:
     one, two = (spec("rts", {"rulebook": rulebook.read(p)}) for p in two_types_exchanged(tmp_path))
-    assert one.label_difference(two)
+    found = interface_difference(one, two)
+    assert found is not None
+    assert found.place.startswith("label ")
     assert one.spec_hash != two.spec_hash
 
 
@@ -68,15 +72,27 @@ def test_a_rulebook_with_two_types_exchanged_is_another_game(tmp_path: Path) -> 
 def test_weights_are_refused_for_other_labels_with_the_first_that_differs(where: str, names: str) -> None:
     weights = small_weights(BOARD)
     network_of(weights, BOARD)
-    with pytest.raises(ConfigError, match=f"^mine: made for tic_tac_toe with spec .* is {names} here"):
+    with pytest.raises(
+        ConfigError,
+        match=f"^mine: made for tic_tac_toe with other rules: .* is {names} here; .*ludus surgery",
+    ):
         network_of(weights, with_labels(where), "mine")
 
 
-def test_no_label_is_named_where_more_than_labels_differ() -> None:
-    other = msgspec.structs.replace(with_labels("heads"), version=BOARD.version + 1)
-    assert BOARD.label_difference(other) == ""
-    with pytest.raises(ConfigError, match=r"this game has spec .* \(version \d+\)$"):
-        network_of(small_weights(BOARD), other, "mine")
+def test_another_version_of_the_rules_names_the_command_that_converts(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(BOARD, version=BOARD.version + 1)
+    weights, file = small_weights(BOARD), str(tmp_path / "old one.safetensors")
+    with pytest.raises(
+        ConfigError, match=r"made for version \d of the rules of tic_tac_toe, this is version \d;"
+    ):
+        network_of(weights, other, "mine")
+    with pytest.raises(ConfigError, match=r"surgery WEIGHTS --to PRESET -o NEW\.safetensors$"):
+        network_of(weights, other, "mine")
+    with pytest.raises(ConfigError, match=f"ludus surgery '{file}' --to PRESET -o NEW.safetensors$"):
+        check_spec(weights.meta, other, file)
+    meta = msgspec.structs.replace(weights.meta, provenance=Provenance(preset="[game]"))
+    with pytest.raises(ConfigError, match=f"ludus surgery '{file}' -o NEW.safetensors$"):
+        check_spec(meta, other, file)
 
 
 def test_a_run_is_not_resumed_with_other_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,10 +30,10 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 class Surgery(msgspec.Struct, frozen=True):
     """Carry a trained run over to other settings, a larger network or a changed game.
 
-    SOURCE is RUN@last, RUN@best or RUN@VERSION, or a weights file with --out. A new run directory is written,
-    whole or not at all, and ludus resume continues there; the old run stays as it is. Weights, both moments
-    of the optimiser, past opponents, frozen players and matches in play are carried over. What cannot be
-    carried over exactly is refused (exit code 2).
+    SOURCE is RUN@last, RUN@best or RUN@VERSION, or with --out a weights file or zoo:NAME. A new run directory
+    is written, whole or not at all, and ludus resume continues there; the old run stays as it is. Weights,
+    both moments of the optimiser, past opponents, frozen players and matches in play are carried over. What
+    cannot be carried over exactly is refused (exit code 2).
 
     Every setting of the preset is also an option, as for ludus train.
     """
@@ -44,10 +44,13 @@ class Surgery(msgspec.Struct, frozen=True):
         "ludus surgery RUN@last --to wider.toml --verify --run-dir runs/wider",
         "ludus surgery RUN@last --to new_unit.toml --like pikeman=spearman",
         "ludus surgery RUN@best --to wider.toml -o wider.safetensors",
+        "ludus surgery old.safetensors -o new.safetensors",
     )
 
-    source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION or a weights file", "SOURCE")]
-    to: Annotated[str, option("preset with the settings after surgery (default: the run's)", "PRESET")] = ""
+    source: Annotated[str, positional("RUN@last, RUN@best, RUN@VERSION, zoo:NAME or a file", "SOURCE")]
+    to: Annotated[
+        str, option("preset with the settings after surgery (default: of the source)", "PRESET")
+    ] = ""
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
@@ -83,9 +86,16 @@ class Surgery(msgspec.Struct, frozen=True):
             raise UserError(f"--run-dir {self.run_dir}: expected none with --out, which writes weights alone")
         from ludus.presets.checks.game import check_game
         from ludus.presets.file import load_preset
+        from ludus.presets.weights_preset import settings_of
 
-        own = None if self.to else self._own_run()
-        loaded = load_preset(self.to if own is None else str(own.config), self.overrides)
+        lone = self._is_lone()
+        if lone and not self.out:
+            raise UserError(f"--out: expected a new file: {self.source} is weights of no run")
+        own = None if self.to or lone else self._own_run()
+        if lone and not self.to:
+            loaded = settings_of(self.source, self.overrides)
+        else:
+            loaded = load_preset(self.to if own is None else str(own.config), self.overrides)
         check_game(loaded)
         target = self._target(loaded.name if own is None else own.path.resolve().name)
         return self._operate(loaded.preset, target)
@@ -100,12 +110,16 @@ class Surgery(msgspec.Struct, frozen=True):
             raise UserError(f"{expected}, or a setting to change, such as --policy.hidden 512")
         folder, at, _ = self.source.rpartition("@")
         path = Path(folder if at else self.source)
-        if not path.is_file():
-            return RunDirectory.open(path)
-        run = run_of(path)
-        if run is None:
-            raise UserError(f"{expected}: {self.source} is a file of no run")
-        return run
+        run = run_of(path) if path.is_file() else None
+        return RunDirectory.open(path) if run is None else run
+
+    def _is_lone(self) -> bool:
+        """Return whether the source is weights of no run, whose file carries its settings."""
+        from ludus.storage.references import run_of
+        from ludus.storage.zoo import is_zoo
+
+        path = Path(self.source)
+        return is_zoo(self.source) or (path.is_file() and run_of(path) is None)
 
     def _target(self, name: str) -> Path:
         """Return what is written. Raises ``UserError`` where it exists."""

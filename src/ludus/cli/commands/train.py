@@ -23,9 +23,10 @@ from ludus.presets.checks.game import check_game, effective_params
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import RunUnsaved
-from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
+from ludus.presets.file import EffectiveValue, LoadedPreset, explain
 from ludus.presets.method_file import with_method
 from ludus.presets.options import ends_with, option_of
+from ludus.presets.weights_preset import load_settings
 from ludus.reporting.changes import RESUMABLE, options
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Train(msgspec.Struct, frozen=True):
     """Train a policy by a preset, or on a game, in a new run directory.
 
     A game's name in the preset's place trains by the shipped preset of that game, or by settings that fit
-    its observations and actions; the output names a preset to copy.
+    its observations and actions; the output names a preset to copy. Weights in its place (zoo:go9, RUN@best,
+    a weights file) go on learning: a new run starts with them, by the preset that their file carries.
 
     Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
     --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough if
@@ -62,7 +64,8 @@ class Train(msgspec.Struct, frozen=True):
     preset: Annotated[
         str,
         positional(
-            "name of a shipped preset, a TOML file, or a game (gymnasium/LunarLander-v3, ./my_game.py)"
+            "name of a shipped preset, a TOML file, a game (gymnasium/LunarLander-v3, ./my_game.py), or "
+            "weights (zoo:go9, RUN@best, a file)"
         ),
     ]
     run_dir: Annotated[
@@ -78,7 +81,7 @@ class Train(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Train, or print the settings with ``--explain``, and return the exit code."""
-        loaded = load_preset(self.preset, with_method(self.method, self.overrides))
+        loaded = load_settings(self.preset, with_method(self.method, self.overrides))
         spec = check_game(loaded)
         if loaded.note:
             console.note(loaded.note)

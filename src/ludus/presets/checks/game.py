@@ -9,8 +9,8 @@ import msgspec
 from ludus.algorithms.registry import CheckInput, method_of
 from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean, nearest
-from ludus.flow.problem import Problem, near_of
-from ludus.flow.spec import GameSpec
+from ludus.flow.problem import HasProblems, Problem, near_of
+from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
@@ -21,6 +21,8 @@ from ludus.presets.checks.params import param_problems
 from ludus.presets.checks.training import training_problems
 from ludus.presets.config import ParamValue, Preset, TeamConfig
 from ludus.presets.file import LoadedPreset, PresetError
+from ludus.storage import read_weights, zoo
+from ludus.storage.errors import StorageError
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
 LEARNED_OPPONENTS = ("latest", "past")
@@ -97,6 +99,9 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if preset.curriculum.bot:
         named.append(("curriculum.bot", preset.curriculum.bot, False))
     for path, name, learned in named:
+        if zoo.is_zoo(name) and not path.startswith("curriculum"):
+            yield from _zoo_problems(path, name, declared)
+            continue
         if not learned and is_search(name):
             yield from _search_problems(path, name, declared)
             continue
@@ -106,9 +111,24 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
             yield Problem(path, text, name, near=near, more=show)
 
 
+def _zoo_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
+    try:
+        about = read_weights(zoo.path_of(name)).meta
+        parse_search(zoo.played(name)[0])
+        theirs = decode_spec(about.spec)
+    except (StorageError, ValueError) as error:
+        yield from (problem.within(path) for problem in HasProblems(error).problems)
+        return
+    if theirs.name != declared.name:
+        yield Problem(path, f"{path}: {name} plays {theirs.name}, not {declared.name}")
+    elif theirs.spec_hash != declared.spec_hash:
+        text = f"plays {declared.name} under other parameters, or another version of its rules"
+        yield Problem(path, f"{path}: {name} {text}")
+
+
 def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
     if SUFFIX in name:
-        yield Problem(path, f"{path}: {name}: expected a bot, random, uniform or mcts:VISITS")
+        yield Problem(path, f"{path}: {name}: expected a bot, random, uniform, zoo:NAME or mcts:VISITS")
         return
     try:
         parse_search(name)

@@ -1,6 +1,8 @@
-"""Player that a method learns from: ``algorithm.teacher`` as a player of a run's pool."""
+"""Further players of a run's pool: the one that a method learns from, and opponents of the zoo."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.players import resolve_player
@@ -14,8 +16,8 @@ from ludus.rollouts.bot_actor import BotActor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import BotError, ScriptedActor
 from ludus.rollouts.search_actor import SearchActor
-from ludus.storage import StorageError
-from ludus.training.teacher import demonstration_of
+from ludus.storage import StorageError, resolve_weights, zoo
+from ludus.training.teacher import demonstration_of, teacher_weights
 
 
 def demonstrator(
@@ -34,8 +36,12 @@ def demonstrator(
     if shown is None:
         return None
     try:
+        text = shown.teacher
+        if zoo.is_zoo(text):  # as the run's own copy of the weights, by which it is resumed
+            weights, search = teacher_weights(preset)
+            text = f"{resolve_weights(weights)}{search}"
         return resolve_player(
-            shown.teacher,
+            text,
             spec,
             seed=derive_seed(seed, SEED_PAST, policy),
             frame_skip=preset.game.frame_skip,
@@ -47,18 +53,39 @@ def demonstrator(
         raise ConfigError(error, where=f'algorithm.teacher = "{shown.teacher}"') from error
 
 
-def demonstrator_inputs(teacher: MatchPlayer | None, learner: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tensors that a pool observes for the learner and its teacher; empty = all."""
-    actor = teacher.actor if teacher is not None else None
-    if isinstance(actor, ScriptedActor):  # it may read any
+def zoo_players(
+    preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, ids: Mapping[str, int]
+) -> dict[int, MatchPlayer]:
+    """Resolve the opponents of the zoo, by policy id. Raises ``ConfigError``.
+
+    Args:
+        preset: ``run.device``.
+        spec: the game.
+        params: its parameters.
+        seed: the sampler's.
+        ids: policy ids by name.
+    """
+    found = {}
+    for name, policy in ids.items():
+        own = derive_seed(seed, SEED_PAST, policy)
+        try:
+            found[policy] = resolve_player(name, spec, seed=own, params=params, device=preset.run.device)
+        except (ConfigError, StorageError, OSError) as error:
+            raise ConfigError(error, where=f'opponents.name = "{name}"') from error
+    return found
+
+
+def demonstrator_inputs(others: Iterable[MatchPlayer], learner: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tensors that a pool observes for the learner and ``others``; empty = all."""
+    actors = [player.actor for player in others]
+    if not learner or any(isinstance(actor, ScriptedActor) for actor in actors):  # it may read any
         return ()
-    if learner and isinstance(actor, NetworkActor):
-        return tuple(dict.fromkeys((*learner, *(t.name for t in actor.network.inputs))))
-    return learner
+    read = [t.name for actor in actors if isinstance(actor, NetworkActor) for t in actor.network.inputs]
+    return tuple(dict.fromkeys((*learner, *read)))
 
 
 def demonstrator_actor(teacher: MatchPlayer, pool: Pool) -> Actor:
-    """Return the actor of the teacher's rows. Raises ``ConfigError`` for a game that cannot be searched.
+    """Return the actor of a player's rows. Raises ``ConfigError`` for a game that cannot be searched.
 
     A search starts every decision with an empty tree, so that a killed run resumes bit for bit.
     """

@@ -35,7 +35,12 @@ from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP, Facts, Sampler, SamplerState, WeightSource
 from ludus.rollouts.lanes import Lanes, slot_orders
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.actor_learner.demonstrator import demonstrator, demonstrator_actor, demonstrator_inputs
+from ludus.training.actor_learner.demonstrator import (
+    demonstrator,
+    demonstrator_actor,
+    demonstrator_inputs,
+    zoo_players,
+)
 from ludus.training.opponents import Seats, build_seats
 from ludus.training.teacher import demonstration_of
 
@@ -73,8 +78,8 @@ class SamplerParts:
 class LocalSampler:
     """A sampler in this process (:class:`ludus.rollouts.exchange.Sampler`).
 
-    ``others``: actors of further policy ids: a teacher. ``live``: names of players whose weights come from
-    learners; each of their lanes plays on a network that ``build_network`` makes.
+    ``others``: actors of further policy ids: a teacher, opponents of the zoo. ``live``: names of players
+    whose weights come from learners; each of their lanes plays on a network that ``build_network`` makes.
     """
 
     facts: Facts
@@ -337,6 +342,8 @@ def build_sampler(
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
     teacher = demonstrator(preset, spec, params, seed, ids.teacher)
+    players = {ids.teacher: teacher} if teacher is not None else {}
+    players |= zoo_players(preset, spec, params, seed, ids.zoo)
     bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, parts.seats.cache)
     try:
         pool = make_pool(
@@ -350,8 +357,8 @@ def build_sampler(
                 seed=pool_seed(seed, restarts, incarnation),
                 on_error="raise" if preset.pool.on_error == "stop" else "truncate",
                 timeout_s=preset.pool.timeout_s,
-                inputs=demonstrator_inputs(teacher, preset.policy.inputs),
-                states=teacher is not None and teacher.search is not None,
+                inputs=demonstrator_inputs(players.values(), preset.policy.inputs),
+                states=any(player.search is not None for player in players.values()),
                 spirit=preset.team.spirit,
                 zero_sum=preset.team.zero_sum,
             ),
@@ -359,7 +366,7 @@ def build_sampler(
     except (PoolError, ValueError) as error:
         raise ConfigError(error, where="pool") from error
     try:
-        others = {ids.teacher: demonstrator_actor(teacher, pool)} if teacher is not None else {}
+        others = {policy: demonstrator_actor(player, pool) for policy, player in players.items()}
     except BaseException:
         pool.close()
         raise
@@ -380,7 +387,10 @@ def build_sampler(
         bank=bank,
         lanes=Lanes(bank.lanes),
         collector=Collector(
-            pool, {**parts.actors, **others, **bank.idle(acting)}, learned=parts.learned, shown=others
+            pool,
+            {**parts.actors, **others, **bank.idle(acting)},
+            learned=parts.learned,
+            shown={policy: actor for policy, actor in others.items() if policy == ids.teacher},
         ),
         build_network=lambda: first_network(preset, spec).for_acting(),
         others=others,

@@ -30,6 +30,7 @@ from ludus.presets.checks.training import training_problems
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
+from ludus.reporting.provenance import provenance_of
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunInfo, utc_now
 from ludus.surgery.plan import ConversionHints, ConversionPlan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
@@ -307,12 +308,15 @@ class Operation:
     def _other_policies(self) -> tuple[int, ...]:
         """Return the policy ids of networks that are not the learner's or made of it."""
         preset = self.source.preset
-        if preset.league is not None or demonstration_of(preset) is None:
+        if preset.league is not None:
             return ()
-        return (policy_ids(opponents_of(self.old.spec, preset)).teacher,)
+        ids = policy_ids(opponents_of(self.old.spec, preset))
+        teacher = () if demonstration_of(preset) is None else (ids.teacher,)
+        return *teacher, *ids.zoo.values()
 
     def _fill(self, run: RunDirectory) -> None:
         """Write everything but configuration and ``run.json``, and check that it can be resumed."""
+        run.write_provenance(provenance_of(self.preset))
         self.players.write(run, self.checkpoint, self.preset)
         run.checkpoints.save(self.checkpoint)
         version = self.source.checkpoint.version

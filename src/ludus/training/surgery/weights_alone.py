@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from ludus.flow.inputs.shown import utf8
 from ludus.flow.process.as_found import as_found
-from ludus.flow.weights import Ancestor
+from ludus.flow.weights import Ancestor, Weights
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.reporting.changes import run_settings
+from ludus.reporting.provenance import provenance_of
 from ludus.storage import name_of, resolve_weights, run_of
 from ludus.surgery.plan import ConversionHints, SurgeryError
 from ludus.training.surgery.calibration import calibrate, new_places
@@ -63,4 +66,6 @@ def convert(text: str, preset: Preset, hints: ConversionHints, *, play: bool) ->
     )
     run = run_of(Path(path))
     before = run_settings(run).preset if run is not None else None
-    return Pair(conversion, old, conversion.weights(old, ancestor), preset, before), outline
+    new = conversion.weights(old, ancestor)
+    meta = msgspec.structs.replace(new.meta, provenance=provenance_of(preset))
+    return Pair(conversion, old, Weights(meta, new.tensors), preset, before), outline

@@ -9,6 +9,7 @@ from ludus.games import replays
 from ludus.games.replays import ReplayInfo
 from ludus.games.views import view_of
 from ludus.mcts.text import ROLLOUTS, SUFFIX
+from ludus.storage import zoo
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Library
 from ludus.web.serve.matches import rules_of
@@ -118,7 +119,8 @@ def _may_search(name: str, library: Library) -> bool:
 
     run, _, version = name.rpartition("@")
     try:
-        config = decode_config(load_meta(library.weights_path(library.run(run), version)).architecture)
+        path = zoo.path_of(name) if zoo.is_zoo(name) else library.weights_path(library.run(run), version)
+        config = decode_config(load_meta(path).architecture)
     except (OSError, ValueError, StorageError, msgspec.MsgspecError):
         return False  # they are gone since they were listed
     return getattr(config, "memory", "none") == "none" and getattr(config, "output", "logits") == "logits"
@@ -133,7 +135,7 @@ def _is_weaker(name: str) -> bool:
 def _is_served(name: str, library: Library) -> bool:
     """Return whether ``RUN@VERSION`` is of the served folder."""
     try:
-        return "@" in name and bool(thinker_of(name, library))
+        return ("@" in name or zoo.is_zoo(name)) and bool(thinker_of(name, library))
     except PlayerError:
         return False
 
@@ -142,7 +144,7 @@ def check_effort(replay: bytes, names: list[str]) -> None:
     """Refuse an analysis that takes too long. Raises :class:`PlayerError`."""
     decisions = replays.info(replay).decisions
     for name in names:
-        visits = name.rpartition(":")[2]
+        visits = zoo.played(name)[0].rpartition(":")[2]
         most = MOST_VISITS // max(1, decisions)
         if visits.isdecimal() and int(visits[:9]) > most:
             raise PlayerError(

@@ -16,7 +16,7 @@ from ludus.mcts.planner import is_plan
 from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput, Actor
-from ludus.storage import is_reference
+from ludus.storage import is_reference, zoo
 
 EXPECTED = "expected weights, random, uniform or a bot in Python"
 
@@ -34,7 +34,11 @@ def check_opponent(text: str, spec: GameSpec) -> None:
             f"{text}: {spec.name} has one seat, expected no opponent", where=Argument("against")
         )
     named = text in (RANDOM, UNIFORM) or text in {bot.name for bot in spec.bots}
-    if is_search(text) or is_plan(text) or not (named or is_bot_file(text) or is_reference(text)):
+    if (
+        is_search(zoo.played(text)[0])
+        or is_plan(text)
+        or not (named or is_bot_file(text) or is_reference(text))
+    ):
         raise ConfigError(f"{text}: no player that is shown at {spec.name}; {EXPECTED}")
 
 
@@ -70,7 +74,7 @@ class ShownPlayers:
         self._seats: list[_Player] = []
         named = []
         for seat, text in enumerate(players):
-            if is_search(text) or is_plan(text):
+            if is_search(zoo.played(text)[0]) or is_plan(text):
                 raise ConfigError(f"{text}: a search is not shown in a game written in Python; {EXPECTED}")
             player = resolve_player(
                 typed_player(text), spec, seed=seed + seat, params=dict(params), device=device

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.mcts.text import is_search
+from ludus.storage import zoo
 from ludus.web.frames.messages import At
 from ludus.web.thoughts.thought import HeadNames, Opinion, ThinkError, Thought
 
@@ -37,7 +38,7 @@ class Thinkers:
         self._spec, self._tell = spec, tell
         self._minds = []
         for text in players:
-            if is_search(text):
+            if is_search(zoo.played(text)[0]):
                 raise ThinkError(f"{text}: only weights give thoughts about a game written in Python")
             from ludus.web.thoughts.resolve import mind_of  # torch: only where a player thinks
 

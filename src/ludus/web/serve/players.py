@@ -27,6 +27,7 @@ from ludus.games.searchable import searchable
 from ludus.mcts.planner import PREFIX, Planner, is_plan, parse_plan
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import ROLLOUTS, SUFFIX, is_search, parse_search
+from ludus.storage import zoo
 from ludus.storage.errors import StorageError
 from ludus.storage.references import all_of, is_reference, labelled, members_of
 from ludus.web.serve.library import Library, Run
@@ -43,7 +44,7 @@ PLAN_S = 10.0  # of one decision of a plan without a time limit
 MOST_VERSIONS = 200  # of a run in a list
 _SEARCH = re.compile(r"[1-9][0-9]{0,8}")
 _THINKER = re.compile(
-    r"mcts:(?P<playouts>[1-9][0-9]{0,8})|(?P<weights>[^+]+@[^+@]+)(\+search:(?P<visits>[1-9][0-9]{0,8}))?"
+    r"mcts:(?P<playouts>[1-9][0-9]{0,8})|(?P<weights>[^+]+@[^+@]+|zoo:[a-z0-9-]+)(\+search:(?P<visits>[1-9][0-9]{0,8}))?"
 )
 _PLAN = re.compile(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,6})(,opponent=[A-Za-z0-9_]{1,64})?")
 
@@ -160,6 +161,8 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None, device: s
         return _plan(text, rules, seed, bounded=library is not None)
     if library is None and is_bot_file(text):
         return _actor(typed(text), "bot", rules, seed)
+    if zoo.is_zoo(text):  # its files are the package's, so a page may name it
+        return _of_zoo(text, rules, seed, library, device)
     if is_search(text):
         return _search(text, rules, seed, library, device)
     if library is None and is_reference(text):
@@ -169,6 +172,16 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None, device: s
     searches = [f"{ROLLOUTS}:400"] if rules.spec.turn_based else []
     known = [*bots, UNIFORM, *searches, PERSON]
     raise PlayerError(f"{shown(text)}: no such player of {rules.spec.name}{did_you_mean(text, known)}")
+
+
+def _of_zoo(text: str, rules: Rules, seed: int, library: Library | None, device: str) -> Seat:
+    """Return the seat of a player of the zoo, which is called as it was named."""
+    full, greedy = zoo.played(text)
+    if not is_search(full):
+        return _actor(full, "network", rules, seed, device)
+    seat = _search(full, rules, seed, library, device, greedy=greedy)
+    seat.name = text
+    return seat
 
 
 def thinker_of(text: str, library: Library) -> str:
@@ -184,14 +197,16 @@ def thinker_of(text: str, library: Library) -> str:
     if found["playouts"]:
         return text
     try:
-        return _reference(found["weights"], library) + (
-            f"{SUFFIX}:{found['visits']}" if found["visits"] else ""
-        )
+        how = f"{SUFFIX}:{found['visits']}" if found["visits"] else ""
+        return _reference(found["weights"], library) + how
     except (OSError, StorageError, ValueError) as error:
         raise PlayerError(error) from None
 
 
 def _reference(text: str, library: Library) -> str:
+    if zoo.is_zoo(text):
+        zoo.path_of(text)  # refuses a name that is not there
+        return text
     run, _, version = text.rpartition("@")
     return library.weights(library.run(run), version)
 
@@ -213,7 +228,9 @@ def _exact(reference: str, name: str) -> str:
     return f"{run}@{name.rpartition('@')[2]}" if at and "@" in name else reference
 
 
-def _search(text: str, rules: Rules, seed: int, library: Library | None, device: str) -> Seat:
+def _search(
+    text: str, rules: Rules, seed: int, library: Library | None, device: str, *, greedy: bool = False
+) -> Seat:
     if library is not None:
         visits = text.rpartition(":")[2]
         if not _SEARCH.fullmatch(visits) or int(visits) > MAX_VISITS:
@@ -221,6 +238,8 @@ def _search(text: str, rules: Rules, seed: int, library: Library | None, device:
                 f"{shown(text)}: expected {ROLLOUTS}:N or RUN@VERSION{SUFFIX}:N, N up to {MAX_VISITS}"
             )
     weights, how = parse_search(text)
+    if greedy:
+        how = msgspec.structs.replace(how, plies=0)
     weights = _reference(weights, library) if weights and library is not None else weights
     name = text
     game, native = searchable(rules.spec.name)

@@ -9,6 +9,7 @@ from ludus.evaluation.players import game_of_player
 from ludus.flow.problem import Argument
 from ludus.mcts.planner import is_plan
 from ludus.mcts.text import is_search
+from ludus.storage import zoo
 from ludus.storage.errors import StorageError
 from ludus.web.serve.library import Run, UnknownId
 from ludus.web.serve.matches import Sessions, UnplayableMatch, rules_of, watched
@@ -50,8 +51,9 @@ def watch_run(
     except (ValueError, OSError, StorageError) as error:
         raise UnplayableMatch(error) from None
     bots = [bot.name for bot in rules.spec.bots]
-    if against and against not in bots and not is_search(against) and not is_plan(against):
-        text = f"expected a bot ({', '.join(bots)}), a search or a plan"
+    searched = is_search(against) or is_plan(against)
+    if against and against not in bots and not searched and not zoo.is_zoo(against):
+        text = f"expected a bot ({', '.join(bots)}), a search, a plan or zoo:NAME"
         raise UnplayableMatch(text, where=Argument("against", against))
     turn = 0
 

@@ -15,15 +15,13 @@ from ludus.mcts.evaluator import Evaluator
 from ludus.mcts.planner import is_plan
 from ludus.mcts.player import SearchPlayer
 from ludus.mcts.text import SUFFIX, is_search, parse_search
-from ludus.storage import is_reference, name_of, refuse_run, resolve_weights
+from ludus.storage import is_reference, name_of, refuse_run, resolve_weights, zoo
 from ludus.storage.references import run_of
 from ludus.web.thoughts.mind import Mind
 from ludus.web.thoughts.searched import SearchMind
 from ludus.web.thoughts.thought import ThinkError, Tree
 
-_EXPECTED = (
-    "expected weights (RUN@best, RUN@VERSION, a weights file) or a search (RUN@best+search:400, mcts:400)"
-)
+_EXPECTED = "expected weights (RUN@best, a file, zoo:NAME) or a search (RUN@best+search:400, mcts:400)"
 
 
 def mind_of(
@@ -50,8 +48,9 @@ def mind_of(
         ConfigError: Weights of another game.
         StorageError: No such run, version or file.
     """
+    named, (text, _) = text, zoo.played(text)
     if is_search(text):
-        return _searched(text, spec, params, seed, tree, device)
+        return _searched((text, named), spec, params, seed, tree, device)
     if is_plan(text):
         raise ThinkError(f"{shown(text)}: a plan keeps no opinion of a position; {_EXPECTED}")
     refuse_run(text)
@@ -66,8 +65,10 @@ def mind_of(
 
 
 def _searched(
-    text: str, spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree, device: str
+    texts: tuple[str, str], spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree, device: str
 ) -> SearchMind:
+    """Return the search ``texts[0]``, which was named ``texts[1]``."""
+    text, named = texts
     try:
         weights, how = parse_search(text)
     except ValueError as error:
@@ -76,7 +77,7 @@ def _searched(
     name = text
     if SUFFIX in text:
         evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
-        name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
+        name = name_of(resolve_weights(weights), version) + named.removeprefix(weights)
     try:
         game, native = searchable(spec.name)
 
