@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.records import RECORDS, Record, sha256_of
+from tools.records import RECORDS, ROOT, Record, sha256_of
 
 if TYPE_CHECKING:
     from ludus.flow.slab import Array
@@ -25,6 +25,7 @@ FOLDER = RECORDS / "weights"
 SUFFIX = ".safetensors"
 MAX_FILE = 400_000  # bytes
 MAX_ALL = 12_000_000
+ZOO = Path("src") / "ludus" / "zoo"
 _KEY = "ludus"
 
 
@@ -39,6 +40,25 @@ class TooLarge(ValueError):
 def kept_path(digest: str, folder: Path = FOLDER) -> Path:
     """Return the path of the file with this SHA-256."""
     return folder / f"{digest[:16]}{SUFFIX}"
+
+
+def find_kept(digest: str, folder: Path = FOLDER) -> Path | None:
+    """Return the kept file with this SHA-256, or the player of the zoo that has it; None if there is none.
+
+    The zoo's files are part of the package (``src/ludus/zoo``) and are not kept a second time.
+    """
+    path = kept_path(digest, folder)
+    if path.is_file():
+        return path
+    found = (p for p in sorted(zoo_folder(folder).glob(f"*{SUFFIX}")) if sha256_of(p) == digest)
+    return next(found, None)
+
+
+def zoo_folder(folder: Path = FOLDER) -> Path:
+    """Return the folder of the zoo's players of the repository whose kept weights are in ``folder``."""
+    own = folder.resolve().parents
+    root = own[2] if len(own) > 2 and (own[2] / ZOO).is_dir() else ROOT
+    return root / ZOO
 
 
 def keep(reference: str, folder: Path = FOLDER, *, half: bool = True) -> str:
@@ -76,14 +96,7 @@ def first_weights_of(run: Path) -> Weights:
 
 def keep_weights(weights: Weights, name: str, folder: Path = FOLDER, *, half: bool = True) -> str:
     """Keep ``weights``; as :func:`keep`."""
-    import numpy as np
-    from safetensors.numpy import save
-
-    kept = {
-        n: np.asarray(a.astype(np.float16) if half and _fits(a) else a, order="C")
-        for n, a in weights.tensors.items()
-    }
-    content = save(kept, {_KEY: msgspec.json.encode(weights.meta).decode()})
+    content = encoded(rounded(weights) if half else weights)
     if len(content) > MAX_FILE:
         raise TooLarge(name, len(content))
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,6 +105,25 @@ def keep_weights(weights: Weights, name: str, folder: Path = FOLDER, *, half: bo
     digest = sha256_of(temporary)
     temporary.replace(kept_path(digest, folder))
     return digest
+
+
+def rounded(weights: Weights) -> Weights:
+    """Return weights with the float32 tensors in half precision whose numbers are in its range."""
+    import numpy as np
+
+    from ludus.flow.weights import Weights
+
+    tensors = {n: a.astype(np.float16) if _fits(a) else a for n, a in weights.tensors.items()}
+    return Weights(weights.meta, tensors)
+
+
+def encoded(weights: Weights) -> bytes:
+    """Return the bytes of a file with ``weights``, of the precision that they have."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    tensors = {n: np.asarray(a, order="C") for n, a in weights.tensors.items()}
+    return save(tensors, {_KEY: msgspec.json.encode(weights.meta).decode()})
 
 
 def _fits(array: Array) -> bool:
@@ -106,8 +138,8 @@ def opened(digest: str, folder: Path = FOLDER) -> Iterator[Path]:
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
-    path = kept_path(digest, folder)
-    if not path.is_file():
+    path = find_kept(digest, folder)
+    if path is None:
         raise ValueError(f"no kept weights {digest[:16]}")
     with safe_open(str(path), framework="numpy") as file:
         about: dict[str, str] = file.metadata() or {}

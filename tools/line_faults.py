@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.kept_weights import MAX_FILE, kept_path
+from tools.kept_weights import MAX_FILE, find_kept, kept_path
 from tools.raw_lines import DIGITS, Line, unpacked
 from tools.record_commands import seeds_of, split
 from tools.records import DERIVED, INITIAL, Figure, Record, Run
@@ -73,10 +73,14 @@ def _kept(run: Run, weights: Path) -> Iterator[str]:
         if run.unkept <= MAX_FILE or run.weights or run.initial:
             yield f"run {run.id}: weights of {run.unkept:,} bytes can be kept, expected their digests"
         return
+    if 0 < run.initial_unkept <= MAX_FILE:
+        yield f"run {run.id}: initial weights of {run.initial_unkept:,} bytes can be kept"
     for name, digest in (("weights", run.weights), ("initial", run.initial)):
         if not _DIGEST.fullmatch(digest):
             yield f"run {run.id}: {name} {digest!r}: expected the SHA-256 of a kept file"
-        elif not kept_path(digest, weights).is_file():
+        elif name == "initial" and run.initial_unkept:
+            continue
+        elif find_kept(digest, weights) is None:
             yield f"run {run.id}: no file weights/{kept_path(digest).name}"
     if run.weights and run.weights == run.initial:
         yield f"run {run.id}: its weights are its initial ones"

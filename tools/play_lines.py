@@ -259,8 +259,9 @@ def floor_kinds(setting: Setting, trained: bool) -> list[str]:
     if setting.of_seat >= 0:
         return []  # how even seats are, not how well someone plays
     found = [INITIAL] if trained else []
-    found.append(UNIFORM)
-    if setting.measure != "matches":
+    if setting.measure != "programs":  # no program plays uniformly
+        found.append(UNIFORM)
+    if setting.measure not in ("matches", "programs"):
         return found
     declared = spec(setting.game, setting.params)
     return found + [f"{BOT}{bot.name}" for bot in declared.bots]

@@ -21,7 +21,7 @@ from tools.records import RECORDS, Record, sha256_of
 DIGITS = "wdl"  # an outcome: won, drawn or lost
 PER_BYTE = 5  # 3^5 < 256
 
-Measure = Literal["matches", "training", "exact"]
+Measure = Literal["matches", "training", "exact", "positions", "programs"]
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -37,7 +37,9 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         matches: Number of matches of a line.
         search: Search of both sides, as behind weights: ``+search:100``.
         random_start: As of ``ludus eval``, ``max_ticks`` too.
-        measure: ``matches``; ``training``: measured while a run trains; ``exact``: computed without matches.
+        measure: ``matches``; ``training``: measured while a run trains; ``exact``: computed without matches;
+            ``positions``: a move in each of ``matches`` positions, won if it keeps the value of the game;
+            ``programs``: matches between two programs.
         returned: What a sample is, where it is not the return: ``kills of the first seat``.
         member: Whose returns count: the player's first seat, its second, and so on.
         less: Parameters of a match whose returns are taken off, match by match.

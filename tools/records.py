@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -107,6 +108,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         initial: SHA-256 of the kept file with its weights of version 0, or those it started from.
         started_from: What ``initial`` are, where they were not drawn at random: ``moba-1v1, seed 2``.
         unkept: Bytes of its weights file, where it is too large to be kept: then nothing can be played again.
+        initial_unkept: Bytes of the file ``initial``, where only this is too large: ``command`` draws it.
     """
 
     id: str
@@ -119,6 +121,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     pair: int | None = None
     started_from: str = ""
     unkept: int = 0
+    initial_unkept: int = 0
 
     @property
     def counts_for(self) -> int:
@@ -174,6 +177,14 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         if floor:
             return next((f for f in self.floors if (f.floor_of, f.floor) == (label, floor)), None)
         return next((f for f in self.figures if f.label == label), None)
+
+
+def best_floor(figure: Figure, floors: Iterable[Figure], bots: bool) -> Figure | None:
+    """Return the floor of a figure that is hardest to pass: of its bots, or of those that only act."""
+    idle = (INITIAL, UNIFORM, f"{BOT}noop", f"{BOT}random")
+    mine = [f for f in floors if f.floor_of == figure.label and (f.floor not in idle) == bots]
+    sign = -1.0 if figure.lower_is_better else 1.0
+    return max(mine, key=lambda floor: sign * floor.value, default=None)
 
 
 def sha256_of(path: Path) -> str:

@@ -36,9 +36,15 @@ def processor_of(text: str) -> str:
     return text.partition(" of ")[2] or text
 
 
-def playable(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines that can be played again."""
-    return [x for x in lines if x.setting is not None and x.setting.measure == "matches" and _known(x)]
+def playable(lines: Sequence[Line], unkept: frozenset[str] = frozenset()) -> list[Line]:
+    """Return the lines that can be played again: not those of the weights ``unkept``, by SHA-256."""
+    matches = (x for x in lines if x.setting is not None and x.setting.measure == "matches" and _known(x))
+    return [x for x in matches if x.weights not in unkept]
+
+
+def unkept_initial(record: Record) -> frozenset[str]:
+    """Return the SHA-256 of initial weights that are too large to be kept."""
+    return frozenset(run.initial for run in record.runs if run.initial_unkept)
 
 
 def _known(line: Line) -> bool:
@@ -97,7 +103,7 @@ def chosen(args: argparse.Namespace, records: dict[str, Record], folder: Path) -
         name: lines
         for name, record in records.items()
         if record.section in PLAYED
-        for lines in [playable(lines_of(name, folder))]
+        for lines in [playable(lines_of(name, folder), unkept_initial(record))]
         if lines and args.record in ("", name)
     }
     names = [args.record] if args.record else sorted(found)

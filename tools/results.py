@@ -20,18 +20,17 @@ from tools.docs_numbers import docs_faults
 from tools.readme_numbers import readme_faults
 from tools.record_faults import faults, notices
 from tools.records import (
-    BOT,
     INITIAL,
     PLAYED,
     RECORDS,
     ROOT,
     SECTIONS,
-    UNIFORM,
-    Figure,
     Record,
+    best_floor,
     load,
     sha256_of,
 )
+from tools.zoo_faults import card_faults
 
 PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
@@ -59,14 +58,6 @@ def _remarks(record: Record, root: Path) -> list[str]:
     if changed := changed_files(record, root):
         said.append(f"Changed since: {', '.join(changed)}.")
     return said
-
-
-def best_floor(figure: Figure, floors: Iterable[Figure], bots: bool) -> Figure | None:
-    """Return the floor of a figure that is hardest to pass: of its bots, or of those that only act."""
-    idle = (INITIAL, UNIFORM, f"{BOT}noop", f"{BOT}random")
-    mine = [f for f in floors if f.floor_of == figure.label and (f.floor not in idle) == bots]
-    sign = -1.0 if figure.lower_is_better else 1.0
-    return max(mine, key=lambda floor: sign * floor.value, default=None)
 
 
 def _floor_cell(record: Record) -> list[str]:
@@ -121,6 +112,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
         folder = root / RECORDS.relative_to(ROOT)
         records, checkout = load(folder), Checkout(root)
         wrong = faults(records, folder, root, checkout)
+        wrong += card_faults(records, folder, root)
         wrong += readme_faults((root / "README.md").read_text(encoding="utf-8"), records)
         wrong += docs_faults(records, root, root / "tools" / "untied_numbers.toml")
         said = notices(records, checkout)

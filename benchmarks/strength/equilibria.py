@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from benchmarks.strength.evaluated import weights_folder
-from benchmarks.strength.exact import (
+from ludus.evaluation.exploitability import (
     Plans,
     SequenceForm,
     exploitability,

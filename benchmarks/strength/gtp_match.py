@@ -97,14 +97,21 @@ def play_pairs(
     return done
 
 
-def play_all(
+def play_jobs(
     player: str, against: str, setting: Setting, matches: int, jobs: int = 1, sgf_folder: Path | None = None
-) -> dict[str, object]:
-    """All of them, ``jobs`` at a time, and what came out. Raises ``ProgramError``."""
+) -> dict[int, ProgramMatch]:
+    """Play all matches, ``jobs`` at a time, and return them by number. Raises ``ProgramError``."""
     shares = [[n for n in range(matches) if n // 2 % jobs == job] for job in range(jobs)]
     with ThreadPoolExecutor(jobs) as executor:
         parts = executor.map(lambda share: play_pairs(player, against, setting, share, sgf_folder), shares)
-        played = {number: one for part in parts for number, one in part.items()}
+        return {number: one for part in parts for number, one in part.items()}
+
+
+def play_all(
+    player: str, against: str, setting: Setting, matches: int, jobs: int = 1, sgf_folder: Path | None = None
+) -> dict[str, object]:
+    """Return the counts of all matches. Raises ``ProgramError``."""
+    played = play_jobs(player, against, setting, matches, jobs, sgf_folder)
     won = sum(one.winner == number % 2 for number, one in played.items())
     moves = sum(len(one.moves) for one in played.values())
     seconds = [sum(one.seconds[(number + k) % 2] for number, one in played.items()) for k in (0, 1)]

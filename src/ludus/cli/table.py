@@ -53,6 +53,11 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
         "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),
     },
+    "trained players": {
+        "zoo list": Entry("zoo:ZooList", "list the trained players that come with Ludus"),
+        "zoo show": Entry("zoo:ZooShow", "show the card of a trained player"),
+        "zoo check": Entry("zoo:ZooCheck", "measure trained players again, and compare with their cards"),
+    },
     "leagues": {
         "league status": Entry("league:LeagueStatus", "show the members of a league, also while it runs"),
         "league players": Entry("league:LeaguePlayers", "list all players: members, frozen ones, bots"),

@@ -93,6 +93,17 @@ def names() -> list[str]:
     return sorted(name for name in cards if _NAME.fullmatch(name))
 
 
+def by_level() -> list[tuple[str, Card]]:
+    """Return all players from easy to hard. Raises ``CorruptFile`` for a card that cannot be used."""
+    found = [(name, card(name)) for name in names()]
+    return sorted(found, key=lambda each: (each[1].level, each[0]))
+
+
+def plain_name(text: str) -> str:
+    """Return the name of a player without ``zoo:`` and suffix. Raises ``RunNotFound``."""
+    return _known(text)
+
+
 def card(name: str) -> Card:
     """Return the card of a player. ``name``: with or without ``zoo:`` and a suffix.
 

@@ -39,6 +39,7 @@ from ludus.web.serve.runs.routes import RunsApi
 from ludus.web.serve.sentences import sentence
 from ludus.web.serve.session import Session
 from ludus.web.serve.sockets import Sockets
+from ludus.web.serve.zoo import first_game, zoo_lines
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -106,7 +107,9 @@ class Api:
         """``/api/games``: the games that pages play, and the one that a set-up starts with."""
 
         def listed() -> dict[str, object]:
-            return {"games": games.games(), "first": games.game_of_newest_run(self._library)}
+            lines = zoo_lines()
+            first = games.game_of_newest_run(self._library) or first_game(lines)
+            return {"games": games.games(), "first": first, "zoo": lines}
 
         return _json(await run_in_threadpool(listed))
 

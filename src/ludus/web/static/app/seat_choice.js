@@ -1,4 +1,4 @@
-// Who sits at a seat: a person, a bot, a search, or a version of a run by its strength.
+// Who sits at a seat: a person, a trained player, a bot, a search, or a version of a run by its strength.
 import { html, useState } from "./html.js";
 
 const PERSON = "person";
@@ -46,11 +46,12 @@ export function Refused({ players }) {
     <ul>${refused.map((one) => html`<li key=${one.name}><b>${one.label || one.name}</b>: ${one.reason}</li>`)}</ul></details>`;
 }
 
-export function SeatChoice({ seat, side, player, offer, noPerson, onChoose }) {
+export function SeatChoice({ seat, side, player, offer, trained, noPerson, onChoose }) {
   const players = offer?.players ?? [];
   const ladders = (offer?.ladders ?? []).filter((ladder) => ladder.versions.length > 0);
-  const listed = players.some((one) => one.name === player);
-  const playable = players.some((one) => one.name === player && !one.reason);
+  const agent = trained.find((one) => one.name === player);
+  const listed = Boolean(agent) || players.some((one) => one.name === player);
+  const playable = Boolean(agent) || players.some((one) => one.name === player && !one.reason);
   // `random` is the foot of every ladder and a player of its own: the chosen run decides.
   const [run, setRun] = useState("");
   const ladder = ladders.find((one) => one.run === run && has(one, player)) ?? (listed ? undefined : ladders.find((one) => has(one, player)));
@@ -63,6 +64,8 @@ export function SeatChoice({ seat, side, player, offer, noPerson, onChoose }) {
   return html`<div class="field"><label class="sr-only" for=${`seat-${seat}`}>Player of ${side || `seat ${seat}`}</label>
       <select id=${`seat-${seat}`} value=${value} onChange=${choose}>
         <option value=${PERSON} disabled=${noPerson}>You${noPerson ? ": no one plays this game on a page" : ""}</option>
+        ${trained.length > 0 && html`<optgroup label="Trained players, from easy to hard">
+          ${trained.map((one) => html`<option value=${one.name}>${one.word}: ${one.title}</option>`)}</optgroup>`}
         ${ladders.length > 0 && html`<optgroup label="Runs, by strength">
           ${ladders.map((one) => html`<option value=${LADDER + one.run}>${one.name}</option>`)}</optgroup>`}
         ${GROUPS.map(([kind, title]) => {
@@ -72,5 +75,6 @@ export function SeatChoice({ seat, side, player, offer, noPerson, onChoose }) {
         })}
         ${value && value !== PERSON && !playable && !ladder && html`<option value=${value}>${offer ? value : "Loading the players"}</option>`}
       </select></div>
+    ${agent?.strength && html`<small class="strength" id=${`words-${seat}`}>${agent.strength}</small>`}
     ${ladder && html`<${Ladder} seat=${seat} ladder=${ladder} player=${player} onChoose=${onChoose} />`}`;
 }

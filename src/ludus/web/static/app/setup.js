@@ -52,14 +52,13 @@ function linkedParams(query) {
   }
 }
 
-function Setup({ games, first, query }) {
+function Setup({ games, first, zoo, query }) {
   const [game, setName] = useGame(games, query.get("game") || first);
-  // A link to weights has their parameters; without one, a person plays as the game suggests.
-  const linked = () => {
-    const given = query.get("game") === game.name;
-    if (given && (query.get("against") || query.get("params"))) return linkedParams(query);
-    return Object.fromEntries(game.view.persons);
-  };
+  const trained = zoo[game.name] ?? []; // from easy to hard
+  const persons = () => Object.fromEntries(game.view.persons);
+  const isLinked = () => query.get("game") === game.name && (query.get("against") || query.get("params"));
+  // A link to weights has their parameters, a trained player its own; without one, a person plays as the game suggests.
+  const linked = () => (isLinked() ? linkedParams(query) : trained.length > 0 ? trained[0].params : persons());
   const [texts, setTexts] = useState(linked);
   const [seats, setSeats] = useState({});
   const [pace, setPace] = useState({ rate: 1, clock_s: 0, seed: "", start: "order" });
@@ -75,8 +74,18 @@ function Setup({ games, first, query }) {
     setTexts(linked());
     setSeats({});
   }, [game.name]);
-  const otherwise = (seat) => (seat === 0 ? PERSON : query.get("game") === game.name && query.get("against") || firstPlayer(players.data));
+  const easiest = isLinked() ? "" : trained[0]?.name;
+  const otherwise = (seat) => (seat === 0 ? PERSON : query.get("game") === game.name && query.get("against") || easiest || firstPlayer(players.data));
   const chosen = Array.from({ length: game.seats }, (_, seat) => seats[seat] ?? otherwise(seat));
+  // A trained player brings the parameters that it plays under; without one, they are again those for persons.
+  const choose = (seat, name) => {
+    const found = trained.find((one) => one.name === name);
+    const were = chosen.some((player) => trained.some((one) => one.name === player));
+    const remain = chosen.some((player, at) => at !== seat && trained.some((one) => one.name === player));
+    if (found) setTexts(found.params);
+    else if (were && !remain) setTexts(persons());
+    setSeats({ ...Object.fromEntries(chosen.map((player, at) => [at, player])), [seat]: name });
+  };
   const start = async (event) => {
     event.preventDefault();
     setBusy(true);
@@ -110,8 +119,8 @@ function Setup({ games, first, query }) {
       ${players.error && html`<${Failure}>${players.error}</${Failure}>`}
       ${chosen.map((player, seat) => html`<fieldset class="seat-choice" key=${seat}>
         <legend><${SeatMark} seat=${seat} /> ${game.sides?.[seat] ?? `seat ${seat}`}</legend>
-        <${SeatChoice} seat=${seat} side=${game.sides?.[seat]} player=${player} offer=${players.data} noPerson=${game.view.input === "none"}
-          onChoose=${(name) => setSeats({ ...seats, [seat]: name })} />
+        <${SeatChoice} seat=${seat} side=${game.sides?.[seat]} player=${player} offer=${players.data} trained=${trained}
+          noPerson=${game.view.input === "none"} onChoose=${(name) => choose(seat, name)} />
       </fieldset>`)}
       ${!players.data && !players.error && html`<p class="hint" id="loading">Loading the players</p>`}
       <${Refused} players=${players.data?.players ?? []} />
@@ -154,5 +163,5 @@ export function SetupPage({ query }) {
     ${!data && !error && html`<p class="hint">Loading the games</p>`}
     ${unknown && html`<${Failure}>${wanted} cannot be played on a page: pages play compiled games that are installed here.
       ${" "}<a id="other-game" href="/play">Choose another game</a></${Failure}>`}
-    ${data && !unknown && html`<${Setup} games=${data.games} first=${data.first} query=${query} />`}`;
+    ${data && !unknown && html`<${Setup} games=${data.games} first=${data.first} zoo=${data.zoo ?? {}} query=${query} />`}`;
 }

@@ -1,0 +1,82 @@
+"""Moves that keep the value of a game: solved positions, and players that decide in them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from ludus.evaluation.value_kept import (
+    SolvedPosition,
+    all_positions,
+    moves_of,
+    outcomes_of,
+    solved_positions,
+)
+from ludus.games.connect_four import FULL, Solver
+from ludus.games.match import Match
+from ludus.presets.errors import ConfigError
+
+ALL = all_positions("tic_tac_toe")
+
+
+def test_every_reachable_position_of_tic_tac_toe_is_solved() -> None:
+    assert len(ALL) == 4520  # 5,478 positions, 958 of which are over
+    assert ALL[0] == SolvedPosition((), frozenset(range(9)))
+    known = {position.moves: position.keeping for position in ALL}
+    corner = next(p for m, p in known.items() if len(m) == 1 and m[0] == 0)
+    assert corner == {4}  # a corner is answered in the middle
+
+
+def test_the_perfect_bot_keeps_the_value() -> None:
+    known = {Match("tic_tac_toe").hash: ALL[0].keeping}
+    for position in ALL:
+        match = Match("tic_tac_toe")
+        for move in position.moves:
+            match.play(move)
+        known[match.hash] = position.keeping
+    for number in range(20):
+        match = Match("tic_tac_toe", seed=5, match=number)
+        while not match.over:
+            (seat,) = match.to_act
+            before, keeping = match.clone(), known[match.hash]
+            match.bot(seat, "perfect" if seat == 0 else "random")
+            match.advance()
+            if seat == 0:
+                after = [move for move in range(9) if _leads(before, move) == match.hash]
+                assert set(after) <= keeping
+
+
+def _leads(match: Match, move: int) -> int:
+    if not match.legal(match.to_act[0])[move]:
+        return 0
+    child = match.clone()
+    child.play(move)
+    return child.hash
+
+
+def test_positions_of_connect_four_have_their_solution() -> None:
+    found = solved_positions("connect_four", 8, 3)
+    assert len(found) == 8
+    late = max(found, key=lambda position: len(position.moves))
+    values = Solver(8).values(late.moves)
+    assert late.keeping == {c for c, v in enumerate(values) if v == max(values) and v != FULL}
+
+
+def test_a_search_plays_better_than_chance() -> None:
+    asked = solved_positions("tic_tac_toe", 300, 2)
+    kept = {}
+    for player in ("uniform", "mcts:200"):
+        chosen = moves_of(player, "tic_tac_toe", {}, [p.moves for p in asked])
+        for position, move in zip(asked, chosen, strict=True):
+            assert move not in position.moves
+        kept[player] = outcomes_of(asked, chosen).count("w") / len(asked)
+    assert kept["uniform"] < 0.75
+    assert kept["mcts:200"] > 0.95
+
+
+def test_a_bot_and_another_game_are_refused() -> None:
+    with pytest.raises(ConfigError, match="expected a network without memory or a search"):
+        moves_of("perfect", "tic_tac_toe", {}, [()])
+    with pytest.raises(ValueError, match="go: no solver"):
+        solved_positions("go", 5, 1)
