@@ -141,6 +141,10 @@ class LineView(ProgressView):
             for r in evaluation.results
             if not r.nothing_played
         ]
+        from ludus.evaluation.ladder import brief, in_words
+
+        rated += filter(None, [brief(evaluation.ladder)])
+        results += "".join(f"; {words}" for words in filter(None, [in_words(evaluation.ladder)]))
         self._rated = f"{evaluation.whose}: {', '.join(rated)}" if rated else ""
         mark = " (best so far)" if evaluation.best and not evaluation.final else ""
         console.note(f"{what} of {evaluation.whose}: {results}{mark}")

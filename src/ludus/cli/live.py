@@ -21,8 +21,9 @@ from ludus.cli import console
 from ludus.cli.console import duration, percent, redraws, si
 from ludus.cli.line_view import LineView, ProgressView
 from ludus.cli.member_rows import MemberRows
+from ludus.cli.progress import bar
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
-from ludus.cli.update_texts import Rates, doing_text, interval_text, lag_text, remaining
+from ludus.cli.update_texts import Rates, doing_text, interval_text, known_share, lag_text, remaining
 from ludus.flow.inputs.shown import visible
 from ludus.reporting.sinks import PROBLEM, RunStart
 
@@ -71,11 +72,12 @@ class LiveView(ProgressView):
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
         self.doing: Callable[[], str] = lambda: "starting"
+        self.share: Callable[[], float | None] = lambda: None
         self.metrics: UpdateMetrics | None = None
         self._updated_at = -math.inf
         self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
-        self.evaluated = self.best = ""
+        self.evaluated = self.best = self.strength = ""
         self.saved = -1
         self._opened = ExitStack()
         self.live = Live(
@@ -98,7 +100,7 @@ class LiveView(ProgressView):
 
     def start(self, run: RunStart) -> None:
         """Show the run's path and title."""
-        self.doing = run.doing
+        self.doing, self.share = run.doing, run.share
         self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")
 
     def update(self, metrics: UpdateMetrics) -> None:
@@ -111,6 +113,9 @@ class LiveView(ProgressView):
         """Show the results of an evaluation."""
         self.evaluations = {r.against: r for r in evaluation.results}
         self.evaluated = evaluation.named
+        from ludus.evaluation.ladder import in_words
+
+        self.strength = in_words(evaluation.ladder)
         if evaluation.best:
             self.best = evaluation.named
 
@@ -126,6 +131,7 @@ class LiveView(ProgressView):
         """Return the current board, no higher than the terminal."""
         from rich.console import Group
         from rich.panel import Panel
+        from rich.progress_bar import ProgressBar
         from rich.text import Text
 
         room = max(3, self.console.size.height - 3)  # the border, and the line that the cursor is on
@@ -134,10 +140,15 @@ class LiveView(ProgressView):
                 Text(visible(doing_text(self.doing)), overflow="ellipsis", no_wrap=True)
             ]
             used = 1
+            if room > 1 and (share := known_share(self.share)) is not None:
+                parts.append(ProgressBar(total=1.0, completed=share))
+                used = 2
         else:
             numbers = self._numbers(self.metrics)
             if time.monotonic() - self._updated_at > QUIET_S:
-                numbers.insert(0, visible(doing_text(self.doing)))
+                share = known_share(self.share)
+                done = "" if share is None else f"{bar(share)} "
+                numbers.insert(0, f"{done}{visible(doing_text(self.doing))}")
             names = sorted({*self.metrics.training_rates[0], *self.evaluations})
             if self.members.newest:
                 names = list(self.members.newest)
@@ -179,10 +190,10 @@ class LiveView(ProgressView):
         best = f", best {self.best}" if self.best else ""
         length = f" of {numbers['rollout/length']:.0f} ticks" if "rollout/length" in numbers else ""
         steps, matches = metrics.steps, metrics.matches
-        lines: list[str] = []
+        lines = [self.strength] if self.strength else []
         if self.members.newest:
             steps, matches = self.members.total("steps"), self.members.total("matches")
-            lines = [f"{name} {interval_text(result)}" for name, result in sorted(self.evaluations.items())]
+            lines += [f"{name} {interval_text(result)}" for name, result in sorted(self.evaluations.items())]
         lines += [
             f"{si(steps)} decisions, {si(matches)} matches{length}",
             f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",

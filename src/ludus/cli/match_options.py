@@ -68,4 +68,4 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def hooks_of(progress: Progress) -> MatchHooks:
     """Return hooks that count matches on the display and end play on Ctrl-C."""
-    return MatchHooks(progress.should_stop, progress.add, progress.played)
+    return MatchHooks(progress.should_stop, progress.add, progress.played, progress.started)

@@ -89,3 +89,12 @@ def doing_text(doing: Callable[[], str]) -> str:
         return doing()
     except Exception:  # a number changed meanwhile
         return "working"
+
+
+def known_share(share: Callable[[], float | None]) -> float | None:
+    """Return ``share()`` in 0..1. The run changes what it reads, from another thread."""
+    try:
+        known = share()
+    except Exception:  # a number changed meanwhile
+        return None
+    return None if known is None else min(max(known, 0.0), 1.0)

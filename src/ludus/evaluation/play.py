@@ -213,6 +213,8 @@ def play_matches(
         check_random_start(random_start, spec, player, against)
     start = RANDOM if random_start else ""
     sides: list[MatchPlayer] = []
+    if hooks.started is not None:
+        hooks.started(spec)
 
     def plan(side: MatchPlayer) -> SeatPlan:
         if side.actor is None and side.search is None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ludus.flow.match import MatchResult
+    from ludus.flow.spec import GameSpec
 
 LENGTH_KNOWN = 0.25  # share of the matches whose mean length stands for all
 
@@ -23,18 +24,23 @@ class MatchProgress:
     they move from the first slab on.
     """
 
-    def __init__(self, total: int, turn_based: bool = False, length: float = 0.0) -> None:
+    def __init__(self, total: int, length: float = 0.0) -> None:
         """Start the clock.
 
         Args:
             total: Number of matches.
-            turn_based: Whether a tick is a move.
             length: Mean length of such matches in ticks, 0 if it is unknown.
         """
         self.total, self.over, self.ticks = total, 0, 0
-        self._unit = "moves" if turn_based else "ticks"
+        self.unit = "ticks"  #: of what is played; moves in a game by turns
         self._length, self._ended_ticks = length, 0
+        self._most = 0  # ticks of a match, 0 if they say nothing
         self._started = time.monotonic()
+
+    def started(self, spec: GameSpec) -> None:
+        """Take the game of the matches. Its limit bounds the time left if it is played by turns."""
+        if spec.turn_based:
+            self.unit, self._most = "moves", spec.max_ticks
 
     def finished(self, ended: Sequence[MatchResult]) -> None:
         """Count matches that are over."""
@@ -47,7 +53,7 @@ class MatchProgress:
 
     def hooks(self, should_stop: Callable[[], bool] | None = None) -> MatchHooks:
         """Return hooks that count."""
-        return MatchHooks(should_stop, self.finished, self.played)
+        return MatchHooks(should_stop, self.finished, self.played, self.started)
 
     @property
     def length(self) -> float:
@@ -57,20 +63,27 @@ class MatchProgress:
         return self._length
 
     def share(self) -> float:
-        """Return the played share of all matches, 0..1; 0 while it is unknown."""
-        by_matches = self.over / max(1, self.total)
-        by_ticks = self.ticks / (self.total * self.length) if self.length > 0 else 0.0
-        return max(by_matches, min(by_ticks, 0.99))
+        """Return the played share of all matches, 0..1; 0 while it is unknown.
 
-    def left_s(self) -> float | None:
-        """Return an estimate of the remaining seconds; None while it is unknown."""
+        Until the length of a match is known, its limit stands for it in a game by turns: then it is a lower
+        bound.
+        """
+        length = self.length or self._most
+        by_ticks = self.ticks / (self.total * length) if length > 0 else 0.0
+        return max(self.over / max(1, self.total), min(by_ticks, 0.99))
+
+    def left(self) -> str:
+        """Return ``about 0:40 min left``, by the limit ``at most 1:20 min left``; empty while unknown."""
         share = self.share()
-        return (time.monotonic() - self._started) * (1.0 - share) / share if share > 0.0 else None
+        if share <= 0.0 or self.over == self.total:
+            return ""
+        bound = "at most" if self._most and not self.length else "about"
+        left = int((time.monotonic() - self._started) * (1.0 - share) / share)
+        if left >= 3600:
+            return f"{bound} {left // 3600}:{left % 3600 // 60:02d} h left"
+        return f"{bound} {left // 60}:{left % 60:02d} min left"
 
     def text(self) -> str:
         """Return ``12 of 200 matches are over, 5,210 moves, about 0:40 min left``."""
-        text = f"{self.over:,} of {self.total:,} matches are over, {self.ticks:,} {self._unit}"
-        left = self.left_s()
-        if left is None or self.over == self.total:
-            return text
-        return f"{text}, about {int(left) // 60}:{int(left) % 60:02d} min left"
+        text = f"{self.over:,} of {self.total:,} matches are over, {self.ticks:,} {self.unit}"
+        return ", ".join(filter(None, (text, self.left())))

@@ -12,6 +12,7 @@ from ludus.presets.config import Device
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
+    from ludus.flow.spec import GameSpec
 
 TIMEOUT_S = 60.0  # the default of ``pool.timeout_s``
 
@@ -60,11 +61,13 @@ class MatchHooks:
         should_stop: Ends play early when it returns true; the matches that are over count.
         finished: Receives the matches that ended since its last call, possibly none.
         played: Receives the number of ticks since its last call, before ``finished``.
+        started: Receives the game before the first match of each pair of players.
     """
 
     should_stop: Callable[[], bool] | None = None
     finished: Callable[[Sequence[MatchResult]], None] | None = None
     played: Callable[[int], None] | None = None
+    started: Callable[[GameSpec], None] | None = None
 
 
 DEFAULT = MatchSettings()

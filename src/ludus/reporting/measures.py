@@ -1,7 +1,8 @@
 """Measures of a run: what its report and its pages draw, one plot each, from the rows of its evaluations.
 
 A measure is the win rate, or the mean return in a game of one seat, of evaluations while training: a line for
-each opponent with its interval, and floors. A league has a measure for each member.
+each opponent with its interval, and floors. A league has a measure for each member. Evaluations against plain
+searches have a measure of Elo, too.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from ludus.reporting.metrics import EvaluationMetrics
 MOST_LINES = 8  # of a plot: as many as there are colours
 MOST_MEASURES = 24
 MOST_NAME = 200
-Kind = Literal["rate", "return"]
+Kind = Literal["rate", "return", "elo"]
 INSIDE, FINAL = "eval/", "final/"  # namespaces: evaluations while training, final matches
 _VALUES: Mapping[Kind, tuple[str, str, str]] = {
     "rate": ("win_rate", "ci_low", "ci_high"),
     "return": ("mean_return", "return_low", "return_high"),
+    "elo": ("elo", "elo_low", "elo_high"),
 }
-_WORDS: Mapping[Kind, str] = {"rate": "win rate", "return": "mean return"}
+_WORDS: Mapping[Kind, str] = {"rate": "win rate", "return": "mean return", "elo": "Elo"}
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -95,7 +97,8 @@ def measures_of(points: Iterable[EvaluationPoint], floors: Sequence[Level] = ())
         for start in range(0, len(made), MOST_LINES):
             part = tuple(made[start : start + MOST_LINES])
             names = [line.name for line in part]
-            levels = tuple(best_floors(floor for floor in floors if floor.against in names))
+            own = (floor for floor in floors if floor.against in names and kind != "elo")
+            levels = tuple(best_floors(own))
             axis = f"{_WORDS[kind]}, evaluations"
             found.append(
                 Measure(titled(kind, player, [line.name for line in part]), axis, kind, part, levels, player)

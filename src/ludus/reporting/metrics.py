@@ -11,8 +11,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ludus.evaluation import ladder
 from ludus.evaluation.results import EvalResult
 from ludus.flow.inputs.bounds import Count, Number
+from ludus.ratings.ladder import LadderRating
 from ludus.storage.jsonl import Row
 
 SCHEMA = 2
@@ -60,7 +62,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     ``playoff``: result of a candidate at the end of the run. The best candidate plays the ``final`` matches.
     ``initial``: result of the initial weights, before training; ``initial_weights``: their name if they come
     from another run. ``uniform``: in the row of the final matches, the result of uniform legal
-    play in their setting.
+    play in their setting. ``ladder``: strength among plain searches, if the opponents have any.
     """
 
     version: Count
@@ -73,6 +75,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     initial: bool = False
     initial_weights: str = ""
     uniform: tuple[EvalResult, ...] = ()
+    ladder: LadderRating | None = None
     player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
 
@@ -91,14 +94,17 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     @property
     def numbers(self) -> dict[str, float]:
         """``eval/OPPONENT/win_rate`` and so on; ``final/...`` and ``playoff/...`` at the end of the run."""
-        namespace = "final" if self.final else "playoff" if self.playoff else "eval"
-        return {
-            f"{namespace}/{r.against}/{name}": float(value)
+        found = {
+            f"{r.against}/{name}": float(value)
             for r in self.results
             if not r.nothing_played
             for name in _MEASURES[r.alone]
             if (value := getattr(r, name)) is not None
         }
+        if self.ladder is not None:
+            found |= ladder.numbers(self.ladder)
+        namespace = "final" if self.final else "playoff" if self.playoff else "eval"
+        return {f"{namespace}/{name}": value for name, value in found.items()}
 
 
 Metrics = UpdateMetrics | EvaluationMetrics
@@ -108,7 +114,7 @@ def metrics_row(metrics: Metrics) -> Row:
     """Return a line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    for name in ("player", "initial_weights", "uniform"):
+    for name in ("player", "initial_weights", "uniform", "ladder"):
         if not row.get(name, True):
             del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}

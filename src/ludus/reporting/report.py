@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TypeVar
 
+from ludus.evaluation import ladder
 from ludus.evaluation.results import EvalResult
 from ludus.flow.inputs.shown import fenced, markdown, visible
 from ludus.presets.config import Preset
@@ -23,6 +24,7 @@ from ludus.storage.files import write_atomic
 Item = TypeVar("Item")
 
 CURVE_ROWS = 24
+STRENGTH = "strength"  # a column
 LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
 
 
@@ -61,6 +63,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
             "",
             *_result_table(final.results),
             "",
+            *_strength_lines(final),
             *_floor_lines(final.results, metrics.floors),
             *_play_off_table(metrics.playoff),
         ]
@@ -144,6 +147,15 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
     return lines
 
 
+def _strength_lines(final: EvaluationMetrics) -> list[str]:
+    """Return the strength among plain searches, if there were any among the opponents."""
+    if final.ladder is None:
+        return []
+    words = ladder.in_words(final.ladder)
+    said = f"Version {final.named} {words}. " if words else ""
+    return [f"{said}{ladder.elo_in_words(final.ladder)}.", ""]
+
+
 def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
     """Return the results without any training in the same setting, if they were measured."""
     lines = []
@@ -188,24 +200,34 @@ def _curve_table(
 ) -> list[str]:
     """Return results over steps; ``marks``: labels of steps, which get a row each."""
     names = _names(evaluations)
+    rated = [STRENGTH] if any(e.ladder for e in evaluations) else []
     lines = [
-        "| steps | version | " + " | ".join(map(markdown, names)) + " |",
-        "|---|---|" + "---|" * len(names),
+        "| steps | version | " + " | ".join([*map(markdown, names), *rated]) + " |",
+        "|---|---|" + "---|" * len([*names, *rated]),
     ]
     waiting = list(marks)
     for e in thinned(evaluations, CURVE_ROWS):
         while waiting and waiting[0][0] < e.steps:
-            lines.append(_mark_row(*waiting.pop(0), len(names)))
-        rates = {r.against: _interval(r) for r in e.results}
+            lines.append(_mark_row(*waiting.pop(0), len([*names, *rated])))
+        rates = {r.against: _interval(r) for r in e.results} | {STRENGTH: _strength(e)}
         mark = ", initial weights" if e.initial else " *" if e.best else ""
         lines.append(
-            f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+            f"| {e.steps:,} | {e.named}{mark} | "
+            + " | ".join(rates.get(n, "") for n in [*names, *rated])
+            + " |"
         )
-    lines += [_mark_row(*mark, len(names)) for mark in waiting]
+    lines += [_mark_row(*mark, len([*names, *rated])) for mark in waiting]
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
     if source := next((e.initial_weights for e in evaluations if e.initial_weights), ""):
         lines += ["", f"The run started from the weights `{source}`."]
     return lines
+
+
+def _strength(e: EvaluationMetrics) -> str:
+    """Return ``plays about as mcts:190; Elo 320 (250 to 390), mcts:50 = 0``."""
+    if e.ladder is None:
+        return ""
+    return "; ".join(filter(None, (ladder.brief(e.ladder), ladder.elo_in_words(e.ladder))))
 
 
 def _mark_row(steps: int, label: str, columns: int) -> str:

@@ -57,13 +57,21 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "throughput/matches_per_s": ("Matches per second", "matches/s"),
     "throughput/evaluations_per_s": ("Positions evaluated per second", "positions/s"),
     "throughput/simulations_per_s": ("Simulations of the search per second", "simulations/s"),
+    "eval/mcts/visits": ("Visits of a plain search of equal strength", "visits"),
+    "eval/mcts/visits_low": ("Visits of a plain search of equal strength, lower end", "visits"),
+    "eval/mcts/visits_high": ("Visits of a plain search of equal strength, upper end", "visits"),
     "time/minutes_left": ("Time left, estimate", "minutes"),
     "time/cpu_minutes": ("Processor time", "minutes"),
     "time/update_s": ("Time of an update", "s"),
     "time/collect_s": ("Time for collecting experience", "s"),
     "time/learn_s": ("Time for learning", "s"),
 }
-_BOUNDS = ("ci_low", "ci_high", "return_low", "return_high", "win_rate", "mean_return")  # of a measure
+#: Results of a measure.
+_BOUNDS = (
+    *("win_rate", "ci_low", "ci_high"),
+    *("mean_return", "return_low", "return_high"),
+    *("elo", "elo_low", "elo_high"),
+)
 
 
 class SeriesInfo(msgspec.Struct, frozen=True):
@@ -115,7 +123,7 @@ def _info(name: str, leads: bool) -> SeriesInfo:
         if name.startswith(start + "/"):
             against = visible(name.removeprefix(start + "/"))
             return SeriesInfo(name, words.format(against), "win rate", "rate", group, leads)
-    if space == "eval":
+    if space == "eval" and name not in _WORDS:
         against, _, last = rest.rpartition("/")
         title = f"{visible(last.replace('_', ' ')).capitalize()} against {visible(against)}, evaluations"
         return SeriesInfo(name, title, "ticks" if last == "mean_ticks" else "", "number", group, leads)

@@ -26,6 +26,7 @@ class RunStart:
     preset: Preset
     spec: GameSpec
     doing: Callable[[], str] = lambda: "starting"  #: what the run does now, in words; any thread may ask
+    share: Callable[[], float | None] = lambda: None  #: the share of it that is done, 0..1; None: unknown
 
 
 class Sink:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import NamedTuple
 
+from ludus.evaluation import ladder
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
+from ludus.ratings.ladder import LadderRating
 from ludus.reporting.changes import run_settings
 from ludus.reporting.floors import floors_of
-from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.reporting.run_view import RunView
 from ludus.storage import StorageError
 from ludus.training.candidates import BestWeights, score_of
@@ -41,6 +44,8 @@ class Evaluations:
         self._steps, self._context, self._report = steps, context, context.report
         self._config = context.preset.evaluation
         self._best = BestWeights(context.directory, context.report)
+        self.strength: LadderRating | None = None  #: of the final matches, among plain searches
+        self._earlier: list[tuple[EvalResult, ...]] | None = None  # results of the run so far, once read
 
     def pin_candidates(self) -> None:
         """Keep the checkpoints of the candidates on disk."""
@@ -57,9 +62,14 @@ class Evaluations:
         and ends the same way.
         """
         matches = self._floor_matches()
-        if matches == 0 or self._steps.version > 0 or self._initial_row():
+        try:
+            known = self._steps.initial_player() if self.initial_due() else None
+        except StorageError as error:
+            self._report.problem(f"the initial weights were not evaluated: {error}")
             return
-        version, player = self._steps.player(None)
+        if known is None:
+            return
+        version, player = known
         try:
             results = self._steps.run_evaluator.rate(player, version, INITIAL, matches)
         except EndlessMatch as error:  # untrained weights may never end a match that trained ones do
@@ -68,6 +78,11 @@ class Evaluations:
         if results is not None:
             self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
             self._context.describe_weights()
+            self._steps.initial_evaluated()
+
+    def initial_due(self) -> bool:
+        """Return whether the evaluation of the initial weights is wanted and missing."""
+        return self._floor_matches() > 0 and self._initial_row() is None
 
     def _floor_matches(self) -> int:
         return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
@@ -132,6 +147,7 @@ class Evaluations:
         self._best.point(best, score, member)
         self._reached(results)
         final = self._metrics(best, score, True, results, final=True, uniform=uniform)
+        self.strength = final.ladder
         self._report.evaluation(final)
         self._report_floors(final)
         for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
@@ -233,9 +249,23 @@ class Evaluations:
             playoff=playoff,
             initial=initial,
             uniform=uniform,
+            ladder=self._strength(results),
             initial_weights=self._initial_weights() if initial else "",
             player=self._context.evaluated,
         )
+
+    def _strength(self, results: tuple[EvalResult, ...]) -> LadderRating | None:
+        """Return the strength among plain searches, rated together with the evaluations before."""
+        if all(ladder.visits_of(r.against) is None for r in results):
+            return None
+        if self._earlier is None:
+            self._earlier = []
+            for row in RunView(self._context.directory).evaluations():
+                with contextlib.suppress(ValueError):
+                    if isinstance(found := metrics_of(row), EvaluationMetrics):
+                        self._earlier.append(found.results)
+        self._earlier.append(results)
+        return ladder.rate(self._earlier)
 
     def _initial_weights(self) -> str:
         """Return the initial weights, as the preset named them when the run was started."""

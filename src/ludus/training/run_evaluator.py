@@ -76,6 +76,11 @@ class RunEvaluator:
         what = self._what
         return f"{what}: {self._now.text()}" if what else ""
 
+    @property
+    def share(self) -> float | None:
+        """The played share of these matches, 0..1; None between two evaluations."""
+        return self._now.share() if self._what else None
+
     def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
         """Return the results of uniform play over the legal choices against the same opponents."""
         skip = self.preset.game.frame_skip
@@ -115,7 +120,7 @@ class RunEvaluator:
     ) -> tuple[EvalResult, ...] | None:
         preset = self.preset
         results: list[EvalResult] = []
-        progress = self._now = MatchProgress(matches * len(self.against), self.spec.turn_based, self.length)
+        progress = self._now = MatchProgress(matches * len(self.against), self.length)
         self._what = WHAT.get(number, f"evaluation of version {version}")
         settings = MatchSettings(
             matches=matches,

@@ -88,7 +88,9 @@ class RunLoop:
         self.evaluations.pin_candidates()
         with context.interrupt.signals():
             self._report_used_up_budget()
-            steps.before_learning(self._evaluate_initial)
+            self._evaluated_initial = not self.evaluations.initial_due()
+            if not self._evaluated_initial:
+                steps.before_learning(self._evaluate_initial)
             while not self._is_over():
                 steps.prepare_round()
                 evaluate = self._evaluate if self.evaluations.due() else None
@@ -96,20 +98,30 @@ class RunLoop:
                 if evaluate or self.saver.due():
                     self._saved = steps.version if self.saver.save(taken=steps.ask) else -1
                 steps.round(evaluate)
-            if not self._evaluated_initial:
-                self._evaluate_initial()
             context.report.message(f"training ends: {self.reason}")
             if why := steps.why_untrained():
                 context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")
-            if not self.saver.save(last=True):  # weights that are lost get no result
-                raise self._unsaved(f"training ended ({self.reason})")
+            self._save_last()
+            if not self._evaluated_initial:
+                self._evaluate_initial()
+                self._save_last()  # with that result
             final = self._final()
             self._record_end()
             return final
 
+    def _save_last(self) -> None:
+        """Save the weights at the end: what is lost gets no result. Raises ``RunUnsaved``."""
+        if not self.saver.save(last=True):
+            raise self._unsaved(f"training ended ({self.reason})")
+
     def doing(self) -> str:
         """Return a description of the run's present work. Any thread may call it."""
         return self.steps.run_evaluator.doing or self.steps.doing()
+
+    def share(self) -> float | None:
+        """Return the share of that work that is done, 0..1; None if it is not known."""
+        evaluated = self.steps.run_evaluator.share
+        return self.steps.share() if evaluated is None else evaluated
 
     def write_report(self) -> bool:
         """Write ``report.md`` and return whether it is there; a failure is reported, the run ends well."""
@@ -170,6 +182,8 @@ class RunLoop:
             with self.steps.paused():
                 self.evaluations.initial()
         except (MatchError, PoolError) as error:
+            if self.steps.version > 0:
+                raise
             raise RunFailed(f"{error}; nothing has been trained") from error
         self.context.clock.lap()
 
@@ -189,6 +203,8 @@ class RunLoop:
 
     def _evaluate(self) -> None:
         """Evaluate the acting weights. An interrupted run ends here, since the round changes them."""
+        if not self._evaluated_initial:
+            self._evaluate_initial()
         self.evaluations.evaluate()
         if self._saved >= 0 and self.steps.state.evaluation_due:
             self.context.stop_if_interrupted(self._saved)

@@ -23,6 +23,7 @@ from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, GroupLost, Interrupted, RunFailed
 from ludus.presets.method_file import method_file
 from ludus.presets.parts import with_parts
+from ludus.ratings.ladder import LadderRating
 from ludus.reporting.changes import (
     Change,
     changed_settings,
@@ -54,7 +55,6 @@ from ludus.training.run_context import RunContext
 from ludus.training.run_loop import RunLoop
 from ludus.training.schedules import moved_schedules, used_budget
 from ludus.training.start import resumed_start, start_file
-from ludus.training.steps import RunSteps
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
 from ludus.training.trusted_code import given_rulebooks, why_not_recorded
@@ -71,7 +71,7 @@ class RunResult(msgspec.Struct, frozen=True):
     league of those of ``best_player``; both are on disk. ``final``: the final evaluation of the best weights;
     ``floors``: results without training; ``report``: path of the report, empty if it could not be written;
     ``more``: settings under which a resumed run continues; ``alone``: the game has one seat, so there is no
-    opponent.
+    opponent; ``ladder``: strength of the best weights among plain searches, if these are opponents.
     """
 
     run: str
@@ -87,6 +87,7 @@ class RunResult(msgspec.Struct, frozen=True):
     more: dict[str, str]
     best_player: str = ""
     alone: bool = False
+    ladder: LadderRating | None = None
 
 
 @as_found()
@@ -301,14 +302,14 @@ def _run(builder: RunBuilder, context: RunContext) -> RunResult:
     with closing(started) as steps:
         loop = RunLoop(steps, context)
         context.report.start(
-            RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing)
+            RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing, loop.share)
         )
         if note := hardware.device_note(context.preset):
             context.report.message(note)
         context.report_removed()
         final = loop.run()
         reported = loop.write_report()
-        return _result(steps, context, loop.reason, final, reported)
+        return _result(loop, context, final, reported)
 
 
 def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
@@ -331,16 +332,15 @@ def _regrouped(context: RunContext, machines: Machines) -> RunBuilder:
         raise RunFailed(error, where="no new group of learners") from error
 
 
-def _result(
-    steps: RunSteps, context: RunContext, reason: str, final: tuple[EvalResult, ...], reported: bool
-) -> RunResult:
+def _result(loop: RunLoop, context: RunContext, final: tuple[EvalResult, ...], reported: bool) -> RunResult:
     """Return the result of a run that is on disk; ``reported``: its report is there."""
+    steps = loop.steps
     preset, run, state = context.preset, context.directory, steps.state
     alone = steps.run_evaluator.spec.seats == 1
     best = run.checkpoints.best()
     return RunResult(
         run=str(run.path),
-        reason=reason,
+        reason=loop.reason,
         version=steps.version,
         best_version=0 if best is None else best.weights,
         steps=state.budget.steps,
@@ -352,4 +352,5 @@ def _result(
         more=more_budget(preset, state.budget, alone),
         best_player="" if best is None else best.player,
         alone=alone,
+        ladder=loop.evaluations.strength,
     )

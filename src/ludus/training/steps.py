@@ -44,7 +44,11 @@ class RunSteps(ABC):
 
     @abstractmethod
     def doing(self) -> str:
-        """Return a description of the round's present work. Any thread may call it."""
+        """Return a description of the round's present work. Any thread may call it and :meth:`share`."""
+
+    def share(self) -> float | None:
+        """Return the share of the round's present work that is done, 0..1; None if it is not known."""
+        return None
 
     @abstractmethod
     def why_untrained(self) -> str:
@@ -57,12 +61,25 @@ class RunSteps(ABC):
     # ---- the loop --------------------------------------------------------------------------------
 
     def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """Call ``evaluate`` before the first update: now, or after the first matches if these take minutes.
+        """Call ``evaluate``, or keep the initial weights, which are then evaluated with the first evaluation.
+
+        If none comes they are evaluated at the end. Called if the run has no such evaluation yet.
 
         Args:
             evaluate: Evaluates the initial weights; it takes no minutes of the budget.
         """
         evaluate()
+
+    def initial_player(self) -> tuple[int, PlayerFactory] | None:
+        """Return the initial weights as a player, and their version; None where nothing has them any more.
+
+        Raises:
+            StorageError: A file that cannot be read.
+        """
+        return self.player(None) if self.version == 0 else None
+
+    def initial_evaluated(self) -> None:  # noqa: B027
+        """Give up what was kept for the evaluation of the initial weights."""
 
     def prepare_round(self) -> None:  # noqa: B027
         """Update opponents and curricula to the newest weights."""

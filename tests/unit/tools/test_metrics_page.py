@@ -96,6 +96,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         "algorithm.gate": True,
         "algorithm.gate_matches": 4,
         "evaluation.visits": 4,
+        "evaluation.against": "random,mcts:10",
         "evaluation.final_matches": 4,
         "run.max_steps": 450,
     }

@@ -22,7 +22,7 @@ from .test_dqn_runs import preset_of as dqn_preset
 PLAYING = r"matches are being played: [\d,]+ time steps of [\d,]+ matches at a time"
 RATING = (
     r"(evaluation of (the initial weights|version \d+)|play-off|uniform play|final matches): "
-    r"[\d,]+ of [\d,]+ matches are over, [\d,]+ (moves|ticks)(, about \d+:\d\d min left)?"
+    r"[\d,]+ of [\d,]+ matches are over, [\d,]+ (moves|ticks)(, (about|at most) \d+:\d\d min left)?"
 )
 SHORT = {"run__max_steps": 300, "evaluation__matches": 4, "evaluation__final_matches": 4}
 METHODS: dict[str, tuple[Callable[[], Preset], str]] = {

@@ -281,6 +281,7 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
         console.document(result)
         return
     from ludus.cli.update_texts import interval_text
+    from ludus.evaluation.ladder import in_words
 
     best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     final: list[tuple[str, str]] = []
@@ -288,6 +289,8 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
         final.append(("mean return" if result.alone else f"against {r.against}", interval_text(r)))
         if floor := result.floors.text(r.against):
             final.append(("floor", floor))
+    if strength := in_words(result.ladder):
+        final.append(("strength", strength))
     rows = [
         ("run", result.run),
         ("ended", result.reason),

@@ -64,10 +64,9 @@ class ActingWeights:
         """Return the files without which the current state cannot be resumed."""
         return {self.context.directory.snapshot_path(self.state.playing)} if self.gated else set()
 
-    def drop_snapshots(self, playing: set[int]) -> None:
-        """Remove the snapshots of all other versions."""
-        if self.gated:
-            self.context.directory.drop_snapshots(playing)
+    def drop_snapshots(self, playing: set[int], others: set[int]) -> None:
+        """Remove the snapshots of all versions but those that play, with a gate, and ``others``."""
+        self.context.directory.drop_snapshots((playing if self.gated else set()) | others)
 
     def _first_network(self) -> Network:
         """Return the first network that plays; with a gate a copy: the learner's holds the candidates."""

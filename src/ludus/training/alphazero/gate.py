@@ -101,7 +101,7 @@ class Gate:
         wins = losses = played = 0
         verdict = ""
         sides = [self._evaluator(seat, side[0]) for seat, side in enumerate((candidate, playing))]
-        progress = self._progress = MatchProgress(config.gate_matches, components.spec.turn_based)
+        progress = self._progress = MatchProgress(config.gate_matches)
         while played < config.gate_matches and not verdict and not interrupted():
             seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
             count = min(CHUNK, config.gate_matches - played)

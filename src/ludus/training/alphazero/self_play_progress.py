@@ -45,6 +45,20 @@ class SelfPlayProgress:
         share = self._config.self_play.full_share
         return self._kept + share * max(0, self.moves - self._ended)
 
+    def share(self, matches: int, trained: bool) -> float:
+        """Return the share of the round's self-play that is done, 0..1; arguments as in :meth:`text`."""
+        made, more = self._positions() - self._before, max(0.0, self._more(matches, trained))
+        return made / (made + more) if made > 0.0 else 0.0
+
+    def _more(self, matches: int, trained: bool) -> float:
+        """Return the number of positions that are still to be played."""
+        positions, config = self._positions(), self._config
+        more = config.round_positions - positions
+        if not trained and matches < config.window_matches_min:  # longer, once their length is known
+            few = config.window_matches_min - matches
+            more = max(more, few * self.plies * config.self_play.full_share - positions)
+        return more
+
     def text(self, matches: int, trained: bool) -> str:
         """Return ``self-play: 904 of 4,096 positions and 12 of 100 matches until the first update, ...``.
 
@@ -64,10 +78,7 @@ class SelfPlayProgress:
         text += f", {self.moves:,} moves in this session"
         if positions >= wanted and not waits:
             return f"{text}; their matches are being finished"
-        more = wanted - positions
-        if waits:  # the matches may take longer, once their length is known
-            more = max(more, (fewest - matches) * self.plies * self._config.self_play.full_share - positions)
-        left = self._left_s(more, positions - self._before)
+        left = self._left_s(self._more(matches, trained), positions - self._before)
         if left is None:
             return text
         whose = " for these positions" if waits and not self.plies else ""

@@ -41,6 +41,8 @@ from ludus.training.alphazero.components import (
     plays_beside_learning,
 )
 from ludus.training.alphazero.gate import Gate
+from ludus.training.alphazero.initial_weights import VERSION as INITIAL_VERSION
+from ludus.training.alphazero.initial_weights import InitialWeights
 from ludus.training.alphazero.match_store import MatchStore
 from ludus.training.alphazero.self_play_progress import SelfPlayProgress
 from ludus.training.alphazero.update_metrics import SelfPlayRound, update_metrics
@@ -94,7 +96,7 @@ class AlphaZeroTrainer(RunSteps):
         self.gate = Gate(preset, components, context.directory.reference)
         self._learning = False
         self._self_play = SelfPlayProgress(self.config)
-        self._evaluate_initial: Callable[[], None] | None = None  # before the first update
+        self.initial_weights = InitialWeights(context, components)
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
             self._start()
@@ -159,9 +161,26 @@ class AlphaZeroTrainer(RunSteps):
             return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
         return self._self_play.text(self.state.matches, self.components.learner.steps > 0)
 
+    def share(self) -> float | None:
+        """See :class:`ludus.training.steps.RunSteps`."""
+        if self.gate.doing or self._learning:
+            return None
+        return self._self_play.share(self.state.matches, self.components.learner.steps > 0)
+
     def before_learning(self, evaluate: Callable[[], None]) -> None:
-        """See :class:`ludus.training.steps.RunSteps`: the first matches come first."""
-        self._evaluate_initial = evaluate
+        """See :class:`ludus.training.steps.RunSteps`: self-play and learning come first."""
+        self.initial_weights.keep()
+
+    def initial_player(self) -> tuple[int, PlayerFactory] | None:
+        """See :class:`ludus.training.steps.RunSteps`."""
+        network = self.initial_weights.network()
+        if network is None:
+            return None
+        return INITIAL_VERSION, lambda seed: self.gate.player(network, seed, INITIAL_VERSION)
+
+    def initial_evaluated(self) -> None:
+        """See :class:`ludus.training.steps.RunSteps`."""
+        self.initial_weights.evaluated()
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """See :class:`ludus.training.steps.RunSteps`."""
@@ -173,12 +192,13 @@ class AlphaZeroTrainer(RunSteps):
         start = time.perf_counter()
         matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
-        collected = learning = time.perf_counter()
+        collected = time.perf_counter()
         if len(matches):
+            self.run_evaluator.length = self.run_evaluator.length or self._self_play.plies
             self.store.keep(matches)
+        learning = time.perf_counter()
         learned = UpdateStats(self.version, 0)
         if self.components.replay_buffer.ready:
-            learning = self._evaluated()
             self._learning = True
             if plays_beside_learning(self.preset.run, self.components.device):
                 self.workers.start()
@@ -195,15 +215,6 @@ class AlphaZeroTrainer(RunSteps):
             done = SelfPlayRound(matches, lag, learned, times, collected - start, end - learning)
             done.cluster = self.workers.numbers()
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
-
-    def _evaluated(self) -> float:
-        """Evaluate the initial weights if that is still to be done; return the time when learning starts."""
-        evaluate, self._evaluate_initial = self._evaluate_initial, None
-        if evaluate is not None:
-            self.context.clock.lap(self.state.budget)
-            self.run_evaluator.length = self._self_play.plies
-            evaluate()
-        return time.perf_counter()
 
     def _collect(self) -> Matches:
         """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
@@ -305,7 +316,8 @@ class AlphaZeroTrainer(RunSteps):
     def moment(self) -> tuple[int, ...]:
         """See :class:`ludus.training.steps.RunSteps`."""
         state, learner = self.state, self.components.learner
-        return state.matches, learner.steps, learner.version, state.gates
+        needed = int(self.initial_weights.needed)
+        return state.matches, learner.steps, learner.version, state.gates, needed
 
     def make_checkpoint(self) -> Checkpoint:
         """See :class:`ludus.training.steps.RunSteps`."""
@@ -316,11 +328,13 @@ class AlphaZeroTrainer(RunSteps):
 
     def referred_to(self) -> set[Path]:
         """Return the files without which the current state cannot be resumed."""
-        return self.store.referred_to() | self.acting.referred_to()
+        initial = self.initial_weights.referred_to()
+        return self.store.referred_to() | self.acting.referred_to() | initial
 
     def after_checkpoint(self) -> None:
         """Remove files that no checkpoint needs any more."""
-        self.acting.drop_snapshots(self.store.drop_unneeded())
+        playing = self.store.drop_unneeded()
+        self.acting.drop_snapshots(playing, self.initial_weights.versions())
 
     def close(self) -> None:
         """Stop threads. Idempotent."""

@@ -142,7 +142,7 @@ def _results(path: Path, stamp: tuple[int, int]) -> tuple[tuple[ShownResult, ...
 def results_of(row: Row, namespace: str) -> tuple[ShownResult, ...]:
     """Return the results in a row, the strongest opponent first."""
     numbers = {name: made for name, value in row.items() if (made := number(value)) is not None}
-    found = [ShownResult(*result) for result in results_in(numbers, namespace)]
+    found = [ShownResult(*result) for result in results_in(numbers, namespace) if result[1] != "elo"]
     return tuple(sorted(found, key=lambda r: r.value.value))[:MOST_RESULTS]
 
 

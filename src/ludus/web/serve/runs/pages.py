@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ludus.evaluation import ladder
 from ludus.evaluation.play import UNIFORM
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.shown import shell, terminal, visible
+from ludus.ratings.ladder import LadderRating
 from ludus.reporting.changes import code_marks
 from ludus.reporting.floors import INITIAL_WEIGHTS
 from ludus.reporting.measures import (
@@ -76,7 +78,8 @@ class RunPage(msgspec.Struct, frozen=True):
 
     ``measures``: its plots; ``players``: members of a league; ``marks``: steps at which it continued under
     other code; ``log``: its end; ``has_report``: whether there is a ``report.html``; ``told``: how it ended;
-    ``stamp``: see :func:`page_stamp`.
+    ``strength``: of its newest evaluation among plain searches, a sentence; ``stamp``: see
+    :func:`page_stamp`.
     """
 
     about: RunLine
@@ -97,6 +100,7 @@ class RunPage(msgspec.Struct, frozen=True):
     plots: tuple[SeriesInfo, ...]
     players: tuple[str, ...]
     told: str = ""
+    strength: str = ""
     stamp: str = ""
 
 
@@ -142,6 +146,7 @@ def page_of(run: Run) -> RunPage:
         plots=tuple(series_of(names)),
         players=view.players(evaluations),
         told=_told(run, line.state, events),
+        strength=_strength_in_words(evaluations),
         stamp=stamp,
     )
 
@@ -165,6 +170,19 @@ def measures_at(run: Run) -> tuple[Measure, ...]:
     """Return the measures of a run, of at most :data:`MOST_EVALUATIONS` evaluations."""
     rows = _evaluations(run.path, stamp_of(view_at(run.path).source))
     return tuple(measures_of(_points(run, rows), _levels(rows)))
+
+
+def _strength_in_words(rows: tuple[Row, ...]) -> str:
+    """Return how strong the newest evaluated weights are among plain searches; empty if it is not known."""
+    for row in reversed(rows):
+        if row.get("playoff") is True or "ladder" not in row:
+            continue
+        with contextlib.suppress(msgspec.ValidationError, OverflowError):
+            if words := ladder.in_words(msgspec.convert(row["ladder"], LadderRating)):
+                player, version = _named(row.get("player")), number(row.get("version")) or 0.0
+                return f"Version {f'{player}:' if player else ''}{version:.0f} {words}."
+        return ""
+    return ""
 
 
 def _told(run: Run, state: str, events: tuple[Row, ...]) -> str:

@@ -5,6 +5,7 @@ import { Failure, html, useMemo, useState } from "./html.js";
 import { remember, remembered } from "./settings.js";
 
 const POINTS = 600;
+export const AXES = { rate: "win rate", return: "mean return", elo: "Elo" };
 const id = encodeURIComponent;
 
 // A line of the server's as a line of a plot, over steps or minutes.
@@ -20,7 +21,7 @@ export function Measure({ measure, x, marks }) {
     name: `floor: ${floor.what} ${valueText(floor.value.value, kind)}`,
     value: floor.value.value, of: floor.against,
   }));
-  return html`<${Curve} title=${measure.title} axis=${measure.kind === "rate" ? "win rate" : "mean return"} kind=${kind} x=${x} lines=${lines} levels=${levels} marks=${x === "steps" ? marks : []} />`;
+  return html`<${Curve} title=${measure.title} axis=${AXES[measure.kind]} kind=${kind} x=${x} lines=${lines} levels=${levels} marks=${x === "steps" ? marks : []} />`;
 }
 
 // Curves of numbers that each update logs. A bucket of several updates has its mean, least and greatest value.

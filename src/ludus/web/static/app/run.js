@@ -150,7 +150,7 @@ export function RunPage({ id: run }) {
       <div class="run-main">
         <section class="panel" id="about"><h2>Run</h2><${Headline} about=${about} /><${Facts} run=${about} events=${data.events} />
           ${about.problem && html`<${Failure}>${about.problem}</${Failure}>`}
-          ${data.told && html`<p class="told">${data.told}</p>`}<${Links} about=${about} page=${data} /></section>
+          ${data.strength && html`<p class="told">${data.strength}</p>`}${data.told && html`<p class="told">${data.told}</p>`}<${Links} about=${about} page=${data} /></section>
         <${Measures} page=${data} run=${run} live=${live ? LIVE_MS : 0}><${Results} rows=${data.results} /></${Measures}>
         <${Log} events=${data.events} log=${data.log} /></div>
       <aside><${Versions} about=${about} weights=${data.weights} /><${Replays} run=${run} /><${Settings} settings=${data.settings} config=${data.config} /></aside>
