@@ -119,7 +119,7 @@ class LineView(ProgressView):
     def start(self, run: RunStart) -> None:
         """Write the run's path and title."""
         self.doing = run.doing
-        console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
+        console.note(visible(f"run {run.path}: {run.title}"))
 
     def update(self, metrics: UpdateMetrics) -> None:
         """Write the numbers of an update if the last ones are old enough; otherwise they wait until then."""

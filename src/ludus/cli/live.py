@@ -101,7 +101,7 @@ class LiveView(ProgressView):
     def start(self, run: RunStart) -> None:
         """Show the run's path and title."""
         self.doing, self.share = run.doing, run.share
-        self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")
+        self.head = visible(f"{run.title}   {run.path}")
 
     def update(self, metrics: UpdateMetrics) -> None:
         """Show the numbers of an update."""

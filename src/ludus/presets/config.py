@@ -257,6 +257,22 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ahead: Ahead = 0
 
 
+class TrackingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Trackers that receive the numbers of the run, besides its own files.
+
+    ``sinks``: their names: ``tensorboard`` (left out where it is not installed), ``wandb``, ``mlflow``, or
+    entry points ``ludus.sinks`` of installed packages.
+    ``project``, ``name``, ``tags``: how W&B and MLflow file the run; ``name = ""`` is the run directory's.
+    ``offline``: W&B keeps the numbers in the run directory, and sends nothing.
+    """
+
+    sinks: tuple[Name, ...] = ("tensorboard",)
+    project: Name = "ludus"
+    name: str = ""
+    tags: tuple[Name, ...] = ()
+    offline: bool = False
+
+
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of a preset file. ``algorithm``: the settings of a registered method."""
 
@@ -271,6 +287,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()
     cluster: ClusterConfig = ClusterConfig()
+    tracking: TrackingConfig = TrackingConfig()
     title: str = ""
 
     def schedules(self) -> dict[str, ByBudget]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ludus.flow.inputs.shown import markup
-from ludus.reporting.svg import without_ground
+from ludus.reporting.svg import without_style
 
 _ENTITY = re.compile(r"&(?!(?:#\d{1,7}|lt|gt|amp|quot);)")
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
@@ -129,7 +129,7 @@ def _contents(headings: Sequence[str]) -> Iterator[str]:
 def _figure(caption: str, svg: str) -> str:
     """Return a figure. ``svg`` is one of our plots: its names are escaped, and it has no style or script."""
     about = f"<figcaption>{_inline(caption)}</figcaption>"
-    return f'<figure aria-label="{markup(caption)}">{without_ground(svg).strip()}{about}</figure>'
+    return f'<figure aria-label="{markup(caption)}">{without_style(svg).strip()}{about}</figure>'
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:

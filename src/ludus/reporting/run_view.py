@@ -10,12 +10,16 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from ludus.evaluation.results import EvalResult
+from ludus.flow.inputs.bounds import Count
 from ludus.league.record import Record
 from ludus.reporting.changes import Change, read_changes
 from ludus.reporting.columns import Columns
@@ -23,6 +27,7 @@ from ludus.reporting.floors import Floors, floors_of
 from ludus.reporting.followed_league import FollowedLeague
 from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics, metrics_of
 from ludus.storage import CorruptFile, RunDirectory, StorageError, read_jsonl
+from ludus.storage.files import open_regular
 from ludus.storage.jsonl import TAIL_BYTES, Row, last_rows, rows_back, rows_from
 from ludus.storage.last_state import is_finished
 from ludus.storage.run_info import RunInfo, RunStatus
@@ -32,6 +37,7 @@ _MOST_SHOWN = 400  # members on a page
 _EVALUATION = b'"kind":"evaluation"'
 _UPDATE = b'"update"'
 _INITIAL = b'"initial":true'
+_MARK_BYTES = 96  # by which a log that was cut and written again is recognised
 _MOST_BACK = 8 << 20  # bytes of the end of a log in which the newest evaluations are looked for
 
 
@@ -87,6 +93,13 @@ class Totals(NamedTuple):
     matches: int
     updates: int
     minutes: float
+
+
+class LogPlace(msgspec.Struct, frozen=True):
+    """A place between two rows of ``metrics.jsonl``: the byte after the first, and a checksum of its end."""
+
+    offset: Count = 0
+    checksum: Count = 0
 
 
 class Newest(NamedTuple):
@@ -169,6 +182,31 @@ class RunView:
             else:
                 updates.append(metrics)
         return RunMetrics(updates, evaluations)
+
+    def metrics_from(self, place: LogPlace) -> Iterator[tuple[LogPlace, UpdateMetrics | EvaluationMetrics]]:
+        """Yield updates and evaluations after ``place``, each with the place after it.
+
+        They start from the first row where the log was cut at a resume, and end before a damaged line.
+
+        Raises:
+            CorruptFile: A row is not one of this version's.
+        """
+        start = place.offset if place.offset and self._end(place.offset) == place.checksum else 0
+        for offset, row in rows_from(self.source, start):
+            try:
+                metrics = metrics_of(row)
+            except ValueError as error:
+                raise CorruptFile(f"{self.source}: the row that ends at byte {offset}: {error}") from error
+            yield LogPlace(offset, self._end(offset)), metrics
+
+    def _end(self, offset: int) -> int:
+        """Return a checksum of the bytes before ``offset``; -1 where the log is shorter."""
+        with contextlib.suppress(OSError, StorageError), open_regular(self.source) as file:
+            start = max(0, offset - _MARK_BYTES)
+            file.seek(start)
+            data = file.read(offset - start)
+            return zlib.crc32(data) if len(data) == offset - start else -1
+        return -1
 
     def floors(self) -> Floors:
         """Return the results without training; empty for a damaged log, which the report describes."""

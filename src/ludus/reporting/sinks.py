@@ -1,4 +1,4 @@
-"""Sinks: where a run reports to. The log files, the live view and TensorBoard are sinks of one protocol."""
+"""Sinks: where a run reports to. The log files, the live view and trackers are sinks of one protocol."""
 
 from __future__ import annotations
 
@@ -24,18 +24,32 @@ class RunStart:
 
     path: Path
     preset: Preset
-    spec: GameSpec
+    spec: GameSpec | None = None  #: None where the rows come from the run's files and no game is loaded
     doing: Callable[[], str] = lambda: "starting"  #: what the run does now, in words; any thread may ask
     share: Callable[[], float | None] = lambda: None  #: the share of it that is done, 0..1; None: unknown
+    #: Rows that the sink received from earlier processes; None in the process that trains.
+    received: int | None = None
+    say: Callable[[str], None] = lambda text: None  #: shows a line to the user
+
+    @property
+    def title(self) -> str:
+        """Title of the run, or of its game."""
+        return self.preset.title or (self.spec.title if self.spec is not None else self.preset.game.name)
 
 
 class Sink:
     """Receives what a run reports; subclasses override what they need.
 
     Called from the thread that runs the training, so every method returns soon. A sink that raises is left
-    out from then on, and the run continues.
+    out from then on, and the run continues. A sink that a preset names has a process, in which it may take
+    its time (:mod:`ludus.reporting.tracking`): it receives updates and evaluations, no checkpoints and
+    messages, and cannot end the run.
     """
 
+    #: The package that the sink needs, and the extra of Ludus that installs it, if one does.
+    package, extra = "", ""
+    #: Whether a preset's sink is called by the process that trains: its methods never wait.
+    in_process = False
     #: A sink may set a reason here: the run then ends after the present round, saved and evaluated.
     stop: str = ""
     #: How messages write settings: as Python, a preset's file or the command line does.
@@ -182,6 +196,12 @@ class Reporter(Sinks):
         """Feed ``log``, then ``sinks``."""
         super().__init__((LogSink(log, self.message), *sinks))
         self._log = log
+
+    def close(self) -> None:
+        """Close the sinks, and then the log: it keeps what they say at their end."""
+        log, *others = self.members
+        self.members = (*others, log)
+        super().close()
 
     def event(self, kind: str, **detail: object) -> None:
         """Append a line to ``events.jsonl``."""

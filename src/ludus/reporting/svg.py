@@ -60,13 +60,18 @@ def hint(drawn: str, words: str) -> str:
     return element("g", title(words), drawn)
 
 
-#: White ground of a file; a page that shows the plot has its own (:func:`without_ground`).
-_GROUND = element("rect", width="100%", height="100%", fill="#ffffff")
+#: Ink of a file, which has no ground, on a dark page. A page that holds the plot has its own style.
+_STYLE = element(
+    "style",
+    '@media (prefers-color-scheme: dark) { text:not([fill]), rect[fill="#000000"] { fill: #e6ebf2 } '
+    'text[fill="#555"] { fill: #98a3b3 } circle[fill="#ffffff"] { fill: #11161d } '
+    '[stroke="#ddd"] { stroke: #3a4452 } [stroke="#000000"] { stroke: #e6ebf2 } }',
+)
 
 
-def without_ground(drawn: str) -> str:
-    """Return a file of :func:`drawing` for a page: without its white ground."""
-    return drawn.replace(_GROUND, "", 1)
+def without_style(drawn: str) -> str:
+    """Return a file of :func:`drawing` for a page that has a style for it."""
+    return drawn.replace(_STYLE, "", 1)
 
 
 def tick_step(span: float) -> float:
@@ -232,8 +237,8 @@ def short(name: str, most: int = NAME) -> str:
 
 
 def drawing(width: float, height: float, name: str, parts: Sequence[str]) -> str:
-    """Return the file: ``parts`` on white ground under the title ``name``."""
-    shown = "\n".join([title(name) + _GROUND + text(8, 14, name, font_size=12), *(p for p in parts if p), ""])
+    """Return the file: ``parts`` without ground under the title ``name``."""
+    shown = "\n".join([title(name) + _STYLE + text(8, 14, name, font_size=12), *(p for p in parts if p), ""])
     whole = element(
         "svg",
         shown,

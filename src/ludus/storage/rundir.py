@@ -101,6 +101,7 @@ class RunDirectory:
         self.replays = path / "replays"
         self.self_play = path / "self_play"  # recorded matches; made when there are any
         self.tensorboard = path / "tensorboard"  # where its package is installed
+        self.tracking = path / "tracking"  # state and local files of trackers; made when there are any
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
 
     def write_provenance(self, provenance: Provenance) -> None:
@@ -110,7 +111,8 @@ class RunDirectory:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Folders that a run writes into."""
-        return (self.checkpoints.directory, self.snapshots, self.replays, self.self_play, self.tensorboard)
+        own = (self.checkpoints.directory, self.snapshots, self.replays, self.self_play)
+        return (*own, self.tensorboard, self.tracking)
 
     @classmethod
     def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.inputs.shown import visible
 from ludus.ratings.interval import mean_interval
 from ludus.reporting.metrics import UpdateMetrics
+from ludus.reporting.metrics_table import csv_text
 from ludus.reporting.run_view import RunMetrics
 from ludus.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, drawing, hint, legend, short
 
@@ -149,13 +149,8 @@ def curves_table(curves: Mapping[str, Curve], games: Mapping[str, str]) -> str:
     rows.writerow(("game", "cell", "seeds", "decisions", "mean", "low", "high"))
     for cell, c in curves.items():
         for point in zip(c.steps, c.mean, c.low, c.high, strict=True):
-            rows.writerow([_cell(games.get(cell, "")), _cell(cell), c.seeds, *point])
+            rows.writerow([csv_text(games.get(cell, "")), csv_text(cell), c.seeds, *point])
     return out.getvalue()
-
-
-def _cell(text: str) -> str:
-    """Return a name that a spreadsheet does not read as a formula."""
-    return f"'{text}" if text[:1] in "=+-@" and text else visible(text)
 
 
 def _line(panel: Panel, curve: Curve, name: str, colour: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +16,7 @@ from ludus.flow.problem import quoted
 from ludus.presets.errors import ConfigError
 from ludus.reporting.changes import code_marks
 from ludus.reporting.page import page
+from ludus.reporting.paper_figure import PaperLine, can_draw, paper_figure
 from ludus.reporting.run_view import RunView
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import write_atomic
@@ -270,11 +272,20 @@ def value_figures(report: SweepReport) -> dict[str, str]:
     return found
 
 
-def curve_figures(report: SweepReport) -> dict[str, str]:
-    """Return learning curves as SVG by file name: a plot a game, and one each of win rates and returns."""
+class _Plot(NamedTuple):
+    """Curves of one plot. ``name``: of its file; ``title``: of the game, among several."""
+
+    name: str
+    title: str
+    rates: bool
+    curves: dict[str, Curve]
+
+
+def _plots(report: SweepReport) -> list[_Plot]:
+    """Return the plots of learning curves: one a game, and one each of win rates and returns."""
     alone = {r.cell for r in report.results if r.alone}
     games = _games(report)
-    figures = {}
+    plots = []
     for game in games:
         own = {cell: curve for cell, curve in report.curves.items() if report.games.get(cell, "") == game}
         kinds = {
@@ -284,28 +295,53 @@ def curve_figures(report: SweepReport) -> dict[str, str]:
         found = {rates: curves for rates, curves in kinds.items() if curves}
         title = f"{game}: " if len(games) > 1 else ""
         for rates, curves in found.items():
-            what = f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval"
             name = CURVES if rates or len(found) == 1 else RETURNS
-            marks = [mark for run in report.runs if run.cell in curves for mark in code_marks(run.changes)]
-            figures[_of_game(name, game, games)] = curves_plot(
-                curves, f"{title}{what}", rates=rates, marks=marks
-            )
+            plots.append(_Plot(_of_game(name, game, games), title, rates, curves))
+    return plots
+
+
+def curve_figures(report: SweepReport) -> dict[str, str]:
+    """Return learning curves as SVG by file name: a plot a game, and one each of win rates and returns."""
+    figures = {}
+    for plot in _plots(report):
+        what = f"{_measure(plot)} over decisions: mean over seeds, 95% interval"
+        marks = [mark for run in report.runs if run.cell in plot.curves for mark in code_marks(run.changes)]
+        figures[plot.name] = curves_plot(plot.curves, f"{plot.title}{what}", rates=plot.rates, marks=marks)
     return figures
 
 
+def paper_figures(report: SweepReport) -> dict[str, bytes]:
+    """Return the plots of :func:`curve_figures` for papers, as SVG and PDF, if matplotlib is installed."""
+    figures: dict[str, bytes] = {}
+    for plot in _plots(report) if can_draw() else ():
+        lines = [
+            PaperLine(cell, c.steps, c.mean, *((c.low, c.high) if c.seeds > 1 else ()))
+            for cell, c in plot.curves.items()
+        ]
+        up = f"{plot.title}{_measure(plot).lower()}"
+        drawn = paper_figure(lines, up, "decisions of the policy", rates=plot.rates)
+        figures |= {f"{plot.name.removesuffix('.svg')}{end}": data for end, data in drawn.items()}
+    return figures
+
+
+def _measure(plot: _Plot) -> str:
+    return "Win rate" if plot.rates else "Mean return"
+
+
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
-    """Write ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
+    """Write ``report.md``, its plots, ``report.html`` with all of them, ``results.json`` and ``curves.csv``.
+
+    With matplotlib the curves are figures for papers, as SVG and PDF.
 
     Raises ``OSError``.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    plots = curve_figures(report) | value_figures(report)
     files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
-    files |= {name: figure.encode() for name, figure in curve_figures(report).items()}
-    files |= {name: figure.encode() for name, figure in value_figures(report).items()}
+    files |= {name: figure.encode() for name, figure in plots.items()} | paper_figures(report)
     if report.curves:
         files[POINTS] = curves_table(report.curves, report.games).encode()
     text = report_text(report)
-    plots = {name: data.decode() for name, data in files.items() if name.endswith(".svg")}
     files |= {REPORT: text.encode(), PAGE: page(text, plots).encode()}
     for name, data in files.items():
         write_atomic(folder / name, data)

@@ -35,7 +35,7 @@ from ludus.reporting.changes import (
 from ludus.reporting.floors import Floors
 from ludus.reporting.run_view import RunView
 from ludus.reporting.sinks import RunStart, Sink, Sinks
-from ludus.reporting.tensorboard import default_sinks
+from ludus.reporting.tracking.process import sinks_of
 from ludus.storage import (
     Checkpoint,
     RunDirectory,
@@ -128,7 +128,7 @@ def start_run(
         method_sha256=file.sha256 if file is not None else "",
         code=code_files(preset),
     )
-    start, teacher = start_file(preset), teacher_file(preset)
+    start, teacher, trackers = start_file(preset), teacher_file(preset), sinks_of(preset)
     builder = _builder(preset, None, machines)  # before the directory: a wrong preset creates none
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
@@ -140,7 +140,7 @@ def start_run(
     except BaseException:
         builder.close()
         raise
-    report = Sinks((*default_sinks(), *sinks))
+    report = Sinks((*trackers, *sinks))
     with lock:
         _record_code(run, preset, preset, report)
         return _train(preset, builder, run, report, machines)
@@ -162,8 +162,8 @@ def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machin
         Interrupted: Ctrl-C; the run was saved.
         RunFailed: Training cannot continue.
     """
-    report = Sinks((*default_sinks(), *sinks))
     preset = resumed.preset
+    report = Sinks((*_trackers(preset, Sinks(sinks)), *sinks))
     run = RunDirectory.open(resumed.run.path, preset.run.keep_checkpoints)
     status = run.status()
     with run.lock():
@@ -187,6 +187,18 @@ def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machin
             report.message(text)
         _record_code(run, resumed.configured, preset, report)
         return _train(preset, builder, run, report, machines)
+
+
+def _trackers(preset: Preset, report: Sinks) -> list[Sink]:
+    """Return the sinks of a resumed run; one that cannot be used here is reported and left out."""
+    found = []
+    for name in preset.tracking.sinks:
+        one = msgspec.structs.replace(preset.tracking, sinks=(name,))
+        try:
+            found += sinks_of(msgspec.structs.replace(preset, tracking=one))
+        except ConfigError as error:
+            report.problem(f"{error}; the run continues without it")
+    return found
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
@@ -302,7 +314,14 @@ def _run(builder: RunBuilder, context: RunContext) -> RunResult:
     with closing(started) as steps:
         loop = RunLoop(steps, context)
         context.report.start(
-            RunStart(context.directory.path, context.preset, steps.run_evaluator.spec, loop.doing, loop.share)
+            RunStart(
+                context.directory.path,
+                context.preset,
+                steps.run_evaluator.spec,
+                loop.doing,
+                loop.share,
+                say=context.report.message,
+            )
         )
         if note := hardware.device_note(context.preset):
             context.report.message(note)

@@ -9,8 +9,8 @@ import pytest
 
 from ludus.cli.arguments import fields_of, option, parse, positional, usage
 from ludus.cli.commands.replay import ReplayToHtml, ReplayToVideo
+from ludus.cli.commands.report import Report
 from ludus.cli.commands.surgery import Surgery
-from ludus.cli.commands.sweep import Report
 from ludus.cli.errors import UserError
 
 

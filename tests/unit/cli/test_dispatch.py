@@ -167,7 +167,7 @@ def test_a_full_disk_is_reported_without_a_traceback(
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["tr"], ["train"]),
+        (["tra"], ["track", "train"]),
         (["games", ""], ["check", "list", "schema", "show"]),
         (["games", "show", "mini"], ["minirts"]),
         (["games", "show", "--js"], ["--json"]),

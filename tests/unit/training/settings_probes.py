@@ -38,10 +38,13 @@ from ludus.pool.factory import make_pool
 from ludus.presets.checks.game import method_problems, params_text, resolve_spec
 from ludus.presets.checks.training import cluster_problems
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.parts import parts_problems
 from ludus.reporting.sinks import Sink
-from ludus.storage import RunDirectory, read_jsonl
+from ludus.reporting.tracking import wandb_sink
+from ludus.reporting.tracking.process import sinks_of
+from ludus.storage import RunDirectory, RunInfo, read_jsonl
 from ludus.training.actor_learner import async_loop, build, sampler
 from ludus.training.alphazero import components as alphazero_parts
 from ludus.training.league.components import build_league
@@ -135,6 +138,16 @@ def files(preset: Preset) -> object:
         start_run(preset, path, sinks=[Watch()])
         report = RunDirectory.open(path).report.read_text().splitlines()[0]
         return len(saved), len(RunDirectory.open(path).checkpoints.versions()), report
+
+
+def tracker(preset: Preset) -> object:
+    """Return the kinds of sinks of a run, and how W&B files it."""
+    with tempfile.TemporaryDirectory() as folder:
+        info = RunInfo(1, "", "tic_tac_toe", "", 1, "", ())
+        directory = RunDirectory.create(Path(folder) / "run", to_toml(preset), info)
+        made = wandb_sink.arguments(directory, preset.tracking)
+        kinds = [type(sink).__name__ for sink in sinks_of(preset)]
+        return kinds, made | {"dir": ""}, wandb_sink.why_offline(preset.tracking)
 
 
 def pool(preset: Preset) -> object:

@@ -107,6 +107,7 @@ PREFIXES = {
     "EvaluationConfig": "evaluation.",
     "RunConfig": "run.",
     "ClusterConfig": "cluster.",
+    "TrackingConfig": "tracking.",
 }
 
 #: Fields that hold another struct, whose own fields are in the table; a league's are tested with its rules.
@@ -538,6 +539,14 @@ RESNET = {
     "score": Variant("false", probes.network, GO, base=SELF),
 }
 
+TRACKING = {
+    "sinks": Variant("", probes.tracker),
+    "project": Variant("another", probes.tracker),
+    "name": Variant("another", probes.tracker),
+    "tags": Variant("a,b", probes.tracker),
+    "offline": Variant("true", probes.tracker),
+}
+
 #: Struct -> field -> variant.
 TABLE: dict[str, dict[str, Variant]] = {
     "Preset": {"title": Variant("another", probes.files)},
@@ -562,6 +571,7 @@ TABLE: dict[str, dict[str, Variant]] = {
     "EvaluationConfig": EVALUATION,
     "RunConfig": RUN,
     "ClusterConfig": CLUSTER,
+    "TrackingConfig": TRACKING,
 }
 
 #: Struct -> the method that reads it, where the base preset names another one.

@@ -123,8 +123,11 @@ def test_axes_have_round_numbers_around_the_data(
     assert panel.y(high) >= panel.top
 
 
-def test_a_page_has_the_ground_and_a_file_its_white_one() -> None:
+def test_a_file_has_no_ground_and_follows_a_dark_page() -> None:
     drawn = svg.drawing(100, 50, "T", [])
-    assert drawn.count("#ffffff") == 1
-    assert "#ffffff" not in svg.without_ground(drawn)
-    ElementTree.fromstring(svg.without_ground(drawn))
+    assert "<rect" not in drawn
+    assert "prefers-color-scheme: dark" in drawn
+    plain = svg.without_style(drawn)
+    assert "<style" not in plain
+    ElementTree.fromstring(drawn)
+    ElementTree.fromstring(plain)

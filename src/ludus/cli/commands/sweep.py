@@ -10,7 +10,7 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE, FAILED, INTERRUPTED, USAGE, UserError
+from ludus.cli.errors import DONE, FAILED, INTERRUPTED
 from ludus.flow.inputs.shown import shell
 from ludus.flow.inputs.whole import whole_text
 
@@ -114,60 +114,6 @@ class Sweep(msgspec.Struct, frozen=True):
             console.note(f"interrupted; continue with the same command, or: ludus report {shell(str(path))}")
             return INTERRUPTED
         return FAILED if failed or unwritten else DONE
-
-
-class Report(msgspec.Struct, frozen=True):
-    """Compare runs, or the cells of sweeps: tables and learning curves, as Markdown and as one page.
-
-    Runs that differ in nothing but the seed are one cell. A cell is named after the settings in which it
-    differs. If these are many, it is named after its method, its game or its folder, and one table lists
-    them. Each game has its tables and plots. RUN may be a folder of runs and sweeps. report.html is one file
-    with the plots inside, which opens in any browser. Intervals are Student's under ten seeds, and from
-    ten on a stratified bootstrap of the interquartile mean. The report of one sweep is written into its
-    directory, any other into --out; without --out it is only printed.
-    """
-
-    EXAMPLES: ClassVar = (
-        "ludus report runs/lag",
-        "ludus report runs --out report",
-        "ludus report runs/lag --baseline lag=sync --out report",
-        "ludus report runs/a runs/b runs/c --out report",
-    )
-
-    runs: Annotated[
-        tuple[str, ...], positional("directories of sweeps or runs, or folders of them", "RUN")
-    ] = ()
-    baseline: Annotated[str, option("the cell that others are compared with", "CELL")] = ""
-    out: Annotated[
-        str, option("write report.md, report.html, the curves (SVG and CSV) and results.json here", "DIR")
-    ] = ""
-    json: Annotated[bool, option("print one JSON document")] = False
-
-    def run(self) -> int:
-        """Print the report, write its files and return the exit code."""
-        if not self.runs:
-            raise UserError(
-                "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
-            )
-        from ludus.sweep.directory import is_sweep, reported_folders
-        from ludus.sweep.report import read_report, report_text, write_sweep_report
-
-        given = [Path(text) for text in self.runs]
-        paths = list(dict.fromkeys(p for path in given for p in reported_folders(path)))
-        report = read_report(paths, self.baseline)
-        out = Path(self.out) if self.out else given[0] if len(given) == 1 and is_sweep(given[0]) else None
-        written = write_sweep_report(report, out) if out else []
-        if self.json:
-            console.document({**_document(report), "written": [str(p) for p in written]})
-        else:
-            console.result(report_text(report).rstrip())
-        if written:
-            console.note(f"written: {', '.join(map(str, written))}")
-        elif not self.json:
-            console.note("as files, with the plots: --out DIR writes report.md and report.html")
-        for text in report.damaged:
-            console.note(f"left out: {text}")
-        return USAGE if report.damaged else DONE
 
 
 def usable_processors(config: SweepConfig) -> int:
