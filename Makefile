@@ -180,12 +180,16 @@ CPP_FILES = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'examples/*.hpp' 'examp
 
 .PHONY: check
 check: $(ENVIRONMENT) structure ## lint, format, phrases and types of everything
-	@echo "== ruff, clang-format, phrases, mypy"
+	@echo "== ruff, clang-format, phrases, mypy, workflows"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(if $(CPP_FILES),$(BIN)/clang-format --dry-run --Werror $(CPP_FILES))
 	@$(BIN)/python -m tools.check_prose
 	@$(BIN)/mypy
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/zizmor --offline --quiet .github/workflows
+	@# The binary of actionlint is in no package of PyPI: it checks where it is installed.
+	@if command -v actionlint >/dev/null; then actionlint; fi
 	@$(BIN)/python -m tools.gen_docs --check
 	@$(BIN)/python -m tools.results --check
 

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import re
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from ludus.flow.process.extras import install_command
+from tools.page_player import play_address
 from tools.requirements import PYPROJECT
-from tools.wheel import (
+from tools.wheel import above_baseline
+from tools.wheel_files import (
+    LARGEST,
     NEWEST_GLIBC,
     WheelError,
-    above_baseline,
     check_contents,
+    check_file,
     check_name,
+    check_sdist,
+    check_size,
+    check_tag,
+    main,
     python_tag,
+    sources,
 )
+from tools.wheel_trial import Installed, compare
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,15 +61,17 @@ CONTENTS = (
 
 def test_the_tag_is_this_pythons_and_an_old_enough_glibc() -> None:
     assert python_tag(3, 11) == "cp311"
-    assert check_name("ludus_rl-0.1.0-cp311-cp311-manylinux_2_34_x86_64.whl", "cp311") == (2, 34)
+    assert check_name("ludus_rl-0.1.0-cp311-cp311-manylinux_2_34_x86_64.whl", "cp311") == "glibc >= 2.34"
     both = "ludus_rl-0.1.0-cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"
-    assert check_name(both, "cp311") == (2, 17)
+    assert check_name(both, "cp311") == "glibc >= 2.17"
+    assert check_name("ludus_rl-0.1.0-cp312-cp312-macosx_13_0_arm64.whl", "cp312") == "macOS >= 13"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("ludus_rl-0.1.0-cp311-cp311-linux_x86_64.whl", "platform linux_x86_64, expected a manylinux tag"),
+        ("ludus_rl-0.1.0-cp311-cp311-macosx_10_9_x86_64.whl", "or macosx_11_0_arm64"),
         ("ludus_rl-0.1.0-cp312-cp312-manylinux_2_34_x86_64.whl", "tags cp312-cp312, expected cp311-cp311"),
         ("ludus_rl-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl", "expected ludus_rl-VERSION-cp311-cp311"),
         ("ludus-0.1.0-cp311-cp311-manylinux_2_34_x86_64.whl", "expected ludus_rl-VERSION-cp311-cp311"),
@@ -81,6 +94,8 @@ def test_a_wheel_holds_the_core_the_presets_and_every_licence() -> None:
                 check_contents(set(CONTENTS) - {left_out}, ["minirts.toml"])
     with pytest.raises(WheelError, match=r"missing ludus/data/presets/go\.toml$"):
         check_contents(CONTENTS, ["minirts.toml", "go.toml"])
+    with pytest.raises(WheelError, match=r"missing ludus/zoo/go9\.safetensors$"):
+        check_contents(CONTENTS, ["minirts.toml"], ["go9.safetensors"])
 
 
 @pytest.mark.parametrize(
@@ -90,6 +105,72 @@ def test_a_wheel_holds_the_core_the_presets_and_every_licence() -> None:
 def test_a_wheel_holds_nothing_else(file: str) -> None:
     with pytest.raises(WheelError, match=f"^the wheel: unexpected {re.escape(file)}$"):
         check_contents([*CONTENTS, file], ["minirts.toml"])
+
+
+def test_a_file_of_a_release_has_at_most_16_mb() -> None:
+    check_size("a.whl", LARGEST)
+    with pytest.raises(WheelError, match=r"a\.whl: 16\.1 MB, expected at most 16 MB"):
+        check_size("a.whl", LARGEST + 100_000)
+
+
+def test_a_source_distribution_has_every_source_and_nothing_built() -> None:
+    names = [
+        "ludus_rl-0.1.0/PKG-INFO",
+        *(f"ludus_rl-0.1.0/{name}" for name in ("pyproject.toml", "cpp/a.cpp")),
+    ]
+    check_sdist("ludus_rl-0.1.0.tar.gz", names, ["pyproject.toml", "cpp/a.cpp"])
+    with pytest.raises(WheelError, match=r"^ludus_rl-0\.1\.0\.tar\.gz: missing src/x\.toml$"):
+        check_sdist("ludus_rl-0.1.0.tar.gz", names, ["pyproject.toml", "src/x.toml"])
+    with pytest.raises(WheelError, match=r"unexpected src/a\.so$"):
+        check_sdist("ludus_rl-0.1.0.tar.gz", [*names, "ludus_rl-0.1.0/src/a.so"], ["pyproject.toml"])
+    assert {"pyproject.toml", "CMakeLists.txt", "presets/minirts.toml"} <= set(sources())
+
+
+def test_a_folder_of_a_release_is_checked_file_by_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "ludus_rl-0.1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        for name in sources():
+            file.addfile(tarfile.TarInfo(f"ludus_rl-0.1.0/{name}"))
+    assert check_file(archive).endswith("MB of at most 16 MB, sources")
+    assert main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("ludus_rl-0.1.0.tar.gz: ")
+    with zipfile.ZipFile(tmp_path / "ludus_rl-0.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "w") as wheel:
+        wheel.writestr("ludus/py.typed", "")
+    assert main([str(tmp_path)]) == 1
+    assert "the wheel: missing ludus/native/_core" in capsys.readouterr().err
+    assert main([str(tmp_path / "nothing")]) == 1
+
+
+def test_the_tag_of_a_release_is_the_version() -> None:
+    check_tag("v0.1.0", '[project]\nversion = "0.1.0"\n')
+    with pytest.raises(
+        WheelError, match=r"tag v0\.2\.0: the package's version is 0\.1\.0, expected v0\.1\.0"
+    ):
+        check_tag("v0.2.0", '[project]\nversion = "0.1.0"\n')
+
+
+def test_a_result_is_compared_with_its_card() -> None:
+    card = '[[figures]]\nagainst = "simple"\nvalue = 0.92\nlow = 0.9\nhigh = 0.94\n'
+    compare({"win_rate": 0.9, "ci_low": 0.85, "ci_high": 0.93}, card, "simple")
+    percent = card.replace("0.92", "92.0").replace("0.94", "94.0").replace("0.9\n", "90.0\n")
+    compare({"win_rate": 0.9, "ci_low": 0.85, "ci_high": 0.93}, percent, "simple")
+    with pytest.raises(WheelError, match=r"against simple: 50\.0%"):
+        compare({"win_rate": 0.5, "ci_low": 0.4, "ci_high": 0.6}, card, "simple")
+    with pytest.raises(WheelError, match="no figure against random"):
+        compare({"win_rate": 0.5, "ci_low": 0.4, "ci_high": 0.6}, card, "random")
+
+
+@pytest.mark.slow
+def test_the_trial_plays_a_match_over_the_printed_address(tmp_path: Path) -> None:
+    with Installed(tmp_path).serving(
+        "play", "random", "--game", "tic_tac_toe", "--seat", "1", "--no-browser"
+    ) as address:
+        outcome, moves = play_address(address)
+    assert sorted(outcome) in ([-1, 1], [0, 0])
+    assert 2 <= moves <= 4
+    assert list(tmp_path.rglob("*.ludus"))
 
 
 def test_options_above_the_baseline_are_found() -> None:
