@@ -19,6 +19,7 @@ from ludus.version import __version__
 
 if TYPE_CHECKING:
     from ludus.evaluation.loaded_policy import LoadedPolicy, load_policy
+    from ludus.export.api import export_onnx
     from ludus.flow import Controller, Lineup, SeatPlan, Slab
     from ludus.games import list_games
     from ludus.games.match import Match
@@ -32,6 +33,7 @@ else:
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
         **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.api"),
+        "export_onnx": "ludus.export.api",
         "register_encoder": "ludus.policies.encoders",
         "Sink": "ludus.reporting.sinks",
     }
@@ -57,6 +59,7 @@ __all__ = [
     "Slab",
     "__version__",
     "evaluate",
+    "export_onnx",
     "list_games",
     "load_policy",
     "make_pool",

@@ -24,6 +24,7 @@ _KNOWN = (
     ("ludus.cli.errors", "CommandError", errors.FAILED),
     ("ludus.presets.file", "PresetError", errors.USAGE),
     ("ludus.presets.errors", "ConfigError", errors.USAGE),
+    ("ludus.export.errors", "ExportError", errors.USAGE),
     ("ludus.flow.errors", "RunFailed", errors.FAILED),
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
@@ -42,6 +43,7 @@ _EXTRAS = {
     **dict.fromkeys(("torch", "safetensors", "tensorboard"), "train"),
     "rich": "cli",
     **dict.fromkeys(("starlette", "uvicorn", "wsproto"), "web"),
+    **dict.fromkeys(("onnx", "onnxruntime"), "export"),
 }
 
 

@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "track": Entry("report:Track", "give the numbers of runs to W&B, MLflow or TensorBoard"),
         "presets list": Entry("presets:PresetsList", "list the shipped presets"),
         "presets show": Entry("presets:PresetsShow", "print the file of a preset"),
+        "export": Entry("export:Export", "write a policy as an ONNX file, which runs without Ludus"),
     },
     "clusters": {
         "cluster render": Entry("cluster:ClusterRender", "write the file of a run for KubeRay or SLURM"),

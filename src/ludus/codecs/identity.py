@@ -55,7 +55,8 @@ def occupied(values: Tensor) -> Tensor:
     batch, units, features = values.shape
     rows = values.reshape(batch * units, features)
     width = rows.element_size() * features
-    words = rows.view(torch.int64) if width % 8 == 0 and rows.storage_offset() % 8 == 0 else rows
+    wide = width % 8 == 0 and rows.storage_offset() % 8 == 0 and not torch.onnx.is_in_onnx_export()
+    words = rows.view(torch.int64) if wide else rows
     return (words != 0).any(dim=1).view(batch, units)
 
 

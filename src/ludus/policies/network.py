@@ -296,7 +296,7 @@ class PolicyNetwork(Encoder):
             vector = self.normaliser(vector)
         return vector.flatten(1)
 
-    def _heads(self, encoded: Encoding) -> tuple[ActionDistribution, Tensor | None]:
+    def outputs(self, encoded: Encoding) -> tuple[ActionDistribution, Tensor | None]:
         features = encoded.features.float()
         value: Tensor | None = None
         if encoded.critic is not None:
@@ -351,7 +351,7 @@ class PolicyNetwork(Encoder):
             memory = self.recurrent.step(encoded.features.float(), memory, first.bool())
             output = self.recurrent.output(memory)
             encoded = Encoding(output, output, encoded.pointed)
-        distribution, value = self._heads(encoded)
+        distribution, value = self.outputs(encoded)
         if value is None or not self.values_in_acting:
             return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
         return Step(distribution, self.denormalise(value), memory)
@@ -378,7 +378,7 @@ class PolicyNetwork(Encoder):
         """
         with autocast(self.device, self.precision):
             encoded = self.encode(obs, recalled, others, counted)
-        distribution, value = self._heads(encoded)
+        distribution, value = self.outputs(encoded)
         if value is None:
             raise ValueError("a centralised critic needs the observations of other seats")
         return distribution, value
@@ -417,7 +417,7 @@ class PolicyNetwork(Encoder):
             )
             output = outputs.flatten(0, 1)
             encoded = Encoding(output, output, encoded.pointed)
-        distribution, value = self._heads(encoded)
+        distribution, value = self.outputs(encoded)
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
         return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)

@@ -1,0 +1,1 @@
+"""Export of trained networks to files that run without Ludus."""
