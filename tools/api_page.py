@@ -32,7 +32,8 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Functions": tuple(
         ("ludus", n)
         for n in (
-            *("train", "resume", "evaluate", "load_policy", "search", "list_games", "make_pool"),
+            *("train", "resume", "evaluate", "load_policy", "export_onnx", "search", "list_games"),
+            "make_pool",
             "register_encoder",
         )
     ),

@@ -20,7 +20,8 @@ from ludus.flow.spec import GameSpec, TensorSpec
 from ludus.games import rulebook, spec
 from ludus.games.guides.lookup import guide_of
 from ludus.games.registry import BUILT_IN
-from tools import api_page, guide_sections
+from ludus.storage.errors import StorageError
+from tools import api_page, guide_sections, zoo_page
 
 Params = Mapping[str, str]
 Section = Callable[[GameSpec, Params], str]
@@ -224,6 +225,14 @@ def main() -> int:
             stale += check
     except api_page.MissingText as error:
         print(f"docs/reference/api.md: {error}", file=sys.stderr)
+        return 1
+    try:
+        if not zoo_page.write(check=check):
+            said = "out of date; run: make docs" if check else "table rewritten"
+            print(f"docs/guides/zoo.md: {said}", file=sys.stderr if check else sys.stdout)
+            stale += check
+    except (ValueError, StorageError) as error:
+        print(f"docs/guides/zoo.md: {error}", file=sys.stderr)
         return 1
     for name in BUILT_IN:
         path = PAGES / f"{name}.md"

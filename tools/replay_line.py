@@ -37,7 +37,7 @@ def processor_of(text: str) -> str:
 
 
 def playable(lines: Sequence[Line], unkept: frozenset[str] = frozenset()) -> list[Line]:
-    """Return the lines that can be played again: not those of the weights ``unkept``, by SHA-256."""
+    """Return the lines that can be played again: not lines of the weights ``unkept``, by SHA-256."""
     matches = (x for x in lines if x.setting is not None and x.setting.measure == "matches" and _known(x))
     return [x for x in matches if x.weights not in unkept]
 

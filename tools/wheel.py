@@ -113,7 +113,7 @@ def try_sdist(archive: Path, folder: Path) -> None:
         file.extractall(folder, filter="data")
     [unpacked] = folder.iterdir()
     raw = folder / "wheel"
-    # The paths in the compiler's cache are those of any clone.
+    # Objects in the compiler's cache serve any folder.
     environment = {**_plain_environment(), "CCACHE_BASEDIR": str(unpacked)}
     pip(
         sys.executable,

@@ -176,7 +176,7 @@ def try_zoo(installed: Installed, *, short: bool = False) -> None:
 
 
 def compare(result: Mapping[str, float], card: str, against: str) -> None:
-    """Raise ``WheelError`` if the interval of a result does not meet that of the card's figure."""
+    """Raise ``WheelError`` if the interval of a result does not meet the interval of the card's figure."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ludus.evaluation.zoo_check import figure_label
-from ludus.storage.zoo import Card
-from ludus.storage.zoo import Figure as CardFigure
+from ludus.storage.zoo import Card, CardFigure
 from tools.records import Figure, Record, best_floor
 
 HEAD = (
@@ -47,7 +46,7 @@ def record_of(name: str) -> str:
 
 
 def figures_of_record(record: Record) -> tuple[CardFigure, ...]:
-    """Return the figures of a card from those of its record, each beside its best floor."""
+    """Return the figures of a card, each beside its best floor, from the figures of its record."""
     found = []
     for figure in record.figures:
         floors = [f for bots in (False, True) if (f := best_floor(figure, record.floors, bots))]

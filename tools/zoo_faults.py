@@ -1,7 +1,7 @@
 """Faults of the zoo's cards against their records: ``tools.results --check`` prints them.
 
 A record's figures are computed again from its raw lines (:mod:`tools.record_faults`); here each number of a
-card is computed from the same lines, so that a changed figure, floor or hash is found wherever it stands.
+card is computed from the same lines, so that a changed figure, floor or hash is found.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import msgspec
 import tomllib
 
 from ludus.evaluation.zoo_check import figure_label
-from ludus.storage.zoo import CARD_SUFFIX, SUFFIX, Card
-from ludus.storage.zoo import Figure as CardFigure
+from ludus.storage.zoo import CARD_SUFFIX, SUFFIX, Card, CardFigure
 from tools.figures import figure_of
 from tools.raw_lines import Line, read_lines
 from tools.records import RECORDS, ROOT, Figure, Record, sha256_of
@@ -26,7 +25,7 @@ OTHERS = ("__init__.py", "__pycache__")
 
 
 def card_faults(records: Mapping[str, Record], folder: Path = RECORDS, root: Path = ROOT) -> list[str]:
-    """Return the faults of all cards, a line each; none without a zoo."""
+    """Return the faults of all cards, a line each; empty without a zoo."""
     where = root / ZOO
     if not where.is_dir():
         return []

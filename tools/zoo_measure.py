@@ -40,7 +40,7 @@ from tools.kept_weights import MAX_FILE, encoded, first_weights_of, kept_path, o
 from tools.new_record import own_command, published
 from tools.play_lines import floor_kinds, play, setting_of
 from tools.raw_lines import Line, Setting, counted, sampled
-from tools.records import BOT, INITIAL, RECORDS, ROOT, UNIFORM, Figure, Record, Run, sha256_of
+from tools.records import BOT, INITIAL, RECORDS, ROOT, UNIFORM, Figure, Kind, Record, Run, sha256_of
 from tools.zoo_cards import record_of, with_figures, write_card
 
 PLAN = ROOT / "benchmarks" / "strength" / "zoo.toml"
@@ -91,6 +91,8 @@ class Player:
         self.meta = load_meta(self.path)
         self.params = params_of(name)
         first = first_weights_of(Path(run)) if run else first_weights_by(self.card.command)
+        # With the parameters of its game, so that it plays by itself.
+        first.meta = msgspec.structs.replace(first.meta, provenance=self.meta.provenance)
         content = encoded(rounded(first))
         temporary = folder / "initial.tmp"
         temporary.write_bytes(content)
@@ -113,7 +115,7 @@ class Player:
     def search(self) -> str:
         """Suffix of the weights, as in a setting.
 
-        A greedy search says so itself: ``greedy`` in a setting would change an opponent's search too.
+        A greedy search has it in its suffix: ``greedy`` in a setting would change an opponent's search too.
         """
         if not self.card.play:
             return ""
@@ -187,7 +189,7 @@ def first_weights_by(command: str) -> Weights:
 
 
 def lines_of(player: Player, measure: Measure, store: Store, jobs: int) -> Iterator[Line]:
-    """Yield the line of a measure, then those of its floors."""
+    """Yield the line of a measure, then the lines of its floors."""
     setting, run = player.setting(measure), player.run
     known = store.find(measure.label, run.counts_for, setting, run.weights)
     yield known or store.add(_measured(player, measure, setting, "", jobs))
@@ -274,7 +276,7 @@ def measure_player(
         for measure in measures_of(name, plan):
             mine = list(lines_of(player, measure, store, args.jobs))
             lines += mine
-            kind = "exact" if measure.measure == EXPLOITABILITY else "matches"
+            kind: Kind = "exact" if measure.measure == EXPLOITABILITY else "matches"
             figures.append(
                 figure_of(
                     mine,

@@ -6,9 +6,11 @@ same, or between choices that it holds for equally good, and its probabilities s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from ludus.evaluation.evaluate import decide_game
@@ -17,6 +19,7 @@ from ludus.evaluation.results import ALONE
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Weights
 from ludus.flow.process.as_found import one_thread
+from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.policies.protocol import Network
 from ludus.policies.weights import build_policy, load_weights
@@ -33,7 +36,7 @@ BOUND = 0.02  # of probabilities, and of values of a search
 
 
 class Precision(NamedTuple):
-    """What half precision changes on ``decisions`` recorded decisions: largest differences, and choices."""
+    """Effect of half precision on recorded decisions: largest differences, and other choices."""
 
     decisions: int
     changed: int  # other choices, of nearly equal probability
@@ -77,8 +80,10 @@ class _Recorder:
             )
         return self._actor.act(batch)
 
-    def value(self, obs: object, memory: object, is_first: object) -> object:
-        return self._actor.value(obs, memory, is_first)  # type: ignore[arg-type]
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
+        return self._actor.value(obs, memory, is_first)
 
 
 def recorded(reference: str) -> tuple[Weights, list[ActInput]]:

@@ -1,6 +1,6 @@
 """Blocks of code in the documentation, their commands, and marks of what they need.
 
-A block of commands runs, or the line before it says what it needs: ``<!-- needs: minutes, a GPU -->``.
+A block of commands runs, or the line before it names its needs: ``<!-- needs: minutes, a GPU -->``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,22 @@ PAGES = [
 ]
 #: Generated: signatures in place of programs (tests/unit/tools/test_api_page.py).
 WITHOUT = {"docs/reference/api.md"}
-#: What a block may need, and a word of its text that shows it.
+#: Needs that a block may have, and a word of its text that shows each.
 NEEDS = {
     "network": r"\b(pip install|git clone|make \w+)",
     "a compiler": r"\b(pip install|cmake|make \w+)",
+    "minutes": r"\b(train|resume|sweep|bench|zoo check)\b",
+    "measured rates": r"\brollout\.json",
+    "a tracker": r"\b(wandb|mlflow)\b",
+    "onnxruntime": r"\b(onnx|onnxruntime|policy)\b",
     "a GPU": r"\bcuda\b",
     "a browser": r"\btensorboard\b",
     "Ray": r"\b(cluster|ray)\b",
     "GNU Go": r"gtp_match",
+    "pandas": r"\b(pd|rows|evaluations|runs|curves)\b",
+    "a file with mistakes": r"mine\.toml",
+    "a changed preset": r"\b(new|wider)\.toml",
+    "a finished sweep": r"\bludus (sweep|report)\b",
     "a wheel": r"\.whl\b",
     "another person's run": r"\bTHEIR_RUN\b",
     "a clone to change": r"\b(cp|make|sed)\b",

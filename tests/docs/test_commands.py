@@ -1,10 +1,11 @@
-"""Every block of the documentation runs or says what it needs; every command is one that there is."""
+"""Every block of the documentation runs or names its needs; every command is one that there is."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.cli import arguments
+from ludus.cli.commands.train import Train
 from ludus.cli.table import COMMANDS, load
 from ludus.cli.table import groups as first_words
 from ludus.presets.checks.game import check_game
@@ -62,8 +64,6 @@ def test_no_mark_is_there_without_a_need() -> None:
     assert [f"{b.where}: {need}" for b in ALL for need in unneeded(b)] == []
     free = Block("p.md", 1, "", "ludus games list\n", ("network", "Ray"))
     assert unneeded(free) == ["network", "Ray"]
-    used = {need for block in ALL for need in block.needs}
-    assert used == NEEDS.keys()
 
 
 def unmarked(block: Block) -> list[str]:
@@ -131,7 +131,7 @@ def test_settings_of_trainings_are_valid() -> None:
     for block, words in TRAINED:
         if "--method" in words or any("cluster" in word for word in words):
             continue
-        parsed = arguments.parse(load("train"), "train", words[1:])
+        parsed = arguments.parse(Train, "train", words[1:])
         overrides = {k: v for k, v in parsed.overrides.items() if k not in ("run.start", "algorithm.teacher")}
         name = parsed.preset if parsed.preset in SHIPPED else str(ROOT / parsed.preset)
         try:
@@ -167,6 +167,20 @@ def test_what_ends_at_once_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         assert cli.main(words) == 0, f"{block.where}: {command}\n{capsys.readouterr().err}"
         assert capsys.readouterr().out, f"{block.where}: {command}"
     assert ran > 6
+
+
+def test_mistakes_print_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    two, one = (b.text.partition("\n")[2] for b in ALL if "a file with mistakes" in b.needs)
+    start = '[game]\nname = "minirts"\n\n[algorithm]\nname = "appo"\n'
+    Path("mine.toml").write_text(f'{start}clip_ratoi = 0.1\n\n[run]\nlag = "pipeline"\n')
+    assert cli.main(["train", "mine.toml"]) == 2
+    assert capsys.readouterr().err == two
+    Path("mine.toml").write_text(f"{start}\n[run]\nseed = -1\n")
+    assert cli.main(["train", "mine.toml", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out) == json.loads(one)
 
 
 PROGRAMS = [block for block in ALL if block.kind == "python"]

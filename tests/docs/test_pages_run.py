@@ -1,4 +1,4 @@
-"""Commands and programs of every page run in order, with small budgets, unless a mark says what they need."""
+"""Commands and programs of every page run in order, with small budgets, unless a mark names a need."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ ELSEWHERE = {
 GIVEN = {
     "README.md": "import ludus\nmatch = ludus.Match('minirts')\nobservation = match.observe(0)\n",
 }
+#: Trainings and evaluations of a program end after a few steps and matches.
+BRIEFLY = """import ludus
+train, evaluate = ludus.train, ludus.evaluate
+few = {"run.max_minutes": 0, "run.max_steps": 2000, "run.threads": 1, "evaluation.final_matches": 2}
+ludus.train = lambda *words, settings=(), **more: train(*words, settings=dict(settings) | few, **more)
+ludus.evaluate = lambda *words, matches=0, **more: evaluate(*words, matches=4, **more)
+"""
 pytestmark = pytest.mark.slow
 
 
@@ -58,12 +65,14 @@ def prepared(folder: Path, page: str, trained: Path) -> Workshop:
         "nim.py": nim, "my_game.py": nim, "game.sgf": "(;GM[1]FF[4]SZ[9]KM[7];B[ee];W[cc];B[gc])",
     }.items():  # fmt: skip
         shop.file(name, text)
-    text, match = (ROOT / page).read_text("utf-8"), replay_of("minirts")
-    for name in ("match.ludus", "kept/match-000000.ludus", "replays/FILE.ludus"):
+    text = (ROOT / page).read_text("utf-8")
+    for name in ("match.ludus", "kept/match-000000.ludus"):
         if f"--record {Path(name).parent}" not in text:  # the page makes it
-            shop.file(name, match)
+            shop.file(name, shop.match)
+    if "go.ludus" in text:
+        shop.file("go.ludus", replay_of("go", size=9))
     if "mine/*.ludus" in text:
-        shop.run("ludus eval random --game ./nim.py --record mine")
+        shop.run("ludus eval random --against random --game ./nim.py --record mine")
     return shop
 
 
@@ -82,7 +91,7 @@ def test_a_page_runs_from_top_to_bottom(page: str, tmp_path: Path, trained: Path
             except Exception as error:
                 failed.append(f"{block.where}: {command}\n  {error}")
     if program:
-        python(tmp_path, program)
+        python(tmp_path, BRIEFLY + program if "import ludus\n" in program else program)
     assert failed == [], "\n".join(failed)
 
 

@@ -9,13 +9,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.cli import errors
 from ludus.games.match import Match
+from ludus.web.serve.server import PageServer
 from tests.docs.blocks import ROOT, Block, blocks, words_of
 from tests.unit.league.recorded import recorded_run
 from tests.web.live import make_run
@@ -44,7 +46,7 @@ BRIEF = (
 GO_ON = {"docs/guides/change_a_run.md"}
 #: Options of commands, with the values that take seconds.
 FEW = {"--matches": "2", "--versions": "2", "--seconds": "1", "--record-matches": "1", "--hours": "1"}
-#: Commands that play matches unless they are told how many.
+#: Commands that play hundreds of matches without an option.
 COUNTED = {"eval": ("--matches", "2"), "rate": ("--matches", "2")}
 _RUN = re.compile(r"\b(RUN2|RUN|OTHER|THEIR_RUN|runs/[\w.,=-]*\w)(?:@(\d+))?")
 _SERVERS = ("play", "watch", "serve")
@@ -79,6 +81,8 @@ class Workshop:
 
     def __init__(self, folder: Path, page: str, trained: Path) -> None:
         self.folder, self.page, self.trained = folder, page, trained
+        game, params = GAMES.get(f"{page} RUN", ("minirts", {}))
+        self.match = replay_of(game, **params)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("LUDUS")}
         self.environment["PATH"] = f"{BIN}{os.pathsep}{self.environment['PATH']}"
         (folder / "runs").mkdir()
@@ -89,6 +93,7 @@ class Workshop:
         """Make the runs that a block names and no earlier one has made."""
         text = block.text if block.kind == "python" else "\n".join(block.commands)
         made = set(re.findall(r"(?:--run-dir|--out) (\S+)", text))
+        made |= set(re.findall(r"ludus\.train\([^)]*?\"(runs/[\w-]+)\"", text))
         for name, version in _RUN.findall(text):
             path = self.folder / name
             if name in made or path.exists():
@@ -119,19 +124,19 @@ class Workshop:
             command = command.replace("minimal_ppo.py", "minimal_ppo.py --steps 2000")
             return self._shell(command)
         words = brief(words[1:])
+        for name in (w for w in words if w.endswith("/FILE.ludus")):  # any replay of the folder
+            self.file(name, self.match)
         if words[0] == "train" and "--explain" not in words:
             return self._trained(words)
         if words[0] in _SERVERS:
-            return self._served(words)
-        if words[0] == "gtp":
-            return self._shell("ludus " + " ".join(words) + " <<<quit")
+            return self._served([w for w in words if w != "--no-browser"])
         out = self._ludus(words)
         if target := re.search(r"(?<!2)> (\S+)$", command):
             (self.folder / target[1]).write_text(out, encoding="utf-8")
         return out
 
     def _trained(self, words: list[str]) -> str:
-        """Run a training to its first update where a page goes on with it, else to its settings."""
+        """Run a training to its first update where a page continues it, else to its settings."""
         if self.page in GO_ON:
             return self._ludus([*words, *BRIEF])
         out = self._ludus([*words, "--explain"])
@@ -139,15 +144,16 @@ class Workshop:
             shutil.copytree(self.trained, self.folder / words[words.index("--run-dir") + 1])
         return out
 
-    def _ludus(self, words: Sequence[str]) -> str:
+    def _ludus(self, words: Sequence[str], expected: int = 0) -> str:
         with ExitStack() as stack:
             patch = stack.enter_context(pytest.MonkeyPatch.context())
             patch.chdir(self.folder)
+            patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"quit\n")))  # to an engine of Go
             out = stack.enter_context(redirect_stdout(StringIO()))
             expanded = [w for word in words for w in self._expanded(word)]
             code = cli.main(expanded)
         text = out.getvalue()
-        assert code == 0, f"ludus {' '.join(expanded)}: exit code {code}\n{text}"
+        assert code == expected, f"ludus {' '.join(expanded)}: exit code {code}\n{text}"
         return text
 
     def _expanded(self, word: str) -> list[str]:
@@ -156,17 +162,16 @@ class Workshop:
         return [str(f.relative_to(self.folder)) for f in found] or [word]
 
     def _served(self, words: Sequence[str]) -> str:
-        process = subprocess.Popen(
-            [str(BIN / "ludus"), *words, *(() if "--no-browser" in words else ("--no-browser",))],
-            cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-        finally:
-            process.terminate()
-            _, errors = process.communicate()
-        assert line.startswith("http://127.0.0.1:"), f"ludus {' '.join(words)}: {line}{errors}"
+        """Run a command that serves pages until it would wait for the browser."""
+
+        def ends(server: PageServer) -> None:
+            server.matches.stop(5)
+            server.close()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PageServer, "run", ends)
+            line = self._ludus([*words, "--no-browser"], errors.INTERRUPTED)
+        assert line.startswith("http://127.0.0.1:"), f"ludus {' '.join(words)}: {line}"
         return line
 
     def _shell(self, command: str) -> str:

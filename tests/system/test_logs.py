@@ -71,7 +71,7 @@ def test_a_line_in_each_interval_has_version_and_win_rate(
 
 
 def test_alphazero_starts_with_self_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The initial weights are evaluated after the first matches; both move from the start."""
+    """The initial weights are evaluated with the last ones, if there is no evaluation before."""
     overrides = {
         "algorithm.self_play.slots": "8",
         "algorithm.round_positions": "48",
@@ -100,15 +100,15 @@ def test_alphazero_starts_with_self_play(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("ludus.cli.console.note", lines.append)
     with LineView(every_s=0.02) as view:
         start_run(preset, tmp_path / "run", sinks=[view, Watching()])
-    assert seen[:2] == ["evaluation", "update"]  # still before the first update
+    assert seen[0] == "update"
+    assert seen[-2:] == ["evaluation", "evaluation"]  # of the initial weights, then of the last
     doing = [line.partition("] ")[2] for line in lines if CLOCK.match(line) and "] starting" not in line]
     assert re.match(
         r"self-play: \d+ of 48 positions( and \d+ of 4 matches)? until the first update, ", doing[0]
     ), lines
     rated = [text for text in doing if text.startswith("evaluation of the initial weights: ")]
     assert all(re.search(r": \d+ of \d+ matches are over, \d+ moves", text) for text in rated), rated
-    order = [text.startswith("evaluation of the initial") for text in doing if ", last" not in text]
-    assert not order[0]
+    assert all("; last update: version" in text for text in rated), rated
 
 
 def test_commands_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.storage import zoo
 from ludus.web.replay_page import render
 from tests.web import synthetic
 from tests.web.browser import Browser
@@ -19,6 +20,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "match.html"
     path.write_text(render(synthetic.recording()), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_trained_players(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave the package's trained players out, which the set-up page would start with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zoo, "FOLDER", tmp_path_factory.mktemp("no-players"))
+        yield
 
 
 _browsers: list[Browser] = []

@@ -99,6 +99,42 @@ def test_a_page_has_one_plot_a_measure_with_its_floor_and_its_interval(client: C
     assert not any(plot["name"].startswith(("final/", "playoff/")) for plot in page["plots"])
 
 
+LADDER = {
+    "rungs": [50, 400], "elo": 310.0, "elo_low": 240.0, "elo_high": 380.0, "place": "within", "size": 190,
+    "size_low": 120, "size_high": None,
+}  # fmt: skip
+
+
+def test_a_page_says_which_plain_search_the_weights_are_equal_to(client: Client, run: RunDirectory) -> None:
+    assert client.ask("/api/runs/learned").json["strength"] == ""
+    elo = {"eval/mcts:50/elo": 310.0, "eval/mcts:50/elo_low": 240.0, "eval/mcts:50/elo_high": 380.0}
+    rated = {**evaluation(300, 0.9, ladder=LADDER), **elo, "eval/mcts/visits": 190.0}
+    write(run, rated, evaluation(100, 0.5, "playoff", playoff=True), mode="a")
+    page = client.ask("/api/runs/learned").json
+    assert page["strength"] == "Version 3 plays about as mcts:190 (95% interval: at least mcts:120)."
+    win_rate, strength = page["measures"]
+    assert (strength["title"], strength["kind"], strength["levels"]) == (
+        "Elo against mcts:50, evaluations",
+        "elo",
+        [],
+    )
+    assert win_rate["kind"] == "rate"
+    assert [one["against"] for one in page["weights"][-1]["results"]] == ["simple"]
+    assert "Visits of a plain search of equal strength" in [plot["title"] for plot in page["plots"]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        HOSTILE, None, [], {"rungs": []}, {**LADDER, "rungs": [HOSTILE]}, {**LADDER, "place": HOSTILE},
+        {**LADDER, "size": -4}, {**LADDER, "size": 2**60}, {**LADDER, "elo": "x"}, {**LADDER, "place": ""},
+    ],
+)  # fmt: skip
+def test_a_strength_that_is_none_is_left_out(wrong: object) -> None:
+    assert pages._strength_in_words((evaluation(300, 0.9, ladder=LADDER), evaluation(400, 0.9))) != ""
+    assert pages._strength_in_words((evaluation(300, 0.9, ladder=wrong),)) == ""
+
+
 def test_a_page_that_knows_the_newest_state_gets_no_more(client: Client, run: RunDirectory) -> None:
     page = client.ask("/api/runs/learned").json
     assert client.ask(f"/api/runs/learned?known={page['stamp']}").json == {

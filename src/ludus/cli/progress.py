@@ -112,8 +112,10 @@ class Ticker:
                     console.note(text)
 
     def _barred(self, text: str) -> str:
+        """Return a text with its bar, where the line has room for both."""
         share = counted(text) if self._share is None else self._share()
-        return text if share is None else f"{bar(share)} {text}"
+        barred = text if share is None else f"{bar(share)} {text}"
+        return barred if len(barred) < _columns() else text
 
 
 class Display(Ticker):
@@ -142,7 +144,7 @@ class Display(Ticker):
 
     def watch(self, what: str, matches: MatchProgress) -> None:
         """Show the progress of ``matches`` next, after the words ``what``."""
-        self._matches, self.text = matches, lambda: f"{what}: {matches.text()}"
+        self._matches, self.text = matches, lambda: f"{what}: {matches.brief()}"
 
     def _done(self) -> float | None:
         return counted(self.text()) if self._matches is None else self._matches.share()
@@ -200,12 +202,11 @@ class Progress:
     def line(self) -> str:
         """Return ``120 of 400 matches, 51,200 ticks, 0:12 min, about 0:28 min left``."""
         over, minutes = self.over, (time.monotonic() - self._since) / 60.0
-        parts = [f"{over:,} of {self.total:,} {self._unit}"]
-        if self.matches.ticks:
-            parts += [f"{self.matches.ticks:,} {self.matches.unit}", duration(minutes), self.matches.left()]
-        else:
-            left = f"about {duration(minutes * max(0, self.total - over) / over)} left" if over else ""
-            parts += [duration(minutes), left]
+        ticks = f"{self.matches.ticks:,} {self.matches.unit}" if self.matches.ticks else ""
+        left = self.matches.left() if ticks else ""
+        if not left and 0 < over < self.total:
+            left = f"about {duration(minutes * (self.total - over) / over)} left"
+        parts = (f"{over:,} of {self.total:,} {self._unit}", ticks, duration(minutes), left)
         return ", ".join(filter(None, parts))
 
     def _done(self) -> float | None:

@@ -48,7 +48,7 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-            ``RUN@PLAYER:VERSION``, a weights file, ``zoo:NAME`` (which plays as its card says), a bot in
+            ``RUN@PLAYER:VERSION``, a weights file, ``zoo:NAME`` (which plays as its card describes), a bot in
             Python (``bot.py``, ``bot.py:CLASS``), which runs only if the user named it
             (:mod:`ludus.games.names`), or a search (``mcts:400``, ``RUN@best+search:400``; see
             :mod:`ludus.mcts.player`).

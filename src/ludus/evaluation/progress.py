@@ -83,6 +83,11 @@ class MatchProgress:
             return f"{bound} {left // 3600}:{left % 3600 // 60:02d} h left"
         return f"{bound} {left // 60}:{left % 60:02d} min left"
 
+    def brief(self) -> str:
+        """Return ``12 of 200 matches, about 0:40 min left``; moves in place of a time that is not known."""
+        rest = self.left() or f"{self.ticks:,} {self.unit}"
+        return f"{self.over:,} of {self.total:,} matches, {rest}"
+
     def text(self) -> str:
         """Return ``12 of 200 matches are over, 5,210 moves, about 0:40 min left``."""
         text = f"{self.over:,} of {self.total:,} matches are over, {self.ticks:,} {self.unit}"

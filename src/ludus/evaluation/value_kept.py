@@ -38,19 +38,23 @@ class SolvedPosition(NamedTuple):
 
 
 def solved_positions(
-    game: str, count: int, seed: int, step: Callable[[int], None] = lambda more: None
+    game: str,
+    count: int,
+    seed: int,
+    step: Callable[[int], None] = lambda more: None,
+    bands: Sequence[tuple[int, int]] = BANDS,
 ) -> list[SolvedPosition]:
     """Return about ``count`` positions in which a move can lose the value, with their solutions.
 
-    Of Connect Four as many random ones of each band of plies; of tic-tac-toe ``count`` drawn from all
-    reachable ones, and all of them if ``count`` is at least as many. ``step`` receives how many more are
-    solved.
+    Of Connect Four as many random ones of each of the ``bands`` of plies; of tic-tac-toe ``count`` drawn
+    from all reachable ones, and all of them if ``count`` is at least as many. ``step`` receives how many
+    more are solved.
 
     Raises:
         ValueError: No solver of this game is here.
     """
     if game == CONNECT_FOUR:
-        return list(_of_connect_four(count, seed, step))
+        return _of_connect_four(count, seed, step, bands)
     if game == TIC_TAC_TOE:
         found = all_positions(game)
         step(len(found))
@@ -58,10 +62,12 @@ def solved_positions(
     raise ValueError(f"{game}: no solver, expected one of {', '.join(SOLVED)}")
 
 
-def _of_connect_four(count: int, seed: int, step: Callable[[int], None]) -> list[SolvedPosition]:
+def _of_connect_four(
+    count: int, seed: int, step: Callable[[int], None], bands: Sequence[tuple[int, int]]
+) -> list[SolvedPosition]:
     solver, found = Solver(SOLVER_MIB), []
-    for band in BANDS:
-        for columns in random_positions(band, max(1, count // len(BANDS)), seed + band[0]):
+    for band in bands:
+        for columns in random_positions(band, max(1, count // len(bands)), seed + band[0]):
             values = solver.values(columns)
             best = max(values)
             keeping = frozenset(c for c, value in enumerate(values) if value == best and value != FULL)
@@ -156,9 +162,9 @@ def _acting(
         raise ConfigError(
             f"{player}: expected a network without memory or a search; a bot plays matches only"
         )
-    seen, masks = [], []
+    seen, masks, start = [], [], Match(game, params)
     for moves in positions:
-        match = Match(game, params)
+        match = start.clone()
         for move in moves:
             match.play(move)
         (seat,) = match.to_act

@@ -1,4 +1,4 @@
-"""Figures of the zoo's cards, measured again: does a player still play as its card says?
+"""Figures of the zoo's cards, measured again, and compared with the new result.
 
 A figure is a win rate against an opponent, or one of the measures below. The new result comes from other
 matches than the card's, so the two differ by chance: they disagree where a test of their difference refuses
@@ -19,7 +19,7 @@ from ludus.ratings.interval import MeanInterval
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
-    from ludus.storage.zoo import Card, Figure
+    from ludus.storage.zoo import Card, CardFigure
 
 VALUE_KEPT, EXPLOITABILITY, RETURN = "value kept", "exploitability", "return"
 MEASURES = (VALUE_KEPT, EXPLOITABILITY, RETURN)
@@ -33,7 +33,7 @@ class FigureCheck(msgspec.Struct, frozen=True):
     """One figure of a card beside a new result.
 
     ``value`` and ``again`` are in ``unit``; ``matches`` and ``matches_again`` count matches or positions.
-    ``why``: of a skipped figure.
+    ``why``: reason of a skipped figure.
     """
 
     figure: str
@@ -59,7 +59,7 @@ def unit_of(measure: str) -> str:
 def check_figure(
     player: str,
     card: Card,
-    figure: Figure,
+    figure: CardFigure,
     matches: int,
     seed: int,
     hooks: MatchHooks = NO_HOOKS,
@@ -113,7 +113,7 @@ def _counted(known: FigureCheck, won: int, matches: int) -> FigureCheck:
     return msgspec.structs.replace(known, verdict=verdict, again=again, matches_again=matches)
 
 
-def _returned(known: FigureCheck, figure: Figure, result: EvalResult) -> FigureCheck:
+def _returned(known: FigureCheck, figure: CardFigure, result: EvalResult) -> FigureCheck:
     deviation = deviation_of(figure.low, figure.high, figure.matches)
     carded = MeanInterval(figure.value, figure.low, figure.high, deviation)
     found = MeanInterval(result.mean_return, result.return_low, result.return_high, result.return_deviation)

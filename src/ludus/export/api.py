@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,16 +14,17 @@ from ludus.export.document import ExportDocument, document_of
 from ludus.export.errors import ExportError
 from ludus.export.graph import PolicyGraph
 from ludus.export.model import convert, described
-from ludus.export.recorded import Play, record
+from ludus.export.recorded import PlayedGame, record
 from ludus.export.target import Target
 from ludus.flow.inputs.shown import visible
 from ludus.flow.process.as_found import as_found, one_thread
+from ludus.flow.process.extras import install_command
 from ludus.games import spec as game_spec
 from ludus.games import typed
 from ludus.mcts.text import is_search
 from ludus.policies.protocol import Network
 from ludus.presets.config import ParamValue
-from ludus.storage import is_reference
+from ludus.storage import is_reference, refuse_run
 
 OBSERVATIONS = 200  #: that an export is checked with
 ROWS = 4  #: of a batch of them
@@ -48,9 +50,9 @@ class Model(NamedTuple):
 
 def checked_model(
     network: Network,
-    play: Play,
-    observations: int = OBSERVATIONS,
-    progress: Callable[[int], None] = lambda _: None,
+    play: PlayedGame,
+    observations: int,
+    progress: Callable[[int], None],
 ) -> Model:
     """Convert a network and compare the model with it in matches.
 
@@ -63,6 +65,16 @@ def checked_model(
     return Model(data, graph, compare(data, graph, moments))
 
 
+def _need_packages() -> None:
+    """Raise ``ImportError`` with the command that installs what is missing."""
+    for package in ("onnx", "onnxruntime"):
+        try:
+            import_module(package)
+        except ImportError as error:
+            text = f"an export needs {package}, which is not installed: {install_command('export')}"
+            raise ImportError(text, name=package) from error
+
+
 @as_found()
 def export_onnx(
     player: str,
@@ -71,7 +83,7 @@ def export_onnx(
     game: str = "",
     params: dict[str, ParamValue] | None = None,
     force: bool = False,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] | None = None,
 ) -> Exported:
     """Write a network as an ONNX file, after a check with onnxruntime in played matches.
 
@@ -93,13 +105,12 @@ def export_onnx(
         StorageError: No such run, version or file.
         ImportError: onnx or onnxruntime is not installed.
     """
-    import onnx  # noqa: F401 - missing: said before any work
-    import onnxruntime  # noqa: F401
-
+    _need_packages()
     target = Target(Path(file), force=force)
     target.check()
     if is_search(player):
         raise ExportError(f"{player}: a search is no network; export the weights before the +")
+    refuse_run(player)
     if not is_reference(player):
         raise ExportError(
             f"{visible(player)}: not weights; expected RUN@best, RUN@last, RUN@VERSION or a weights file"
@@ -108,8 +119,12 @@ def export_onnx(
     spec = game_spec(name, text)
     network, meta, _, _ = load_network(player, spec, "cpu")
     one_thread()
-    model = checked_model(network, Play(name, text, meta.frame_skip), progress=progress)
+    model = checked_model(network, PlayedGame(name, text, meta.frame_skip), OBSERVATIONS, progress or _silent)
     document = document_of(model.graph, meta, text, model.compared)
     data = described(model.data, document)
     beside = target.write(data, document)
     return Exported(target.file, beside, len(data), document, model.compared)
+
+
+def _silent(_: int) -> None:
+    """Show no progress."""

@@ -10,7 +10,7 @@ import numpy as np
 from ludus.export.errors import ExportError
 from ludus.export.graph import Output, PolicyGraph
 from ludus.export.names import CHOICES, MASK, MEMORY
-from ludus.export.recorded import Moment
+from ludus.export.recorded import RecordedStep
 from ludus.flow.slab import Array
 
 #: Largest difference: of numbers up to 1; of larger ones relative to them.
@@ -38,7 +38,7 @@ def session_of(model: bytes) -> Any:  # noqa: ANN401 - onnxruntime has no types
         raise ExportError(f"onnxruntime refuses the graph: {_first_line(error)}") from error
 
 
-def compare(model: bytes, graph: PolicyGraph, moments: Sequence[Moment]) -> Compared:
+def compare(model: bytes, graph: PolicyGraph, moments: Sequence[RecordedStep]) -> Compared:
     """Compare outputs at recorded observations, with batches of all rows and of one.
 
     The model runs with its own memories from the starts of matches.
@@ -74,13 +74,13 @@ def compare(model: bytes, graph: PolicyGraph, moments: Sequence[Moment]) -> Comp
     return Compared(count, largest, where)
 
 
-def _start(graph: PolicyGraph, moments: Sequence[Moment]) -> Array | None:
+def _start(graph: PolicyGraph, moments: Sequence[RecordedStep]) -> Array | None:
     if graph.memory_shape is None:
         return None
     return np.zeros((len(moments[0].seen.mask), *graph.memory_shape), np.float32)
 
 
-def _inputs(graph: PolicyGraph, moment: Moment, memory: Array | None) -> dict[str, Array]:
+def _inputs(graph: PolicyGraph, moment: RecordedStep, memory: Array | None) -> dict[str, Array]:
     fed: dict[str, Array] = {
         name: moment.decoded[tensor.name]
         for tensor, name in zip(graph.tensors, graph.names.observations, strict=True)
@@ -108,7 +108,8 @@ def _difference(output: Output, found: Array, right: Array) -> float:
         return float("inf")
     same = found == right  # also infinities: Q-values of illegal choices
     with np.errstate(invalid="ignore"):
-        apart = np.abs(found.astype(np.float64) - right) / np.maximum(1.0, np.abs(right))
+        wanted = right.astype(np.float64)
+        apart = np.abs(found.astype(np.float64) - wanted) / np.maximum(1.0, np.abs(wanted))
     return float(np.where(same, 0.0, apart).max(initial=0.0))
 
 

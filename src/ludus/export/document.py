@@ -65,7 +65,7 @@ class GraphOutput(msgspec.Struct, frozen=True, omit_defaults=True):
 class GraphHead(msgspec.Struct, frozen=True, omit_defaults=True):
     """A factor of a decision, as in the game's spec. ``labels``: of its choices.
 
-    A continuous head decides a number ``u``; ``action`` says what the game receives of it.
+    A continuous head decides a number ``u``; ``action`` is the formula of the number that the game receives.
     """
 
     name: str

@@ -30,7 +30,7 @@ from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import Encoding, PolicyNetwork
 from ludus.policies.protocol import Network
 
-#: What an output is, without the name of its head.
+#: Roles of the outputs of heads.
 PROBABILITIES, Q_VALUES, MEAN, DEVIATION = "probabilities", "q", "mean", "deviation"
 
 
@@ -61,7 +61,7 @@ class PolicyGraph(nn.Module):
         self.memory_shape = network.memory_shape
         #: why the graph has no values; "" = it has
         self.without_value = ""
-        self.value_heads = 1
+        self.value_heads, self.gives_q = 1, False
         if isinstance(self.twin, PolicyNetwork):
             self._prepare(self.twin)
         self.masked = any(h.kind == "discrete" for h in self.spec.heads)
@@ -111,7 +111,7 @@ class PolicyGraph(nn.Module):
                 yield Output(f"{MEAN}_{name}", MEAN, k, ())
                 yield Output(f"{DEVIATION}_{name}", DEVIATION, k, ())
             else:
-                role = Q_VALUES if getattr(self, "gives_q", False) else PROBABILITIES
+                role = Q_VALUES if self.gives_q else PROBABILITIES
                 yield Output(f"{role}_{name}", role, k, (head.size,))
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
@@ -165,7 +165,7 @@ class PolicyGraph(nn.Module):
 
     @property
     def _drops_critic(self) -> bool:
-        return bool(self.without_value) and not getattr(self, "gives_q", False)
+        return bool(self.without_value) and not self.gives_q
 
     def _independent(self, logits: Tensor, mask: Tensor) -> Iterator[Tensor]:
         log_probs = self.twin.heads.log_probs(logits, mask)
@@ -216,8 +216,8 @@ def _decoded(tensor: TensorSpec) -> TensorSpec:
     own = layout.kind == "rows" and tensor.codec not in ("identity", "bits") and hasattr(codec, "present")
     if own:
         raise ExportError(
-            f"input {visible(tensor.name)}: the codec {visible(tensor.codec)} finds the rows that are present "
-            "by itself, which decoded rows do not show"
+            f"input {visible(tensor.name)}: the codec {visible(tensor.codec)} finds the rows that are "
+            "present by itself, which decoded rows do not show"
         )
     return msgspec.structs.replace(tensor, dtype="f32", shape=layout.shape, codec="identity", scale=1.0)
 

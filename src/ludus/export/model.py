@@ -39,7 +39,7 @@ def convert(graph: PolicyGraph) -> bytes:
             torch.onnx.export(
                 graph,
                 tuple(examples(graph, 2)),
-                file,
+                file,  # type: ignore[arg-type] # as the exporter by tracing takes it
                 dynamo=False,
                 opset_version=OPSET,
                 input_names=list(graph.inputs),
@@ -68,11 +68,10 @@ def described(model: bytes, document: ExportDocument) -> bytes:
 def is_export(data: bytes) -> bool:
     """Return whether ``data`` is a model that Ludus has exported."""
     import onnx
-    from google.protobuf.message import DecodeError
 
     try:
         proto = onnx.load_model_from_string(data)
-    except (DecodeError, ValueError):
+    except Exception:  # protobuf's own, and those of its parsers
         return False
     return any(p.key == KEY for p in proto.metadata_props)
 

@@ -7,6 +7,7 @@ random choices), so that memories run through whole matches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ludus.export.errors import ExportError
 from ludus.export.reference import Acted, Seen, act
 from ludus.flow.inputs.shown import visible
 from ludus.flow.slab import Array
+from ludus.games.contained import GameExit, GameHangs, contained
 from ludus.games.exports.match import EnvMatch, make_match
 from ludus.games.exports.values import SpecFace
 from ludus.games.registry import is_python
@@ -25,7 +27,7 @@ from ludus.policies.protocol import Network
 _MOST_RESETS = 100  # matches in a row that are over before the seat has decided
 
 
-class Moment(NamedTuple):
+class RecordedStep(NamedTuple):
     """One decision of every row: inputs, decoded observations, and what the network made of them."""
 
     seen: Seen
@@ -33,7 +35,7 @@ class Moment(NamedTuple):
     acted: Acted
 
 
-class Play(NamedTuple):
+class PlayedGame(NamedTuple):
     """How the matches are played. ``frame_skip``: ticks between two decisions."""
 
     game: str
@@ -45,7 +47,7 @@ class Play(NamedTuple):
 class _Row:
     """A seat of a match that starts again when it is over."""
 
-    def __init__(self, play: Play, seat: int, seed: int) -> None:
+    def __init__(self, play: PlayedGame, seat: int, seed: int) -> None:
         skip = 0 if is_python(play.game) else play.frame_skip
         self.match: EnvMatch = make_match(play.game, play.params, [seat], frame_skip=skip)
         self.seat, self.first = seat, True
@@ -75,34 +77,43 @@ class _Row:
 
 
 def record(
-    network: Network,
-    play: Play,
-    steps: int,
-    rows: int,
-    progress: Callable[[int], None] = lambda _: None,
-) -> list[Moment]:
+    network: Network, play: PlayedGame, steps: int, rows: int, progress: Callable[[int], None]
+) -> list[RecordedStep]:
     """Play ``rows`` seats for ``steps`` decisions each with the network's choices.
+
+    ``progress`` receives the number of observations of each step.
 
     Raises:
         ExportError: The game fails.
         ParamError: The game cannot be played.
     """
+    # A Python game plays in this process: what its libraries print is no result of a command.
+    gate: AbstractContextManager[object] = contained() if is_python(play.game) else nullcontext()
+    try:
+        with gate:
+            return _record(network, play, steps, rows, progress)
+    except (GameExit, GameHangs) as error:
+        raise ExportError(f"{visible(network.spec.name)}: {error}") from error
+
+
+def _record(
+    network: Network, play: PlayedGame, steps: int, rows: int, progress: Callable[[int], None]
+) -> list[RecordedStep]:
     spec, face = network.spec, SpecFace(network.spec)
     decoder = ArrayDecoder(network.inputs)
     played: list[_Row] = []
     try:
-        for i in range(rows):
-            played.append(_Row(play, i % spec.seats, play.seed + i))
+        played.extend(_Row(play, i % spec.seats, play.seed + i) for i in range(rows))
         shape = network.memory_shape
-        memory = None if shape is None else np.zeros((rows, *shape), np.float32)
-        moments: list[Moment] = []
+        memory: Array | None = None if shape is None else np.zeros((rows, *shape), np.float32)
+        moments: list[RecordedStep] = []
         for step in range(steps):
             obs = face.rows(_stacked([row.match.observe(row.seat) for row in played]), network.inputs)[0]
             mask = np.stack([row.match.legal(row.seat) for row in played])
             seen = Seen(obs, mask, memory, np.array([row.first for row in played]))
             draws = uniforms(play.seed, step, np.arange(rows), len(spec.heads))
             acted = act(network, seen, draws)
-            moments.append(Moment(seen, decoder.decode(obs), acted))
+            moments.append(RecordedStep(seen, decoder.decode(obs), acted))
             memory = acted.memory
             if step + 1 < steps:
                 for row, action in zip(played, acted.actions, strict=True):

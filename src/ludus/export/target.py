@@ -1,12 +1,13 @@
 """The file of an export: where it may be written, and writing it whole.
 
-An export replaces an earlier one. Other files stay unless the user says otherwise; links, folders, devices
+An export replaces an earlier one. Other files stay unless the user asks for it; links, folders, devices
 and pipes always stay.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from ludus.storage.files import read_bounded, write_atomic
 
 LARGE = 16 << 10  #: bytes of a document from which it is also written beside the model
 _MAX_DOCUMENT = 64 << 20
+_LONGEST = 240  #: bytes of a name, with room for the suffixes of files that are being written
 
 
 class Target:
@@ -38,8 +40,16 @@ class Target:
 
     def check(self) -> None:
         """Raise ``ExportError`` if the file may not be written."""
-        if not self.file.name or self.file.suffix == ".json":
+        name = self.file.name
+        if not name or "\0" in str(self.file):
             raise ExportError(f"{self._shown(self.file)}: expected the name of a file, such as policy.onnx")
+        if self.file.suffix == ".json":
+            raise ExportError(
+                f"{self._shown(self.file)}: .json is the suffix of the metadata; expected a name such as "
+                "policy.onnx"
+            )
+        if len(os.fsencode(name)) > _LONGEST:
+            raise ExportError(f"a file name of {len(os.fsencode(name))} bytes, expected at most {_LONGEST}")
         parent = next(p for p in (self.file.parent, *self.file.parent.parents) if p.exists())
         if not parent.is_dir():
             raise ExportError(f"{self._shown(parent)}: not a folder")
@@ -65,7 +75,7 @@ class Target:
         write_atomic(self.file, model)
         return beside
 
-    def _check(self, path: Path, limit: int, ours: object) -> None:
+    def _check(self, path: Path, limit: int, ours: Callable[[bytes], bool]) -> None:
         if path.is_symlink():
             raise ExportError(f"{self._shown(path)}: a link, expected the name of a file to write")
         if path.is_dir():
@@ -78,7 +88,6 @@ class Target:
             )
         if self.force:
             return
-        assert callable(ours)
         try:
             known = ours(read_bounded(path, limit))
         except CorruptFile:

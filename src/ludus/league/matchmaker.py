@@ -135,7 +135,7 @@ class BotOpponent(FixedOpponent):
 
 
 class PolicyOpponent(FixedOpponent):
-    """A trained player that stays as it is, by a policy id of its own."""
+    """A trained player that stays as it is, by a separate policy id."""
 
     def __init__(self, name: str, policy: int, weight: float = 1.0) -> None:
         """Take the player ``name`` at the policy id ``policy``, drawn by ``weight``."""

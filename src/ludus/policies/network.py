@@ -297,6 +297,7 @@ class PolicyNetwork(Encoder):
         return vector.flatten(1)
 
     def outputs(self, encoded: Encoding) -> tuple[ActionDistribution, Tensor | None]:
+        """Return action distributions and normalised values, None without ``encoded.critic``."""
         features = encoded.features.float()
         value: Tensor | None = None
         if encoded.critic is not None:

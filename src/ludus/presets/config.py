@@ -186,7 +186,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``against`` may also name searches (``mcts:400``) and trained players (``zoo:NAME``). ``visits``: visits
     of AlphaZero's search in these matches; 0 = as in self-play, 1 = only the network. ``max_ticks``: longer
-    matches end the run with an error; 0 = the game's limit, 20,000 where it declares none. ``initial``: the initial weights play ``floor_matches``, and uniform play over the legal choices as many
+    matches end the run with an error; 0 = the game's limit, 20,000 where it declares none.
+    ``initial``: the initial weights play ``floor_matches``, and uniform play over the legal choices as many
     at the end: the floors of the results. ``floor_matches = 0``: as many as ``matches``. They play before
     the run trains; with AlphaZero before the first evaluation, or at the end.
     """

@@ -1,4 +1,4 @@
-"""Settings by which weights go on learning: the preset that their file carries.
+"""Settings by which weights continue to learn: the preset that their file carries.
 
 The file may come from another person. Unlike a preset that a user names, its settings load no code of games
 or players that is not installed, and no file of rules.

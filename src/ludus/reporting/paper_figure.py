@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ludus.flow.inputs.shown import visible
-from ludus.reporting.svg import COLOURS, count_text, short
+from ludus.reporting.svg import COLOURS, count_text, element, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,11 +37,13 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
 }
 #: Ink on a dark page, as in :mod:`ludus.reporting.svg`.
-_STYLE = (
-    "<style>@media (prefers-color-scheme: dark) { text { fill: #e6ebf2 } "
+_STYLE = element(
+    "style",
+    "@media (prefers-color-scheme: dark) { text { fill: #e6ebf2 } "
     '[style*="stroke: #000000"] { stroke: #e6ebf2 !important } '
-    '[style*="stroke: #dddddd"] { stroke: #3a4452 !important } }</style>'
+    '[style*="stroke: #dddddd"] { stroke: #3a4452 !important } }',
 )
+_ROOT = "svg"
 
 
 class PaperLine(NamedTuple):
@@ -83,7 +85,7 @@ def paper_figure(lines: Sequence[PaperLine], up: str, across: str, *, rates: boo
             pdf, format="pdf", transparent=True, metadata={"CreationDate": None, "Creator": "ludus"}
         )
     drawn = svg.getvalue().decode()
-    root = drawn[drawn.index("<svg") :]  # without the document type, which names another file
+    root = drawn[drawn.index(f"<{_ROOT}") :]  # without the document type, which names another file
     return {".svg": re.sub(r">", f">{_STYLE}", root, count=1).encode(), ".pdf": pdf.getvalue()}
 
 

@@ -1,4 +1,4 @@
-"""Provenance of weights: what a weights file says about the run that trained it."""
+"""Provenance of weights: what a weights file reports about the run that trained it."""
 
 from __future__ import annotations
 

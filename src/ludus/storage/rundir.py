@@ -105,7 +105,7 @@ class RunDirectory:
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
 
     def write_provenance(self, provenance: Provenance) -> None:
-        """Write ``provenance`` into all weights from now on."""
+        """Write ``provenance`` into all weights that follow."""
         self.checkpoints.provenance = self.frozen.provenance = provenance
 
     @property

@@ -61,7 +61,7 @@ def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
 def encode_weights(weights: Weights, provenance: Provenance | None = None) -> bytes:
     """Return the bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata.
 
-    ``provenance``: replaces that of the weights; None: it stays.
+    ``provenance``: replaces the weights' own; None: it stays.
     """
     meta = weights.meta
     if provenance is not None:

@@ -1,7 +1,7 @@
 """Trained players of the package, by name: ``zoo:NAME``, or ``zoo:NAME+search:VISITS``.
 
 A player is two files of the package ``ludus.zoo``: ``NAME.safetensors``, its weights, and ``NAME.toml``, its
-card. A name without a suffix plays as the card says; in results and replays it stays ``zoo:NAME``.
+card. A name without a suffix plays as the card describes; in results and replays it stays ``zoo:NAME``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Number = Annotated[float, msgspec.Meta(gt=-1e12, lt=1e12)]
 
 
-class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A measured result of a player, as its record says.
+class CardFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A measured result of a player, as its record has it.
 
     ``against``: the opponent, or ``measure``: what was measured without one. ``matches``: matches (of
     a measure: positions or matches) behind ``value``. ``low``, ``high``: its 95% interval. ``floor``: the
@@ -53,13 +53,13 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a player of the zoo is, how it plays, how it was made and how strong it is.
+    """Description of a player of the zoo: how it plays, how it was made, how strong it is.
 
-    ``level``: a key of :data:`LEVELS`. ``sha256``: of the weights file. ``play``: how the player plays if it
-    is named without a suffix: ``search:VISITS``, or "" for the network's choices; ``greedy``: the most
-    probable choice, or the most visited move. ``trained``: how, in a sentence; ``command``: the training
-    command; ``version``: of the weights in that run. ``strength``: in words. ``record``: name of the record
-    with the figures.
+    ``level``: A key of :data:`LEVELS`. ``sha256``: Hash of the weights file. ``play``: Manner of play without
+    a suffix: ``search:VISITS``, or "" for the network's choices. ``greedy``: The most probable choice, or the
+    most visited move. ``trained``: The training, in a sentence. ``command``: Its command line. ``version``:
+    Version of the weights in that run. ``strength``: Strength in words. ``record``: Name of the record with
+    the figures.
     """
 
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
@@ -73,7 +73,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     version: Count = 0
     strength: Line = ""
     record: Annotated[str, msgspec.Meta(pattern=r"^([a-z0-9][a-z0-9_-]{0,127})?\Z")] = ""
-    figures: Annotated[tuple[Figure, ...], msgspec.Meta(max_length=64)] = ()
+    figures: Annotated[tuple[CardFigure, ...], msgspec.Meta(max_length=64)] = ()
 
 
 #: The folder of the players; tests set another one.
@@ -138,7 +138,7 @@ def path_of(name: str) -> Path:
             expected, found = card(name).sha256, _sha256(path)
             if found != expected:
                 raise CorruptFile(
-                    f"{path}: was changed: sha256 {found}, the card says {expected}; install Ludus again"
+                    f"{path}: was changed: sha256 {found}, its card has {expected}; install Ludus again"
                 )
             _checked.add(key)
     except OSError as error:

@@ -76,7 +76,7 @@ def train(
 
     Args:
         preset: The name of a shipped preset, a TOML file, or a ``Preset``. Weights (``zoo:NAME``,
-            ``RUN@best``, a file) go on learning by the preset that their file carries.
+            ``RUN@best``, a file) continue to learn by the preset that their file carries.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
         method: A Python file with the learning method to train by (``reinforce.py``, whose code is run).

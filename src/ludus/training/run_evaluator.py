@@ -121,6 +121,7 @@ class RunEvaluator:
         preset = self.preset
         results: list[EvalResult] = []
         progress = self._now = MatchProgress(matches * len(self.against), self.length)
+        progress.started(self.spec)
         self._what = WHAT.get(number, f"evaluation of version {version}")
         settings = MatchSettings(
             matches=matches,

@@ -75,22 +75,26 @@ def test_the_limit_of_a_game_in_real_time_is_no_estimate(clock: list[float]) -> 
 def test_matches_tell_their_game_and_moves() -> None:
     game = spec("tic_tac_toe")
     shown = Progress(8, quiet=True)
-    sides = [opponent("mcts:5", game, {}, seed) for seed in (1, 2)]
-    play_matches(game, {}, *sides, MatchSettings(matches=8), hooks_of(shown))
+    one, two = (opponent("mcts:5", game, {}, seed) for seed in (1, 2))
+    play_matches(game, {}, one, two, MatchSettings(matches=8), hooks_of(shown))
     assert re.fullmatch(r"8 of 8 matches, \d\d moves, 0:0\d min", shown.line())
 
 
-def test_a_line_on_a_terminal_has_a_bar_and_is_no_longer_than_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("columns", "barred"), [(60, True), (40, False), (24, False)])
+def test_a_line_on_a_terminal_is_no_longer_than_it(
+    monkeypatch: pytest.MonkeyPatch, columns: int, barred: bool
+) -> None:
     drawn: list[str] = []
     monkeypatch.setattr(console, "redraws", lambda: True)
     monkeypatch.setattr(console, "draw", drawn.append)
     monkeypatch.setattr(progress, "REDRAW_S", 0.01)
-    monkeypatch.setattr(progress, "_columns", lambda: 40)
-    with Display("check: match 10 of 20 " + "x" * 90) as display:
+    monkeypatch.setattr(progress, "_columns", lambda: columns)
+    with Display("check: match 10 of 20") as display:
         while not drawn:
             display._closed.wait(0.01)
-    assert drawn[0].startswith("\r[########--------] [0:00 min] check")
-    assert {len(text.removeprefix("\r").removesuffix("\x1b[K")) for text in drawn[:-1]} == {39}
+    line = "[0:00 min] check: match 10 of 20"
+    line = f"[########--------] {line}" if barred else line
+    assert drawn[0] == f"\r{line[: columns - 1]}\x1b[K"
     assert drawn[-1] == "\r\x1b[K"
 
 
@@ -98,8 +102,10 @@ def test_matches_that_are_watched_fill_the_bar_by_moves(monkeypatch: pytest.Monk
     matches = MatchProgress(4)
     matches.started(spec("connect_four"))
     matches.played(84)
+    monkeypatch.setattr(progress, "_columns", lambda: 80)
     display = Display("first")
     display.watch("old against new", matches)
+    assert display.text() == f"old against new: 0 of 4 matches, {matches.left()}"
     assert display._barred("text") == "[########--------] text"
     display.say("2 of 8")
     assert display._barred("text") == "[####------------] text"

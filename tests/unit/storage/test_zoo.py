@@ -83,7 +83,7 @@ def test_names_of_no_player(folder: Path, name: str) -> None:
 def test_a_changed_file_is_refused(folder: Path) -> None:
     zoo.path_of("nought")
     (folder / "nought.safetensors").write_bytes(b"other weights")
-    with pytest.raises(CorruptFile, match=r"was changed: sha256 [0-9a-f]{64}, the card says [0-9a-f]{64}"):
+    with pytest.raises(CorruptFile, match=r"was changed: sha256 [0-9a-f]{64}, its card has [0-9a-f]{64}"):
         zoo.path_of("nought")
     (folder / "nought.safetensors").unlink()
     with pytest.raises(RunNotFound, match="No such file"):

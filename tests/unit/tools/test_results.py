@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tools.readme_numbers import readme_faults
-from tools.records import ROOT, Figure, Record, Run, Wanted, load, sha256_of
-from tools.results import best_floor, main, render, table
+from tools.records import ROOT, Figure, Record, Run, Wanted, best_floor, load, sha256_of
+from tools.results import main, render, table
 
 FIGURE = Figure("against simple, drawn", "%", "seeds", 74.5, 68.5, 80.5, 3, values=(72.1, 74.0, 77.4))
 FLOORS = (

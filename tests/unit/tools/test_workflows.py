@@ -29,7 +29,7 @@ INSTALLED = {"pip": "", "venv": "", "cibuildwheel": "cibuildwheel", "build": "bu
 RIGHTS = {("docs", "deploy"): {"pages", "id-token"}, ("release", "publish"): {"id-token"}}
 
 
-def workflow(name: str) -> dict[str, Any]:
+def workflow(name: str) -> dict[Any, Any]:
     found = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text("utf-8"))
     assert isinstance(found, dict)
     return found
@@ -60,7 +60,7 @@ def wheels() -> dict[str, Any]:
 
 
 def problems(words: list[str]) -> list[str]:
-    """What of a command there is not: programs, targets of make, modules, files."""
+    """Return programs, targets of make, modules and files of a command that are missing."""
     if words[0] not in PROGRAMS and not (ROOT / words[0]).is_file():
         return [f"program {words[0]}"]
     found = []

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from ludus.cli.__main__ import main
 from ludus.reporting.metrics_table import COLUMNS, metrics_table
 from ludus.reporting.run_view import RunView
+from ludus.reporting.tracking import process
 from ludus.storage import RunDirectory, read_jsonl
+from ludus.training.runs import start_run
 from tests.unit.tracking import wandb_file
+from tests.unit.training.runs import resume_run, small_preset
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def track(run: Path, to: str, *more: str) -> subprocess.CompletedProcess[str]:
     env |= {"HOME": str(run.parent), "NETRC": str(run.parent / "none")}
     command = [sys.executable, "-m", "ludus", "track", str(run), "--to", to, *more]
     return subprocess.run(
-        command, env=env, cwd=run.parent, capture_output=True, text=True, timeout=120, check=False
+        command, env=env, cwd=run.parent, capture_output=True, text=True, timeout=500, check=False
     )
 
 
@@ -86,6 +91,7 @@ def test_mlflow_holds_the_same_numbers(run: Path) -> None:
     assert "0 new rows" in again.stdout, again.stderr
     client = MlflowClient(store)
     experiment = client.get_experiment_by_name("small games")
+    assert experiment is not None
     (found,) = client.search_runs([experiment.experiment_id])
     expected = curves(logged(run))
     final = next(row for row in reversed(logged(run)) if "final/random/win_rate" in row)
@@ -138,3 +144,44 @@ def test_csv_holds_the_same_numbers(trained: Path) -> None:
     assert kinds[-1] == "final"
     assert {"update", "evaluation"} <= set(kinds)
     assert {row["run"] for row in table} == {"small"}
+
+
+@pytest.mark.slow
+def test_a_resume_continues_the_same_run_of_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after kill -9: the newest checkpoint is older than the last rows, which were sent."""
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(process, "CLOSE_S", 500.0)  # on a busy machine
+    path = tmp_path / "run"
+    preset = small_preset(tracking__sinks="wandb", run__checkpoint_every_minutes=0, run__keep_checkpoints=9)
+    start_run(preset, path)
+    run = RunDirectory.open(path)
+    sent = curves(wandb_file.read(path / "tracking" / "wandb").history)
+    for version in run.checkpoints.versions()[2:]:
+        shutil.rmtree(run.checkpoints.path(version))
+    resume_run(path, more=lambda p: replace(p, run=replace(p.run, max_steps=3200)))
+    kept = wandb_file.read(path / "tracking" / "wandb")  # asserts one id
+    found = curves(kept.history)
+    for name, points in found.items():
+        steps = [step for step, _ in points]
+        assert len(steps) == len(set(steps)), name
+        assert points[: len(sent.get(name, []))] == sent.get(name, []), name
+    logged_steps = {row["steps"] for row in logged(path) if "loss/value" in row}
+    assert {step for step, _ in found["loss/value"]} == logged_steps
+    assert max(logged_steps) >= 3200
+    steps_of_wandb = [row["_step"] for row in kept.history if "_step" in row]
+    assert steps_of_wandb == sorted(set(steps_of_wandb))
+
+
+def test_wrong_commands_are_answered(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = str(trained)
+    for words, message in (
+        (["track"], "missing RUN"),
+        (["track", run], "missing --to SINK; expected one of mlflow, tensorboard, wandb"),
+        (["track", run, "--to", "wandbb"], '--to = "wandbb": no such sink (did you mean wandb?)'),
+        (["track", run, run + "/replays", "--to", "tensorboard"], "not a run"),
+        (["track", str(trained.parent / "nowhere"), "--to", "tensorboard"], "not a run directory"),
+        (["report", run, "--csv", "--json"], "--csv and --json: expected one of them"),
+    ):
+        assert main(words) == 2, words
+        assert message in capsys.readouterr().err

@@ -86,9 +86,7 @@ def test_options_work_as_with_a_preset(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["train", "matrix", "--explain", "--learning-rate", "0.25", "--seed", "7"]) == 0
     out, err = capsys.readouterr()
     assert "learning_rate = 0.25                       # command line" in out
-    assert err.startswith(
-        "matrix: no preset is of this game: settings for numbers and choices, by self-play"
-    )
+    assert err.startswith("matrix: no preset is of this game: settings for numbers and choices, by self-play")
     assert main(["train", "matrix", "--algorithm.learning-rte", "1"]) == 2
     assert "unknown key algorithm.learning_rte (did you mean learning_rate?)" in capsys.readouterr().err
 

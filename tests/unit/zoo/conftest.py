@@ -1,4 +1,4 @@
-"""A zoo of one small player with its record, in a repository of its own."""
+"""A zoo of one small player with its record, in a separate repository."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ FALSEHOODS: dict[str, tuple[Callable[[SmallZoo], None], str]] = {
     "record": (lambda small: small.change("zoo-nought", "zoo-cross"), "no record zoo-cross"),
     "no card": (lambda small: (small.folder / "nought.toml").unlink(), "no nought.toml beside it"),
     "unknown key": (lambda small: small.change("title", "titel"), "nought.toml"),
-    "other file": (lambda small: (small.folder / "x.pt").write_bytes(b"") and None, "zoo/x.pt"),
+    "other file": (lambda small: (small.folder / "x.pt").touch(), "zoo/x.pt"),
 }
 
 

@@ -179,7 +179,7 @@ class Surgery(msgspec.Struct, frozen=True):
         from ludus.training.surgery.proof import prove
 
         def watch(progress: MatchProgress) -> None:
-            display.watch("verification, old against new", progress)
+            display.watch("old against new", progress)
 
         display.say("verification: both networks are being compared on recorded matches")
         proof = prove(pair, verify=self.verify, matches=self.matches, watch=watch)

@@ -44,7 +44,7 @@ class Train(msgspec.Struct, frozen=True):
 
     A game's name in the preset's place trains by the shipped preset of that game, or by settings that fit
     its observations and actions; the output names a preset to copy. Weights in its place (zoo:go9, RUN@best,
-    a weights file) go on learning: a new run starts with them, by the preset that their file carries.
+    a weights file) continue to learn: a new run starts with them, by the preset that their file carries.
 
     Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
     --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough if

@@ -15,7 +15,7 @@ from ludus.cli.words import said
 if TYPE_CHECKING:
     from ludus.cli.progress import Progress
     from ludus.evaluation.zoo_check import FigureCheck
-    from ludus.storage.zoo import Card, Figure
+    from ludus.storage.zoo import Card, CardFigure
 
 Names = Annotated[tuple[str, ...], positional("players (default: all)", "NAME")]
 JSON = option("print one JSON document")
@@ -172,7 +172,7 @@ class ZooCheck(msgspec.Struct, frozen=True):
                     return rows, "", True
         return rows, "", False
 
-    def _figure(self, name: str, card: Card, figure: Figure, progress: Progress) -> FigureCheck:
+    def _figure(self, name: str, card: Card, figure: CardFigure, progress: Progress) -> FigureCheck:
         from ludus.evaluation.zoo_check import check_figure
 
         over = progress.over
@@ -206,7 +206,7 @@ def _first(card: Card) -> str:
     return " ".join(part for part in _row(card.figures[0])[:2] if part) if card.figures else "-"
 
 
-def _row(figure: Figure) -> tuple[str, str, str, str]:
+def _row(figure: CardFigure) -> tuple[str, str, str, str]:
     """Return what was measured, the number, its floor and whose this is."""
     from ludus.evaluation.zoo_check import figure_label, unit_of
 
@@ -228,6 +228,6 @@ def number(value: float, unit: str) -> str:
 def _verdict(row: FigureCheck) -> str:
     card = number(row.value, row.unit) + (f" of {row.matches:,}" if row.matches else "")
     if row.verdict == "skipped" or row.again is None:
-        return f"  {row.figure}: skipped: {row.why}; the card says {card}"
+        return f"  {row.figure}: skipped: {row.why}; the card has {card}"
     again = number(row.again, row.unit) + (f" of {row.matches_again:,}" if row.matches_again else "")
-    return f"  {row.figure}: {row.verdict}: {again}, the card says {card}"
+    return f"  {row.figure}: {row.verdict}: {again}, the card has {card}"

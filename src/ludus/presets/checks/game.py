@@ -114,7 +114,8 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
 def _zoo_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
     try:
         about = read_weights(zoo.path_of(name)).meta
-        parse_search(zoo.played(name)[0])
+        if is_search(full := zoo.played(name)[0]):
+            parse_search(full)
         theirs = decode_spec(about.spec)
     except (StorageError, ValueError) as error:
         yield from (problem.within(path) for problem in HasProblems(error).problems)

@@ -103,7 +103,7 @@ class TrackingProcess(Sink):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
                 start_new_session=True,
             )
         assert self._process.stdout is not None

@@ -60,7 +60,7 @@ def sink_class(name: str, where: str = "tracking.sinks") -> type[Sink]:
         near = did_you_mean(name, SINKS.names(), "sinks")
         raise ConfigError(f"{where} = {quoted(name)}: no such sink{near}")
     package = getattr(found, "package", "")
-    if package and find_spec(package) is None:
+    if package and not _is_installed(package):
         extra = getattr(found, "extra", "")
         how = install_command(extra) if extra else pip_install(package)
         raise ConfigError(f"{where} = {quoted(name)}: {package} is not installed; {how}")
@@ -73,5 +73,11 @@ def sink_classes(names: Sequence[str]) -> dict[str, type[Sink]]:
     Raises:
         ConfigError: A sink cannot be used.
     """
-    missing = find_spec(TENSORBOARD) is None
+    missing = not _is_installed(TENSORBOARD)
     return {name: sink_class(name) for name in names if not (name == TENSORBOARD and missing)}
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package can be imported; a folder of its name, as W&B makes one, is no package."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None

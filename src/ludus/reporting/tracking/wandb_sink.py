@@ -94,11 +94,8 @@ class WandbSink(Sink):
         opened = wandb.init(**made, settings=settings, mode="offline" if offline else None)
         if opened.offline:
             folder = Path(opened.dir).parent
-            parts = shell(str(folder))
-            if (
-                len(list(folder.parent.glob("offline-run-*"))) > 1
-            ):  # of earlier processes: sent in their order
-                parts = f"{shell(str(folder.parent))}/offline-run-*"
+            several = len(list(folder.parent.glob("offline-run-*"))) > 1  # W&B sends them in their order
+            parts = f"{shell(str(folder.parent))}/offline-run-*" if several else shell(str(folder))
             why = f" ({offline})" if offline else ""
             run.say(f"wandb: the run is kept here{why}; to send it: wandb sync {parts}")
         return opened

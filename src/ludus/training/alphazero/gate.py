@@ -102,6 +102,7 @@ class Gate:
         verdict = ""
         sides = [self._evaluator(seat, side[0]) for seat, side in enumerate((candidate, playing))]
         progress = self._progress = MatchProgress(config.gate_matches)
+        progress.started(components.spec)
         while played < config.gate_matches and not verdict and not interrupted():
             seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
             count = min(CHUNK, config.gate_matches - played)

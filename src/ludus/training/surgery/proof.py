@@ -140,6 +140,7 @@ def prove(
     if spec.seats == 1 and not apart:
         raise SurgeryError(MATCHES, matches, f"0: {spec.name} has one seat, so no one plays against another")
     progress = MatchProgress(2 * matches if apart else matches)
+    progress.started(spec)
     watch(progress)
     return _played(pair, proof, matches, _Apart(pair) if apart else _Together(pair), progress.hooks())
 

@@ -175,7 +175,7 @@ def _seat(text: str, rules: Rules, seed: int, library: Library | None, device: s
 
 
 def _of_zoo(text: str, rules: Rules, seed: int, library: Library | None, device: str) -> Seat:
-    """Return the seat of a player of the zoo, which is called as it was named."""
+    """Return the seat of a player of the zoo, which is named as it was asked for."""
     full, greedy = zoo.played(text)
     if not is_search(full):
         return _actor(full, "network", rules, seed, device)

@@ -41,7 +41,7 @@ class ZooLine(msgspec.Struct, frozen=True):
 
 
 def zoo_lines() -> dict[str, list[ZooLine]]:
-    """Return the players of each game that pages play, from easy to hard; none without their libraries."""
+    """Return the players of each game that pages play, from easy to hard; empty without their libraries."""
     found: dict[str, list[ZooLine]] = {}
     if any(find_spec(name) is None for name in _NEEDED):
         return found

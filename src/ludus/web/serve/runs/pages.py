@@ -78,7 +78,7 @@ class RunPage(msgspec.Struct, frozen=True):
 
     ``measures``: its plots; ``players``: members of a league; ``marks``: steps at which it continued under
     other code; ``log``: its end; ``has_report``: whether there is a ``report.html``; ``told``: how it ended;
-    ``strength``: of its newest evaluation among plain searches, a sentence; ``stamp``: see
+    ``strength``: its strength among plain searches in the newest evaluation, a sentence; ``stamp``: see
     :func:`page_stamp`.
     """
 
