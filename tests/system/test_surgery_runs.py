@@ -24,6 +24,7 @@ from ludus.presets.errors import Interrupted
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.storage.journal import Journal
+from ludus.storage.tensors import decode_file, encode_tensors
 from ludus.surgery.apply import apply
 from ludus.surgery.plan import ConversionPlan, SurgeryError
 from ludus.training.actor_learner.build import build_learner
@@ -83,7 +84,12 @@ def digests(run: Path) -> dict[str, str]:
     store = RunDirectory.open(run).checkpoints
     folder = store.path(store.versions()[-1])
     files = sorted(folder.glob("*.safetensors"))
-    return {"version": folder.name} | {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+    return {"version": folder.name} | {f.name: digest_of(f) for f in files}
+
+
+def digest_of(file: Path) -> str:
+    """SHA-256 of a file's tensors, without its metadata: these also have the settings of the run."""
+    return hashlib.sha256(encode_tensors(decode_file(file)[0])).hexdigest()
 
 
 def tree(run: Path) -> dict[str, str]:
@@ -395,9 +401,11 @@ def test_surgery_without_a_preset_changes_the_settings_of_the_run(
         assert "-> 24" in capsys.readouterr().out
     lone = tmp_path / "lone.safetensors"
     shutil.copy(weights, lone)
+    words = ["surgery", str(lone), "--policy.hidden", "24", "-o", str(tmp_path / "new.safetensors"), "--plan"]
+    assert main(words) == 0  # its metadata have the preset
+    assert "-> 24" in capsys.readouterr().out
     for words, message in (
         ([f"{old}@last"], "--to: expected the preset with the settings after surgery, or a setting"),
-        ([str(lone), "--policy.hidden", "24", "-o", "x"], "lone.safetensors is a file of no run"),
         ([str(tmp_path / "no"), "--policy.hidden", "24"], "no: not a run directory"),
     ):
         assert main(["surgery", *words, "--plan"]) == 2

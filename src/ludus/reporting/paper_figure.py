@@ -61,7 +61,9 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def paper_figure(lines: Sequence[PaperLine], up: str, across: str, *, rates: bool) -> dict[str, bytes]:
+def paper_figure(
+    lines: Sequence[PaperLine], up: str, across: str, *, rates: bool, marks: Sequence[tuple[int, str]] = ()
+) -> dict[str, bytes]:
     """Return the figure by the end of its file's name: ``.svg`` and ``.pdf``.
 
     Args:
@@ -69,6 +71,7 @@ def paper_figure(lines: Sequence[PaperLine], up: str, across: str, *, rates: boo
         up: Title of the values, with their unit.
         across: Title of the steps, with their unit.
         rates: Whether the values are shares in 0..1, shown as percentages.
+        marks: Steps that get a dashed line, with their labels.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -78,7 +81,9 @@ def paper_figure(lines: Sequence[PaperLine], up: str, across: str, *, rates: boo
         warnings.simplefilter("ignore")  # letters that no font has
         figure = Figure(figsize=(WIDTH, HEIGHT * len(panels)), layout="constrained")
         for place, own in enumerate(panels, 1):
-            _panel(figure.add_subplot(len(panels), 1, place), own, up, across, rates=rates)
+            axes = figure.add_subplot(len(panels), 1, place)
+            _panel(axes, own, up, across, rates=rates)
+            _mark(axes, marks)
         svg, pdf = io.BytesIO(), io.BytesIO()
         figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": "ludus"})
         figure.savefig(
@@ -87,6 +92,14 @@ def paper_figure(lines: Sequence[PaperLine], up: str, across: str, *, rates: boo
     drawn = svg.getvalue().decode()
     root = drawn[drawn.index(f"<{_ROOT}") :]  # without the document type, which names another file
     return {".svg": re.sub(r">", f">{_STYLE}", root, count=1).encode(), ".pdf": pdf.getvalue()}
+
+
+def _mark(axes: Axes, marks: Sequence[tuple[int, str]]) -> None:
+    """Draw a dashed line with its label at each of these steps, one label below the other."""
+    for row, (steps, label) in enumerate(marks):
+        axes.axvline(steps, color="#555555", linewidth=0.8, linestyle=":")
+        words = f" {short(visible(label), NAME)}, at {steps:,} decisions"
+        axes.text(steps, 0.97 - 0.07 * row, words, transform=axes.get_xaxis_transform(), fontsize=7, va="top")
 
 
 def _panel(axes: Axes, lines: Sequence[PaperLine], up: str, across: str, *, rates: bool) -> None:

@@ -305,8 +305,8 @@ def curve_figures(report: SweepReport) -> dict[str, str]:
     figures = {}
     for plot in _plots(report):
         what = f"{_measure(plot)} over decisions: mean over seeds, 95% interval"
-        marks = [mark for run in report.runs if run.cell in plot.curves for mark in code_marks(run.changes)]
-        figures[plot.name] = curves_plot(plot.curves, f"{plot.title}{what}", rates=plot.rates, marks=marks)
+        curves = curves_plot(plot.curves, f"{plot.title}{what}", rates=plot.rates, marks=_marks(report, plot))
+        figures[plot.name] = curves
     return figures
 
 
@@ -319,9 +319,15 @@ def paper_figures(report: SweepReport) -> dict[str, bytes]:
             for cell, c in plot.curves.items()
         ]
         up = f"{plot.title}{_measure(plot).lower()}"
-        drawn = paper_figure(lines, up, "decisions of the policy", rates=plot.rates)
+        across, marks = "decisions of the policy", _marks(report, plot)
+        drawn = paper_figure(lines, up, across, rates=plot.rates, marks=marks)
         figures |= {f"{plot.name.removesuffix('.svg')}{end}": data for end, data in drawn.items()}
     return figures
+
+
+def _marks(report: SweepReport, plot: _Plot) -> list[tuple[int, str]]:
+    """Return the steps at which runs of a plot continued under other code, with what changed."""
+    return [mark for run in report.runs if run.cell in plot.curves for mark in code_marks(run.changes)]
 
 
 def _measure(plot: _Plot) -> str:

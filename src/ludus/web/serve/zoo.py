@@ -10,13 +10,13 @@ import msgspec
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.shown import visible
 from ludus.flow.weights import WeightsMeta
+from ludus.games.views import view_of
 from ludus.storage import zoo
 from ludus.storage.errors import StorageError
 from ludus.storage.tensors import META_KEY
 from ludus.web.serve.games import is_playable
 
-#: Games that a set-up starts with where the folder has no run: known to everyone, and played by a click.
-FIRST_GAMES = ("connect_four", "tic_tac_toe", "go")
+BOARD = "board"
 _NEEDED = ("torch", "safetensors")
 
 
@@ -69,9 +69,14 @@ def zoo_lines() -> dict[str, list[ZooLine]]:
 
 
 def first_game(lines: dict[str, list[ZooLine]]) -> str:
-    """Return the game that a set-up starts with where nothing else decides; empty without players."""
-    known = next((game for game in FIRST_GAMES if game in lines), "")
-    return known or next(iter(lines), "")
+    """Return the game that a set-up starts with where nothing else decides; empty without players.
+
+    A game on a board comes first: it is known to most people, and a click plays it.
+    """
+    boards = (
+        game for game in sorted(lines) if (view := view_of(game)) is not None and view.renderer == BOARD
+    )
+    return next(boards, "") or next(iter(lines), "")
 
 
 @functools.lru_cache(maxsize=64)

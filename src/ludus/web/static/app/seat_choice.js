@@ -46,7 +46,7 @@ export function Refused({ players }) {
     <ul>${refused.map((one) => html`<li key=${one.name}><b>${one.label || one.name}</b>: ${one.reason}</li>`)}</ul></details>`;
 }
 
-export function SeatChoice({ seat, side, player, offer, trained, noPerson, onChoose }) {
+export function SeatChoice({ seat, side, player, offer, trained = [], noPerson, onChoose }) {
   const players = offer?.players ?? [];
   const ladders = (offer?.ladders ?? []).filter((ladder) => ladder.versions.length > 0);
   const agent = trained.find((one) => one.name === player);
