@@ -21,6 +21,7 @@ from ludus.mcts import SearchPlayer, parse_search
 from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
+from ludus.storage import zoo
 
 CONNECT_FOUR, TIC_TAC_TOE = "connect_four", "tic_tac_toe"
 SOLVED = (CONNECT_FOUR, TIC_TAC_TOE)
@@ -125,6 +126,8 @@ def moves_of(
     Raises:
         ConfigError: A bot, which decides in matches only, or no such player.
     """
+    player, by_card = zoo.played(player)
+    greedy = greedy or by_card
     decide = _searching if is_search(player) else _acting
     found: list[int] = []
     for start in range(0, len(positions), AT_A_TIME):

@@ -18,6 +18,7 @@ from ludus.evaluation.value_kept import (
 from ludus.games.connect_four import BANDS, FULL, Solver
 from ludus.games.match import Match
 from ludus.presets.errors import ConfigError
+from ludus.storage import zoo
 
 ALL = all_positions("tic_tac_toe")
 
@@ -86,3 +87,12 @@ def test_a_bot_and_another_game_are_refused() -> None:
         moves_of("perfect", "tic_tac_toe", {}, [()])
     with pytest.raises(ValueError, match="go: no solver"):
         solved_positions("go", 5, 1)
+
+
+def test_a_player_of_the_zoo_decides_by_the_search_of_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    def played(text: str) -> tuple[str, bool]:
+        return ("mcts:30", True) if text == "zoo:someone" else (text, False)
+
+    monkeypatch.setattr(zoo, "played", played)
+    asked = [position.moves for position in ALL[:40]]
+    assert moves_of("zoo:someone", "tic_tac_toe", {}, asked) == moves_of("mcts:30", "tic_tac_toe", {}, asked)
