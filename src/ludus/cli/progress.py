@@ -112,7 +112,7 @@ class Ticker:
                     console.note(text)
 
     def _barred(self, text: str) -> str:
-        """Return a text with its bar, where the line has room for both."""
+        """Return a text, and its bar behind it where the line is long enough."""
         share = counted(text) if self._share is None else self._share()
         barred = text if share is None else f"{bar(share)} {text}"
         return barred if len(barred) < _columns() else text

@@ -207,7 +207,7 @@ def _first(card: Card) -> str:
 
 
 def _row(figure: CardFigure) -> tuple[str, str, str, str]:
-    """Return what was measured, the number, its floor and whose this is."""
+    """Return the measure, its number, its floor and the player of the floor."""
     from ludus.evaluation.zoo_check import figure_label, unit_of
 
     unit = unit_of(figure.measure)
