@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from ludus.games.adapters.vizdoom import VizdoomMaker
-from ludus.games.adapters.vizdoom_match import (
+from ludus.games.adapters.vizdoom.match import (
     COMMON,
     HOST,
     VizdoomMatch,

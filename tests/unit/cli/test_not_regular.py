@@ -121,8 +121,10 @@ def test_a_file_and_a_path_without_one(tmp_path: Path) -> None:
 PLAIN = {
     "cli/commands/doctor.py": 1,  # /proc
     "cluster/processes/reaper.py": 1,  # /proc
-    "games/adapters/vizdoom.py": 0,
-    "games/adapters/vizdoom_match.py": 1,  # /proc
+    "games/adapters/vizdoom/maker.py": 0,
+    "games/adapters/vizdoom/match.py": 1,  # /proc
+    "games/adapters/vizdoom/scenario.py": 1,  # of the package
+    "games/adapters/vizdoom/shaping.py": 1,  # of the package
     "games/checks/monitor.py": 1,  # /proc
     "games/contained.py": 1,  # /dev/null
     "games/guides/declared.py": 1,  # of the package

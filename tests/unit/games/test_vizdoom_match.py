@@ -20,8 +20,8 @@ from ludus.games.registry import maker
 if importlib.util.find_spec("vizdoom") is None:
     pytest.skip("vizdoom is not installed", allow_module_level=True)
 
-from ludus.games.adapters import vizdoom_match
-from ludus.games.adapters.vizdoom_match import VizdoomMatch, engine_processes, yielding
+from ludus.games.adapters.vizdoom import match as vizdoom_match
+from ludus.games.adapters.vizdoom.match import VizdoomMatch, engine_processes, yielding
 from ludus.games.python_game import ProcessUnusable
 from ludus.native import YIELD_LIBRARY
 

@@ -7,14 +7,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ludus.games.adapters import vizdoom_match
 from ludus.games.adapters.seat_threads import SeatThreads
-from ludus.games.adapters.vizdoom_match import SeatInterface, VizdoomMatch, check_process
+from ludus.games.adapters.vizdoom import match as vizdoom_match
+from ludus.games.adapters.vizdoom.match import VizdoomMatch, check_process
 from ludus.games.python_game import ProcessUnusable
 
 
@@ -47,8 +47,8 @@ class Setting:
     def engine(self) -> Engine:
         return Engine(self.started, self.released)
 
-    def seat(self) -> SeatInterface:
-        return cast(SeatInterface, SimpleNamespace(press=lambda action: [0]))
+    def seat(self) -> object:
+        return SimpleNamespace(press=lambda action: [0])
 
 
 @pytest.fixture

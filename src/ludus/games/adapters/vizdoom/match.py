@@ -22,88 +22,57 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludus.flow import GameSpec
 from ludus.flow.slab import Array
 from ludus.games.adapters.seat_threads import SeatThreads
+from ludus.games.adapters.vizdoom.engine import TICS_PER_S, host_arguments, join_arguments
+from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
+from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints, ProcessUnusable
 from ludus.native import YIELD_LIBRARY
 
+if TYPE_CHECKING:
+    from ludus.games.adapters.vizdoom.maker import VizdoomMaker
+
 START_S = 60.0  # for all engines to find each other
-TICS_PER_S = 35
 STOP_S = 3.0  # for an engine to end by itself
 GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
-COMMON = "-netmode 0 +viz_nocheat 0"
-HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv_forcerespawn 1"
 
 #: Calls of the library, of any match in this process, that had not returned when their engine was killed.
 _stuck: set[Future[object]] = set()
 
 
-class SeatInterface(Protocol):
-    """One seat's observations, and the buttons of its decisions."""
-
-    def look(self, game: Any) -> None:
-        """Read the screen of a running engine."""
-        ...
-
-    def press(self, action: Ints) -> list[int]:
-        """Convert ``action: int32[K]`` to the engine's buttons."""
-        ...
-
-    def write(self, out: Mapping[str, Array]) -> None:
-        """Write every tensor of the spec."""
-        ...
-
-    def drawn(self) -> Bytes | None:
-        """Return the engine's own picture of the screen."""
-        ...
-
-
-class Scenario(Protocol):
-    """A scenario for ``players``, which starts its engines: ``vizdoom.VizdoomMaker``."""
-
-    spec: GameSpec
-    players: int
-    frame_skip: int  # tics of a decision
-    match_tics: int
-    tic_s: float
-
-    def engine(self) -> Any:
-        """Create a DoomGame that is not started yet."""
-        ...
-
-    def seat(self) -> SeatInterface:
-        """Create the observations and buttons of one player."""
-        ...
-
-
 class VizdoomMatch:
-    """``players`` engines, restarted for every match, so that no state of the last match remains.
+    """``players`` engines, started once; every match is a new episode of all of them.
 
-    A match ends after ``match_tics``; the most frags win. Rewards are the scenario's plus one point per
-    frag. Raises ``RuntimeError`` with the seats of engines that die or freeze; :meth:`reset` then continues.
+    A match ends after ``match_tics``; the most frags win, those of the built-in bots included. Raises
+    ``RuntimeError`` with the seats of engines that die or freeze; :meth:`reset` then starts new ones.
     :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
 
-    def __init__(self, maker: Scenario) -> None:
+    def __init__(self, maker: VizdoomMaker) -> None:
         """Start a thread for each seat; engines start with the first match."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._threads = SeatThreads(seats, "vizdoom-seat")
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
-        self._interfaces = [maker.seat() for _ in range(seats)]
+        self._seats = [maker.seat() for _ in range(seats)]
+        self._tallies = [Tally() for _ in range(seats)]
+        self._shapers = [Shaper(maker.shaping) for _ in range(seats)]
+        self._variables = VariableReader(maker.shaping.variables)
         self._earned = np.zeros(seats, np.float32)
-        self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last decision
-        self._now = np.zeros((seats, 2))
+        self._totals = np.zeros(seats)  # the scenario's reward, at the last decision
+        self._numbers = [0] * seats  # the engine's number of each seat
+        self._board: dict[int, int] = {}
         self._tics = 0
         self._barrier = threading.Barrier(seats)  # between two tics of a decision
         self._skip = 0  # tics of this decision
         self._done = [0] * seats  # of them, each seat
+        self._seed = 0
         self.truncated = False
 
     @property
@@ -112,72 +81,88 @@ class VizdoomMatch:
         return {pid for pid in self._engines if pid in engine_processes()}
 
     def reset(self, seed: int) -> None:
-        """Restart all engines, with ``seed`` in each."""
-        self._stop()
-        check_process()
-        self._tics, self.truncated = 0, False
-        self._barrier = threading.Barrier(len(self._interfaces))
+        """Start a match with ``seed`` in each engine."""
+        self._tics, self.truncated, self._board, self._seed = 0, False, {}, seed
+        self._barrier = threading.Barrier(len(self._seats))
         self._done[:] = [0] * len(self._done)
+        if self._games:
+            self._together("start", self._again, START_S)
+        else:
+            self._launch(seed)
+        self._maker.bots.add(self._games[0])
+
+    def _launch(self, seed: int) -> None:
+        """Start all engines. They find each other and begin the first match."""
+        check_process()
         before = engine_processes()
-        self._games = [self._maker.engine() for _ in self._interfaces]
+        games = [self._maker.engine() for _ in self._seats]
         # An engine makes this folder when it starts; two that make it at the same time end the process.
         with contextlib.suppress(OSError):
             os.makedirs("_vizdoom", exist_ok=True)
-        port = free_port()
-        for seat, game in enumerate(self._games):
-            role = f"-host {len(self._games)} {HOST}" if seat == 0 else "-join 127.0.0.1"
-            game.add_game_args(f"{role} -port {port} {COMMON} +name seat{seat} +colorset {seat}")
-            game.set_episode_timeout(
-                0
-            )  # the end is ours: an engine that ends by itself leaves the rest waiting
+        port, maker = free_port(), self._maker
+        for seat, game in enumerate(games):
+            host = host_arguments(len(games), port, maker.respawn_s, maker.bots)
+            game.add_game_args(host if seat == 0 else join_arguments(seat, port))
+            # The end is ours: an engine that ends by itself leaves the rest waiting.
+            game.set_episode_timeout(0)
             game.set_seed(seed)
+        self._games = games
         try:
             with yielding():
                 self._together("start", self._start, START_S, before)
         finally:
             self._engines |= engine_processes() - before
-        self._score[...] = self._now
 
     def to_act(self) -> Sequence[int]:
         """Return all seats."""
-        return range(len(self._interfaces))
+        return range(len(self._seats))
+
+    def legal(self, seat: int, out: Array) -> None:
+        """Write the legal choices: all but those that press a button that is off."""
+        self._maker.actions.legal(out)
 
     def step(self, actions: Ints) -> bool:
         """Play one decision of every seat. True when ``match_tics`` are played."""
         if not self._games:
             raise RuntimeError("the engines of this match are gone")
-        for game, interface, action in zip(self._games, self._interfaces, actions, strict=True):
-            game.set_action(interface.press(action))
+        for game, action in zip(self._games, actions, strict=True):
+            game.set_action(self._maker.actions.press(action))
         self._skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
         self._done[:] = [0] * len(self._done)
         self._together("tic", self._advance, self._maker.tic_s)
         self._tics += self._skip
-        self._earned[...] = (self._now - self._score).sum(axis=1)
-        self._score[...] = self._now
-        return bool(self._tics >= self._maker.match_tics)
+        over = bool(self._tics >= self._maker.match_tics)
+        if over:
+            self._board = scoreboard(self._games[0])
+        return over
 
     def rewards(self, out: Floats) -> None:
-        """Write the scenario's rewards of the last step plus one point per frag."""
+        """Write the shaped rewards of the last step."""
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
         """Write +1 for the most frags, -1 for fewer, and 0 for all seats if all have equally many."""
-        frags = self._score[:, 1]
-        best = frags == frags.max()
-        out[...] = 0.0 if best.all() else np.where(best, 1.0, -1.0)
+        out[...] = outcomes([t.frags for t in self._tallies], self._board)
+
+    def scores(self, out: Floats) -> None:
+        """Write the named scores of the match: ``float32[S, F]``."""
+        where = places([t.frags for t in self._tallies], self._board)
+        best = [best_of_bots(self._board, self._numbers)] * (self._maker.bots.count > 0)
+        for row, tally, place in zip(out, self._tallies, where, strict=True):
+            row[...] = (tally.frags, tally.kills, tally.deaths, tally.suicides, place, *best)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the seat's screen and game variables."""
-        self._interfaces[seat].write(out)
+        self._seats[seat].write(out)
 
     @property
     def ticks_per_s(self) -> float:
         """Decisions a second of the engines."""
-        return TICS_PER_S / self._maker.frame_skip
+        return float(TICS_PER_S / self._maker.frame_skip)
 
     def render(self) -> Bytes | None:
         """Return the screens of all seats, side by side."""
-        screens = [interface.drawn() for interface in self._interfaces]
+        screens = [seat.drawn() for seat in self._seats]
         return None if any(s is None for s in screens) else np.concatenate(screens, axis=1)  # type: ignore[arg-type]
 
     def close(self) -> None:
@@ -190,7 +175,22 @@ class VizdoomMatch:
     def _start(self, seat: int) -> None:
         game = self._games[seat]
         game.init()
-        self._look(seat, game)
+        self._begin(seat, game)
+
+    def _again(self, seat: int) -> None:
+        game = self._games[seat]
+        game.set_seed(self._seed)
+        game.new_episode()
+        self._begin(seat, game)
+
+    def _begin(self, seat: int, game: Any) -> None:
+        import vizdoom
+
+        self._numbers[seat] = int(game.get_game_variable(vizdoom.GameVariable.PLAYER_NUMBER))
+        self._totals[seat] = game.get_total_reward()
+        self._tallies[seat].start(game)
+        self._shapers[seat].start(self._variables.read(game))
+        self._seats[seat].look(game)
 
     def _advance(self, seat: int) -> None:
         """Play a decision, tic by tic in step with the other engines; only the last frame is rendered."""
@@ -208,11 +208,13 @@ class VizdoomMatch:
             raise
 
     def _look(self, seat: int, game: Any) -> None:
-        import vizdoom
-
-        frags = game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
-        self._now[seat] = game.get_total_reward(), frags
-        self._interfaces[seat].look(game)
+        """Read what a decision has earned, and the screen after it."""
+        total = game.get_total_reward()
+        reward, self._totals[seat] = total - self._totals[seat], total
+        self._tallies[seat].update(game, reward)
+        over = self._tics + self._skip >= self._maker.match_tics
+        self._earned[seat] = self._shapers[seat].reward(reward, self._variables.read(game), over)
+        self._seats[seat].look(game)
 
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
