@@ -36,6 +36,7 @@ NEEDS = {
     "a finished sweep": r"\bludus (sweep|report)\b",
     "a wheel": r"\.whl\b",
     "another person's run": r"\bTHEIR_RUN\b",
+    "a game with scores": r"\barena\.py",
     "a clone to change": r"\b(cp|make|sed)\b",
 }
 #: Programs whose lines are commands.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +10,19 @@ from ludus.cli import console
 from ludus.presets.config import ParamValue
 
 if TYPE_CHECKING:
+    from ludus.evaluation.evaluate import ParamChanges
     from ludus.storage import RunDirectory
 
 
 def note_changed_game(
-    players: Sequence[str], game: str = "", params: Mapping[str, ParamValue] | None = None
+    players: Sequence[str], game: str = "", params: dict[str, ParamValue] | ParamChanges | None = None
 ) -> None:
     """Print a line for each run among the players whose game's files are others now.
 
     Args:
         players: Names of players, as :func:`ludus.evaluation.evaluate.evaluate` takes them.
         game: The game as the user named it; "" = the first weights' game.
-        params: Its parameters; None = the weights' parameters.
+        params: Its parameters, or changes of the weights' parameters; None = the weights' parameters.
     """
     from ludus.evaluation.evaluate import decide_game
     from ludus.presets.errors import ConfigError
@@ -34,7 +35,7 @@ def note_changed_game(
         runs = [run for run in map(_run_of, single) if run is not None]
         if not runs:
             return
-        reference, values = decide_game(single, game, None if params is None else dict(params))
+        reference, values = decide_game(single, game, params)
     except (StorageError, ConfigError):  # the command itself reports them
         return
     for run in {run.path.resolve(): run for run in runs}.values():

@@ -9,10 +9,11 @@ import msgspec
 from ludus.cli.arguments import QUIET, option
 from ludus.cli.params import game_spec, read_game
 from ludus.evaluation.settings import MatchHooks, MatchSettings
-from ludus.presets.config import Device, ParamValue
+from ludus.presets.config import Device
 
 if TYPE_CHECKING:
     from ludus.cli.progress import Progress
+    from ludus.evaluation.evaluate import ParamChanges
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -24,7 +25,10 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
-    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    param: Annotated[
+        tuple[str, ...],
+        option("set a parameter of the game; others stay as weights were trained; repeatable", "NAME=VALUE"),
+    ] = ()
     seed: Annotated[Natural, option("seed of the matches", "N")] = 1
     greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
     threads: Annotated[
@@ -41,8 +45,8 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     json: Annotated[bool, option("print one JSON document")] = False
     quiet: Annotated[bool, QUIET] = False
 
-    def game_and_params(self) -> tuple[str, dict[str, ParamValue] | None]:
-        """Return the game, "" where weights determine it, and its parameters, None for the weights' own.
+    def game_and_params(self) -> tuple[str, ParamChanges | None]:
+        """Return the game, "" where weights determine it, and changes of the weights' parameters, if any.
 
         Raises:
             UserError: An unknown game or a wrong parameter.
@@ -50,7 +54,9 @@ class MatchOptions(msgspec.Struct, frozen=True, kw_only=True):
         game, params = read_game(self.game, self.param)
         if game:
             game_spec(game, params)
-        return game, params or None
+        from ludus.evaluation.evaluate import ParamChanges
+
+        return game, ParamChanges(params) if params else None
 
     def match_settings(self, matches: int) -> MatchSettings:
         """Return the shared options as settings of ``matches`` matches."""

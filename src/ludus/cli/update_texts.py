@@ -50,16 +50,23 @@ def lag_text(metrics: UpdateMetrics) -> str:
 
 
 def interval_text(result: EvalResult) -> str:
-    """Return ``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
+    """Return ``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat.
+
+    The first named score of the game follows: ``, frags 12.3 [10.1, 14.5]``.
+    """
     if result.nothing_played:
         return result.nothing_played
     rate, low, high = result.won
     won = f"{percent(rate)} [{100 * low:.1f}, {100 * high:.1f}]"
+    scored = "".join(
+        f", {s.name.replace('_', ' ')} {s.mean:.1f} [{s.low:.1f}, {s.high:.1f}]"
+        for s in result.named_scores[:1]
+    )
     if result.alone:
         bounds = f"[{result.return_low:.1f}, {result.return_high:.1f}]"
         earned = f"{result.mean_return:.1f} {bounds} of {result.matches}"
-        return f"{earned}, won {won}" if result.decided else earned
-    return f"{won} of {result.matches}"
+        return (f"{earned}, won {won}" if result.decided else earned) + scored
+    return f"{won} of {result.matches}{scored}"
 
 
 def results_text(metrics: UpdateMetrics) -> str:

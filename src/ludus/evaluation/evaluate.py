@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from ludus.evaluation.play import MatchPlayer, play_evaluation
 from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
@@ -22,6 +24,12 @@ from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 
 
+class ParamChanges(msgspec.Struct, frozen=True):
+    """Parameters of a game that replace those that the weights were trained under; the others stay."""
+
+    values: dict[str, ParamValue]
+
+
 @as_found()
 def evaluate(
     player: str,
@@ -29,7 +37,7 @@ def evaluate(
     settings: MatchSettings = DEFAULT,
     *,
     game: str = "",
-    params: dict[str, ParamValue] | None = None,
+    params: dict[str, ParamValue] | ParamChanges | None = None,
     keep: Callable[[MatchResult], None] | None = None,
     hooks: MatchHooks = NO_HOOKS,
 ) -> EvalResult:
@@ -40,7 +48,7 @@ def evaluate(
         against: The opponent; empty in a game of one seat, where the player's return is measured.
         settings: Number of matches, seed, limits and the manner of play.
         game: May be empty if one player is weights of a built-in or installed game.
-        params: Parameters of the game (default: from the run of the weights).
+        params: Parameters of the game (default: from the run of the weights), or changes of these.
         keep: Receives every match at the end.
         hooks: Functions called while matches are played. Where ``should_stop`` ends them, the result
             counts the finished matches, and its ``interrupted`` is true.
@@ -62,6 +70,7 @@ def evaluate(
         raise ConfigError(
             f"{player}: expected an opponent (", Argument("against"), f"); {spec.name} has {spec.seats} seats"
         )
+    check_player_seats(settings.player_seats, spec)
     second = _resolve(against, 1, spec, text_params, settings)
     one_thread()  # parallel work is the pool's
     result, played = play_evaluation(spec, text_params, first, second, settings, hooks)
@@ -87,23 +96,42 @@ def _resolve(
     )
 
 
+def check_player_seats(seats: int, spec: GameSpec) -> None:
+    """Check that a player can have ``seats`` seats of a match; 0 = as the game has it.
+
+    Raises:
+        ConfigError: More seats than leave one for the opponent, or a game with teams.
+    """
+    named = Argument("player_seats", str(seats))
+    if seats and spec.teams:
+        raise ConfigError(named, f": {spec.name} has teams; a player has all seats of its team")
+    if seats and spec.seats == 1:
+        raise ConfigError(named, f": {spec.name} has one seat")
+    if seats and not 1 <= seats < spec.seats:
+        most = f"1 to {spec.seats - 1}" if spec.seats > 2 else "1"
+        raise ConfigError(named, f": expected {most}; {spec.name} has {spec.seats} seats")
+
+
 def decide_game(
-    players: Sequence[str], game: str = "", params: dict[str, ParamValue] | None = None
+    players: Sequence[str], game: str = "", params: dict[str, ParamValue] | ParamChanges | None = None
 ) -> tuple[str, dict[str, str]]:
     """Return the game of ``players`` and its parameters as text: the named ones, or the first weights'.
+
+    ``params`` that are changes keep the first weights' other parameters.
 
     Raises:
         ConfigError: No player determines the game, or weights of another one.
         StorageError: No such run, version or file.
     """
-    named, text = game, params_text(params or {})
+    changes = params_text(params.values) if isinstance(params, ParamChanges) else {}
+    named, text = game, changes if isinstance(params, ParamChanges) else params_text(params or {})
     first = ""
     for player in players:
         trained_on = game_of_player(player)
         if trained_on is None:
             continue
-        if not first and params is None:
-            text = trained_on[1]
+        if not first and (params is None or isinstance(params, ParamChanges)):
+            text = {**trained_on[1], **changes}
         if not game:
             game = _installed_game(player, trained_on[0])
         elif game_spec(game, text).name != trained_on[0]:

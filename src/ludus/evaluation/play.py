@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ludus.evaluation.results import ALONE, EvalResult, summarise
+from ludus.evaluation.scores import named_scores
 from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import Controller, GameSpec, MatchResult, PoolOptions, SeatPlan
 from ludus.flow.inputs.shown import utf8
-from ludus.flow.lineups import lineup_of
+from ludus.flow.lineups import lineup_of, plans_of_player
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
@@ -224,7 +225,8 @@ def play_matches(
         return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip, start, random_start)
 
     first = plan(player)
-    lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
+    others = plan(against) if spec.seats > 1 else first
+    lineup = lineup_of(spec, first, others, settings.player_seats)
     turns = math.lcm(2, len(spec.turns))
     slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m with any number of slots
     searches = any(side.search is not None for side in sides)
@@ -356,9 +358,19 @@ def play_evaluation(
 ) -> tuple[EvalResult, list[MatchResult]]:
     """Play matches as :func:`play_matches` and return their counts with intervals, and the results."""
     results = play_matches(spec, params, player, against, settings, hooks)
+    own = plans_of_player(spec, settings.player_seats)
     summary = summarise(
-        results, player=player.name, against=against.name, game=spec.name, seed=settings.seed, params=params
+        results,
+        player=player.name,
+        against=against.name,
+        game=spec.name,
+        seed=settings.seed,
+        params=params,
+        own_plans=own,
     )
+    summary = msgspec.structs.replace(summary, named_scores=named_scores(results, spec.scores, own))
+    if settings.player_seats > 1:  # from no seat in particular
+        summary = msgspec.structs.replace(summary, win_rate_by_seat=())
     if len(results) < settings.matches:
         summary = msgspec.structs.replace(summary, interrupted=True)
     return summary, results

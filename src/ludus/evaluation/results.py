@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ludus.evaluation.scores import NamedScore, seats_of
 from ludus.flow import MatchResult
 from ludus.flow.inputs.bounds import Count, Number
 from ludus.ratings import mean_interval, wilson_interval
@@ -22,6 +23,9 @@ class EvalResult(msgspec.Struct, frozen=True):
     ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
     (``decided``), no one wins: win rate, its interval, the counts and the score are None, as they
     are without a match: ``first_error`` has the reason.
+
+    With several seats in a match (``own_plans``) a player wins where one of them does; its return is their
+    mean.
     """
 
     player: str
@@ -48,6 +52,9 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_deviation: Number = 0.0  # of single matches
     interrupted: bool = False  # only finished matches count, which biases the result to short ones
     first_error: str = ""  # of the matches that ended with an error, with its match and tick
+    named_scores: tuple[NamedScore, ...] = ()  # of the player, in the order of the game's spec
+    seats: Count = 0  # of a match; 0 in results of older versions
+    own_plans: tuple[Count, ...] = (0,)  # plans of player A; B has the rest
 
     @property
     def nothing_played(self) -> str:
@@ -110,8 +117,9 @@ def summarise(
     seed: int,
     params: dict[str, str] | None = None,
     confidence: float = 0.95,
+    own_plans: Sequence[int] = (0,),
 ) -> EvalResult:
-    """Return counts and intervals for plan 0.
+    """Return counts and intervals for the player of plan 0.
 
     Args:
         results: Matches; failed ones count only in ``errors``.
@@ -121,17 +129,19 @@ def summarise(
         seed: Seed of the matches.
         params: Parameters of the game.
         confidence: Confidence level of the intervals, in 0..1.
+        own_plans: Plans of that player, plan 0 first.
     """
     whole = [r for r in results if not r.error]
     seats = [seat_of_plan(r, 0) for r in whole]
-    outcomes = [r.outcome[seat] for r, seat in zip(whole, seats, strict=True)]
+    own = [seats_of(r, own_plans) for r in whole]
+    outcomes = [max(r.outcome[seat] for seat in of) for r, of in zip(whole, own, strict=True)]
     wins = sum(o > 0 for o in outcomes)
     losses = sum(o < 0 for o in outcomes)
     draws = len(whole) - wins - losses
     interval = wilson_interval(wins, len(whole), confidence)
     count = max(1, len(whole))
     failed = min((r for r in results if r.error), key=lambda r: r.match, default=None)
-    earned = np.array([r.returns[s] for r, s in zip(whole, seats, strict=True)], np.float64)
+    earned = np.array([np.mean([r.returns[s] for s in of]) for r, of in zip(whole, own, strict=True)])
     returns = mean_interval(earned, confidence)
     by_seat: list[float] = []
     for seat in sorted(set(seats)):
@@ -161,4 +171,6 @@ def summarise(
         return_high=returns.high,
         return_deviation=returns.deviation,
         first_error="" if failed is None else f"match {failed.match}, tick {failed.ticks}: {failed.error}",
+        seats=len(results[0].plan_of_seat) if results else 0,
+        own_plans=tuple(own_plans),
     )

@@ -37,6 +37,8 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
         max_ticks: Highest number of ticks of a match; 0 = the game's limit, else 20,000.
         device: Device of the networks: ``auto`` (the processor), ``cpu`` or ``cuda``.
+        player_seats: Seats of a match that the player has; the opponent has the others. 0 = one, or all of
+            its team.
         timeout_s: Seconds for one step of a Python game; then its process is replaced. 0 = no limit.
     """
 
@@ -50,6 +52,7 @@ class MatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     random_start: int = 0
     max_ticks: int = 0
     device: Device = "auto"
+    player_seats: int = 0
     timeout_s: float = TIMEOUT_S
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ludus.evaluation.evaluate import decide_game, evaluate
+from ludus.evaluation.evaluate import ParamChanges, decide_game, evaluate
 from ludus.evaluation.play import check_random_start
 from ludus.evaluation.players import resolve_player
 from ludus.evaluation.results import EvalResult
@@ -86,7 +86,10 @@ def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
 
 
 def _playable_game(
-    players: Sequence[str], game: str, params: dict[str, ParamValue] | None, settings: MatchSettings
+    players: Sequence[str],
+    game: str,
+    params: dict[str, ParamValue] | ParamChanges | None,
+    settings: MatchSettings,
 ) -> tuple[str, dict[str, ParamValue]]:
     """Return the game and its parameters, which all ``players`` can play.
 
@@ -112,7 +115,7 @@ def tournament(
     settings: MatchSettings = PAIR,
     *,
     game: str = "",
-    params: dict[str, ParamValue] | None = None,
+    params: dict[str, ParamValue] | ParamChanges | None = None,
     versions: int = 12,
     neighbours: int = 0,
     on_result: Callable[[EvalResult], None] | None = None,
@@ -124,7 +127,7 @@ def tournament(
         players: See :func:`ludus.evaluation.players.resolve_player`, and :func:`expand`.
         settings: Number of matches of a pair, with alternating seats; seed, limits and the manner of play.
         game: May be empty if some player is weights; then all pairs play its game.
-        params: Parameters of the game (default: from the run of the first weights).
+        params: Parameters of the game (default: from the run of the first weights), or changes of these.
         versions: See :func:`expand`.
         neighbours: Above 0, only pairs at most this far apart in the list meet (ELF OpenGo's self-play Elo:
             1).

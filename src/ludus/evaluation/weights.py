@@ -87,7 +87,7 @@ def check_spec(meta: WeightsMeta, spec: GameSpec, name: str, source: str = "") -
         text = f"made for {versions}"
     else:
         text = f"made for {spec.name} with other rules{_trained_under(meta)}"
-    found = interface_difference(theirs, _as_version(spec, theirs.version))
+    found = interface_difference(theirs, _as_played(spec, theirs))
     what = f": {found.place} is {_value(found.one)}, {_value(found.other)} here" if found is not None else ""
     convert = _conversion(meta, source or name, other_version=theirs.version != spec.version)
     raise ConfigError(f"{name}: {text}{what}; to convert the weights to these rules: {convert}")
@@ -107,9 +107,15 @@ def _conversion(meta: WeightsMeta, source: str, *, other_version: bool) -> str:
     return f"ludus surgery {shell(source)} --to {preset} {out}".rstrip()
 
 
-def _as_version(spec: GameSpec, version: int) -> GameSpec:
-    """Return the spec under another version, which is no difference to name."""
-    return msgspec.structs.replace(spec, version=version)
+def _as_played(spec: GameSpec, theirs: GameSpec) -> GameSpec:
+    """Return the spec with version and seats of another, which are no difference to name: weights fit any."""
+    return msgspec.structs.replace(
+        spec,
+        version=theirs.version,
+        seats=theirs.seats,
+        teams=theirs.teams,
+        turn_based=theirs.turn_based,
+    )
 
 
 def _trained_under(meta: WeightsMeta) -> str:

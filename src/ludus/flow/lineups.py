@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from ludus.flow import GameSpec, Lineup, SeatPlan
 
 
-def lineup_of(spec: GameSpec, player: SeatPlan, others: SeatPlan) -> Lineup:
-    """Return ``player`` at seat 0 and at its teammates' seats, ``others`` at the rest; seats rotate."""
-    return Lineup(tuple(player if spec.together(0, s) else others for s in range(spec.seats)), rotate=True)
+def lineup_of(spec: GameSpec, player: SeatPlan, others: SeatPlan, player_seats: int = 0) -> Lineup:
+    """Return ``player`` in the plans of :func:`plans_of_player` and ``others`` in the rest; seats rotate."""
+    own = plans_of_player(spec, player_seats)
+    return Lineup(tuple(player if plan in own else others for plan in range(spec.seats)), rotate=True)
+
+
+def plans_of_player(spec: GameSpec, player_seats: int = 0) -> tuple[int, ...]:
+    """Return the plans of a player: the first ``player_seats``, or (0) the first and its teammates'."""
+    return tuple(p for p in range(spec.seats) if (p < player_seats if player_seats else spec.together(0, p)))
 
 
 def teams_of_plans(spec: GameSpec) -> tuple[int, ...]:

@@ -102,7 +102,8 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     ``players`` names the player at each seat at the end (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
     plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` belongs
-    to the standing order under which the match started, 0 without one.
+    to the standing order under which the match started, 0 without one. ``scores`` holds for each seat the
+    numbers that ``GameSpec.scores`` names; it is empty if the game names none, or threw.
     """
 
     match: int
@@ -118,3 +119,4 @@ class MatchResult(msgspec.Struct, frozen=True):
     error: str = ""
     replay: bytes = b""
     tag: int = 0
+    scores: tuple[tuple[float, ...], ...] = ()

@@ -6,6 +6,8 @@ The compiled core returns a spec as JSON; :func:`decode_spec` makes the frozen s
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -182,6 +184,8 @@ class GameSpec(msgspec.Struct, frozen=True):
     teams: tuple[int, ...] = ()
     #: Cells of the board, row by row, whose owners the game counts when a match ends; 0 = it counts none.
     counted_cells: int = 0
+    #: Names of the numbers that a finished match has for each seat beside its outcome (frags, place).
+    scores: tuple[str, ...] = ()
 
     @property
     def mask_size(self) -> int:
@@ -242,6 +246,27 @@ class GameSpec(msgspec.Struct, frozen=True):
             ],
         }
         return hashlib.sha256(msgspec.json.encode(material)).hexdigest()[:16]
+
+
+MAX_SCORES = 16  # of a game
+_SCORE = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_MEASURES = ("win_rate", "mean_return", "elo")  # of evaluations, whose metrics end with these
+
+
+def scores_problem(names: Sequence[object]) -> str:
+    """Return what is wrong with the names of a game's scores, which name metrics; "" if nothing."""
+    if isinstance(names, str):
+        return f"scores = {names!r}: expected a list of names"
+    if len(names) > MAX_SCORES:
+        return f"{len(names)} scores, expected at most {MAX_SCORES}"
+    for at, name in enumerate(names):
+        if not isinstance(name, str) or not _SCORE.fullmatch(name):
+            return f"score {str(name)[:40]!r}: expected lowercase letters, digits and _, at most 32"
+        if name in _MEASURES:
+            return f"score {name}: evaluations have a measure of that name"
+        if name in names[:at]:
+            return f"two scores have one name: {name}"
+    return ""
 
 
 def decode_spec(text: str | bytes) -> GameSpec:

@@ -29,7 +29,7 @@ import msgspec
 
 from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.process.extras import install_command
-from ludus.flow.spec import GameSpec
+from ludus.flow.spec import GameSpec, scores_problem
 from ludus.games.adapters import ADAPTERS
 from ludus.games.names import is_typed, loaded, typed
 from ludus.games.typed_import import import_typed
@@ -219,6 +219,14 @@ class _OwnGame:
         if missing:
             raise ParamError(
                 f"{reference}: {type(game).__name__} has no {missing[0]}(); needed: {', '.join(_NEEDED)}"
+            )
+        if spec.seats < 1:
+            raise ParamError(f"{reference}: {spec.seats} seats, expected at least 1")
+        if problem := scores_problem(spec.scores):
+            raise ParamError(f"{reference}: {problem}")
+        if spec.scores and not callable(getattr(game, "scores", None)):
+            raise ParamError(
+                f"{reference}: {type(game).__name__} has no scores(); its spec names {', '.join(spec.scores)}"
             )
         self.spec = msgspec.structs.replace(spec, params=spec.params or tuple(declared))
         _loaded[loaded(self.spec.name)] = reference  # pools and replays have the name alone

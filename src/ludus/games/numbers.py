@@ -96,6 +96,17 @@ def write_rewards(game: PythonGame, out: Floats) -> None:
         game.rewards(out.view(_RewardArray))
 
 
+def write_scores(game: PythonGame, out: Floats) -> None:
+    """Write the named scores of a finished match of ``game`` to ``out: [S, F]``.
+
+    Raises ``ValueError`` for scores that were left out or are not finite; the game's errors pass.
+    """
+    out[...] = np.nan
+    game.scores(out)  # type: ignore[attr-defined]
+    if not np.isfinite(out).all():
+        raise ValueError(f"{out.tolist()}, expected a finite number for each seat and score")
+
+
 def too_large(rewards: Floats) -> str:
     """Return the error of rewards that are not all finite."""
     advice = "; a reward beyond 3.4e38 is too large: scale the rewards" if np.isinf(rewards).any() else ""

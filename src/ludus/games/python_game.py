@@ -27,7 +27,7 @@ from ludus.flow.inputs.public import takes_options
 from ludus.flow.inputs.whole import whole_text
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
-from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, scores_problem
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,8 +61,10 @@ class PythonGame(Protocol):
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
     play when the match is over end by ``truncated``, or are truncated if the match was cut off or
-    failed. A game of two seats in turn with ``clone()``, whose spec has ``perfect_information`` and
-    ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
+    failed. ``scores(out)`` where the spec names scores: it writes ``float32[S, F]``, a number for each seat
+    and name, of a match that is over or was cut off. A game of two seats in turn with ``clone()``, whose
+    spec has ``perfect_information`` and ``deterministic``, can be searched
+    (:mod:`ludus.games.searchable`).
     """
 
     @property
@@ -166,6 +168,7 @@ class SpecOptions(TypedDict, total=False):
     bots: Sequence[BotSpec]
     meaning: str
     teams: Sequence[int]
+    scores: Sequence[str]
 
 
 _SPEC_DEFAULTS: SpecOptions = {
@@ -179,6 +182,7 @@ _SPEC_DEFAULTS: SpecOptions = {
     "bots": (),
     "meaning": "",
     "teams": (),
+    "scores": (),
 }
 
 
@@ -209,13 +213,17 @@ def declare(
         meaning: Description for documents.
         teams: Team of each seat, any numbers; empty: every seat plays for itself. Seats of a team win and
             lose together, and one player has them all.
+        scores: Names of the numbers that ``scores(out)`` writes for each seat at the end of a match:
+            lowercase letters, digits and ``_``. The first one is the score that tables show.
 
     Raises:
-        ValueError: ``teams`` of another length than ``seats``.
+        ValueError: ``teams`` of another length than ``seats``, or wrong names of scores.
     """
     spec: SpecOptions = {**_SPEC_DEFAULTS, **options}
     if spec["teams"] and len(spec["teams"]) != seats:
         raise ValueError(f"{name}: {len(spec['teams'])} teams, expected the team of each of {seats} seats")
+    if problem := scores_problem(spec["scores"]):
+        raise ValueError(f"{name}: {problem}")
     return GameSpec(
         name=name,
         title=spec["title"] or name,
@@ -232,6 +240,7 @@ def declare(
         bots=tuple(spec["bots"]),
         meaning=spec["meaning"],
         teams=tuple(int(team) for team in spec["teams"]),
+        scores=tuple(spec["scores"]),
     )
 
 

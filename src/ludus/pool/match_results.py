@@ -39,6 +39,7 @@ class ResultReader:
             control.last_returns,
             control.last_policy,
             control.last_truncated,
+            control.last_scores,
             control.failed,
             control.last_tag,
         )
@@ -54,12 +55,13 @@ class ResultReader:
                 returns=tuple(returns),
                 players=_players(tuple(policy)),
                 plan_of_seat=self._plans_of[slot % plan.spec.seats],
-                truncated=bool(truncated),
+                truncated=bool(cut),
                 error=control.error[slot].decode(errors="replace") if failed else "",
                 replay=self._recorder.take(match) if self._recorder is not None else b"",
                 tag=tag,
+                scores=() if failed or not plan.spec.scores else tuple(map(tuple, scores)),
             )
-            for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed, tag in rows
+            for slot, match, ticks, decisions, outcome, returns, policy, cut, scores, failed, tag in rows
         ]
         self._check_decisions(results)
         return results

@@ -233,11 +233,7 @@ class MultiAgentShard(Shard):
                     final[at] = slab.obs[n][before, at]
         self._record(slot, truncated, error)
         if not error:
-            try:
-                game.outcome(control.last_outcome[slot])
-            except BaseException as e:
-                control.last_outcome[slot] = 0.0
-                self._record_error(slot, failure("outcome", e))
+            self._record_outcome(slot, game)
         self._start_match(i, False, show)
 
     def _write_final(self, i: int, slab: Slab, before: int) -> str:

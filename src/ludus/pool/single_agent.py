@@ -197,11 +197,7 @@ class SingleAgentShard(Shard):
             if i in errors:
                 self._record_error(slot, errors[i])
                 continue
-            try:
-                self.games[i].outcome(control.last_outcome[slot])
-            except BaseException as error:
-                control.last_outcome[slot] = 0.0
-                self._record_error(slot, failure("outcome", error))
+            self._record_outcome(slot, self.games[i])
         self._next_matches(slots)
         return ended
 

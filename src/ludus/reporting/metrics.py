@@ -101,6 +101,10 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
             for name in _MEASURES[r.alone]
             if (value := getattr(r, name)) is not None
         }
+        for r in self.results:
+            for s in r.named_scores:
+                for part, value in (("score", s.mean), ("score_low", s.low), ("score_high", s.high)):
+                    found[f"{r.against}/{part}/{s.name}"] = float(value)
         if self.ladder is not None:
             found |= ladder.numbers(self.ladder)
         namespace = "final" if self.final else "playoff" if self.playoff else "eval"

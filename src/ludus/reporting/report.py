@@ -63,6 +63,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
             "",
             *_result_table(final.results),
             "",
+            *_score_table(final.results),
             *_strength_lines(final),
             *_floor_lines(final.results, metrics.floors),
             *_play_off_table(metrics.playoff),
@@ -145,6 +146,20 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
             f"| {low:.1%} to {high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
         )
     return lines
+
+
+def _score_table(results: Sequence[EvalResult]) -> list[str]:
+    """Return the means of the game's named scores; nothing for a game without."""
+    if not any(r.named_scores for r in results):
+        return []
+    lines = ["| against | score | mean | 95% interval | deviation |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {markdown(r.against)} | {markdown(s.name)} | {s.mean:,.2f} | {s.low:,.2f} to {s.high:,.2f} "
+        f"| {s.deviation:,.2f} |"
+        for r in results
+        for s in r.named_scores
+    ]
+    return [*lines, ""]
 
 
 def _strength_lines(final: EvaluationMetrics) -> list[str]:

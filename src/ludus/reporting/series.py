@@ -101,6 +101,8 @@ def series_of(names: Iterable[str]) -> list[SeriesInfo]:
 def _is_curve(name: str) -> bool:
     space, _, rest = name.partition("/")
     if space == "eval":
+        if rest.split("/")[-2:-1] in (["score_low"], ["score_high"]):
+            return False
         return rest.rpartition("/")[2] not in _BOUNDS
     return bool(rest) and space not in _ROWS and name != "time/minutes" and len(name) <= MOST_NAME
 
@@ -125,6 +127,7 @@ def _info(name: str, leads: bool) -> SeriesInfo:
             return SeriesInfo(name, words.format(against), "win rate", "rate", group, leads)
     if space == "eval" and name not in _WORDS:
         against, _, last = rest.rpartition("/")
+        against = against.removesuffix("/score")
         title = f"{visible(last.replace('_', ' ')).capitalize()} against {visible(against)}, evaluations"
         return SeriesInfo(name, title, "ticks" if last == "mean_ticks" else "", "number", group, leads)
     title, unit = _WORDS.get(name, (visible(rest.replace("_", " ").replace("/", ", ")).capitalize(), ""))

@@ -46,6 +46,7 @@ class EvaluateOptions(TypedDict, total=False):
     threads: int
     max_ticks: int
     device: Device
+    player_seats: int
 
 
 class MakePoolOptions(TypedDict, total=False):
@@ -224,6 +225,8 @@ def evaluate(
         max_ticks: Highest number of ticks of a match; a longer one is an error. 0 = the game's limit, else
             20,000.
         device: Device of the networks: ``auto`` (the processor), ``cpu`` or ``cuda``.
+        player_seats: Seats of a match that the player has; the opponent has the others. 0 = one, or all of
+            its team.
 
     Returns:
         Win rate with its 95% interval, or the mean return with its own in games of one seat.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -144,7 +144,7 @@ class RunEvaluator:
                 return None
             if record:
                 self._recorded[name] = played
-            self.log.matches([match_row(r, number, version) for r in played])
+            self.log.matches([match_row(r, number, version, self.spec.scores) for r in played])
             results.append(result)
         self.length = progress.length
         return tuple(results)
@@ -166,9 +166,11 @@ class RunEvaluator:
         return problems
 
 
-def match_row(result: MatchResult, evaluation: int, version: int | None) -> dict[str, object]:
-    """Return a row of ``matches.jsonl``."""
-    return {
+def match_row(
+    result: MatchResult, evaluation: int, version: int | None, scores: Sequence[str] = ()
+) -> dict[str, object]:
+    """Return a row of ``matches.jsonl``; ``scores`` are the names of the game's scores."""
+    row: dict[str, object] = {
         "evaluation": NAMES.get(evaluation, evaluation),
         "version": version,
         "match": result.match,
@@ -180,3 +182,6 @@ def match_row(result: MatchResult, evaluation: int, version: int | None) -> dict
         "truncated": result.truncated,
         "error": result.error,
     }
+    if result.scores:
+        row["scores"] = {name: [of[k] for of in result.scores] for k, name in enumerate(scores)}
+    return row

@@ -69,6 +69,23 @@ def test_the_codec_of_the_guide_decodes(tmp_path: Path, monkeypatch: pytest.Monk
     assert values.tolist() == [[0, 0, 1, 1, 0, 0, 0, 0], [0] * 8]
 
 
+def test_the_scores_of_the_guide_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hosted, "_loaded", {})
+    game, *blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (scored,) = (b for b in blocks if "def scores" in b)
+    named = game.replace(
+        "            seats=2,\n", '            seats=2,\n            scores=("taken", "place"),\n'
+    )
+    Path("counted.py").write_text(named.replace("GAME = Nim", "") + scored + "\nGAME = CountedNim\n")
+    settings = MatchSettings(matches=20)
+    result = evaluate("uniform", "uniform", settings, game=typed("./counted.py"), params={"heap": 12})
+    taken, place = result.named_scores
+    assert 3 < taken.mean < 9  # of the twelve, two players
+    assert place.mean == pytest.approx(2 - (result.win_rate or 0.0))
+    assert not [f for f in check_game(typed("./counted.py"), matches=3).findings if not f.passed]
+
+
 @pytest.mark.slow
 def test_the_environments_of_the_guide_run(tmp_path: Path) -> None:
     """Run in a separate process, in which no test registers the games."""

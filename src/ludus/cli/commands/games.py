@@ -289,6 +289,8 @@ def describe(spec: GameSpec) -> str:
             f"at the end of a match the owners of {spec.counted_cells} cells are counted, which policies can "
             "learn (policy.ownership, policy.score)"
         )
+    if spec.scores:
+        parts.append(f"scores of a match, for each seat: {', '.join(spec.scores)}")
     if spec.bots:
         bots = [(b.name, "demonstrates" if b.demonstrates else "", b.meaning) for b in spec.bots]
         parts += ["", "bots", console.table(bots, indent="  ")]

@@ -21,6 +21,7 @@ from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.checks.monitor import CallMonitor
+from ludus.games.checks.scores import check_scores
 from ludus.games.checks.spec import CheckFailure, check_spec
 from ludus.games.checks.vector import VectorFault, check_vector
 from ludus.games.contained import GameExit
@@ -269,6 +270,7 @@ class RandomMatch:
             raise CheckFailure(
                 "outcomes", f"outcome {outcome.tolist()} ({self.where()}), expected -1 to 1 for each seat"
             )
+        check_scores(spec, self.game, self._call, self.where())
         self._check_ends()
         for seat in range(spec.seats):
             self._observe(seat)  # every seat has a last observation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.flow.spec import GameSpec
+from ludus.flow.spec import GameSpec, scores_problem
 
 
 class CheckFailure(Exception):
@@ -26,6 +26,8 @@ def check_spec(spec: GameSpec) -> None:
     ):
         if len(set(names)) != len(names):
             raise CheckFailure("spec", f"two {kind} have one name: {names}")
+    if problem := scores_problem(spec.scores):
+        raise CheckFailure("spec", problem)
     for t in spec.observation:
         if not t.shape or min(t.shape) < 1:
             raise CheckFailure("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")

@@ -1,8 +1,8 @@
 """Control block: the fixed arrays through which the processes of a pool communicate, in one shared segment.
 
 ``W`` workers, ``G`` groups, ``N`` slots, ``S`` seats, ``R`` rows, ``P`` plans, ``C`` controllers of a
-plan. Every cell has one writer at a time: the parent while a group is received, the worker that plays it
-otherwise.
+plan, ``F`` named scores. Every cell has one writer at a time: the parent while a group is received, the
+worker that plays it otherwise.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class ControlBlock:
     last_truncated: Bytes
     last_returns: npt.NDArray[np.float64]
     last_outcome: Floats
+    last_scores: Floats  # [N, S, F]
     last_policy: Shorts
     last_tag: Tags
     failed: Bytes  # [N]: 1 where ``error`` is valid
@@ -95,7 +96,8 @@ class ControlBlock:
         fields += [make(f8, n, seats), make(f4, n, seats)]
         fields += [make(u1, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(i8, n), make(i4, n), make(i4, n), make(u1, n)]
-        fields += [make(f8, n, seats), make(f4, n, seats), make(i2, n, seats), make(u8, n)]
+        fields += [make(f8, n, seats), make(f4, n, seats), make(f4, n, seats, len(spec.scores))]
+        fields += [make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(f"S{MAX_ERROR}", n)]
         final = {t.name: allocate((n * seats, *t.packed_shape), t.packed_dtype) for t in spec.observation}
         return cls(*fields, final)  # type: ignore[arg-type, call-arg]

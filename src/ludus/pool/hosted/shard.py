@@ -16,8 +16,9 @@ from ludus.flow.masks import free_heads
 from ludus.flow.seeds import mix
 from ludus.flow.slab import Array
 from ludus.games.contained import exit_text
+from ludus.games.numbers import write_scores
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
-from ludus.games.python_game import ProcessUnusable
+from ludus.games.python_game import ProcessUnusable, PythonGame
 from ludus.pool.hosted.control_block import (
     ERRORS,
     IDLE,
@@ -188,10 +189,24 @@ class Shard:
         control.last_truncated[slots] = truncated
         control.last_returns[slots] = control.returns[slots]
         control.last_outcome[slots] = 0.0
+        control.last_scores[slots] = 0.0
         control.last_policy[slots] = control.policy[slots]
         control.last_tag[slots] = control.tag[slots]
         control.failed[slots] = 0
         self.counters[MATCHES] += len(slots)
+
+    def _record_outcome(self, slot: int, game: PythonGame) -> None:
+        """Write outcome and named scores of the match that was recorded last; an error of them is its own."""
+        control, field = self.control, "outcome"
+        try:
+            game.outcome(control.last_outcome[slot])
+            if self.plan.spec.scores:
+                field = "scores"
+                write_scores(game, control.last_scores[slot])
+        except BaseException as error:
+            control.last_outcome[slot] = 0.0
+            control.last_scores[slot] = 0.0
+            self._record_error(slot, failure(field, error))
 
     def _record_error(self, slot: int, error: str) -> None:
         """Record the error of the match that was recorded last."""

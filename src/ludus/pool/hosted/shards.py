@@ -15,7 +15,7 @@ def make_shard(maker: GameMaker, plan: PoolPlan, control: ControlBlock, slots: r
     """Return a vectorised shard if the game supports it, else one with a game object for each slot."""
     if plan.spec.seats > 1:
         return MultiAgentShard(plan, control, slots, worker, maker.make)
-    if not plan.truncate_ticks and not plan.alone and len(slots) > 0:
+    if not plan.truncate_ticks and not plan.alone and not plan.spec.scores and len(slots) > 0:
         first = maker.make_vector(len(slots))
         if first is not None:
             close_quietly(first)
