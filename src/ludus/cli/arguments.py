@@ -72,8 +72,8 @@ class ArgumentField(msgspec.Struct, frozen=True):
 
     @property
     def flag(self) -> str:
-        """The option on the command line: ``--some-name``."""
-        return "--" + self.name.replace("_", "-")
+        """The option on the command line: ``--some-name``; ``from_``, a word of Python, is ``--from``."""
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def is_switch(self) -> bool:

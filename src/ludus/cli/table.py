@@ -70,6 +70,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "games": {
         "games list": Entry("games:GamesList", "list the playable games"),
         "games show": Entry("games:GamesShow", "show a game's parameters, bots, observations and actions"),
+        "games fetch": Entry("fetch:GamesFetch", "fetch files of other projects that games need"),
         "games check": Entry("games:GamesCheck", "check a game against the contract"),
         "games schema": Entry("games:GamesSchema", "print the JSON schema of rulebooks, for editors"),
     },

@@ -65,6 +65,12 @@ def names(family: str) -> list[str]:
         return []
 
 
+def missing(family: str) -> dict[str, str]:
+    """Return references of :func:`names` whose files are not there, with the command that fetches them."""
+    table = _MISSING.get(family)
+    return {f"{family}/{name}": command for name, command in table().items()} if table else {}
+
+
 def find(name: str, families: Iterable[str] = _MODULES) -> tuple[list[str], list[str]]:
     """Return references of games that a library calls ``name``, and of one that is called nearly so.
 
@@ -151,9 +157,15 @@ def _openspiel() -> Iterable[str]:
 
 
 def _vizdoom() -> Iterable[str]:
-    import vizdoom
+    from ludus.games.adapters.vizdoom.scenario import names
 
-    return sorted(path.stem for path in Path(vizdoom.scenarios_path).glob("*.cfg"))
+    return names()
+
+
+def _vizdoom_missing() -> dict[str, str]:
+    from ludus.games.adapters.vizdoom import fetched, scenario
+
+    return dict.fromkeys(scenario.not_fetched(), fetched.COMMAND)
 
 
 _TABLES: dict[str, Callable[[], Iterable[str]]] = {
@@ -163,3 +175,4 @@ _TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "openspiel": _openspiel,
     "vizdoom": _vizdoom,
 }
+_MISSING: dict[str, Callable[[], dict[str, str]]] = {"vizdoom": _vizdoom_missing}

@@ -101,17 +101,13 @@ def _module_of(entry: Any) -> str:  # noqa: ANN401 - a string or a callable
 
 
 def _scenario(name: str) -> dict[str, Path]:
-    """Return the configuration of a scenario, and the map beside it that it names."""
-    import vizdoom
+    """Return the configuration of a scenario, and the files beside it that it names."""
+    from ludus.games.adapters.vizdoom import configuration, scenario
 
-    config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
-    files = _named(config)
-    for line in config.read_text("utf-8", "replace").splitlines():
-        key, _, value = line.partition("=")
-        wad = config.parent / value.strip()
-        if key.strip() == "doom_scenario_path" and wad.is_file():
-            files |= _named(wad)
-    return files
+    read = configuration.read(scenario.config_of(name))
+    folder = read.path.parent
+    files = [path for path in (read.path, read.map_file, read.game_file) if path is not None]
+    return {path.relative_to(folder).as_posix(): path for path in files if path.is_relative_to(folder)}
 
 
 def _named(path: Path) -> dict[str, Path]:

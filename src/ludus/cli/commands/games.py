@@ -77,8 +77,12 @@ class GamesList(msgspec.Struct, frozen=True):
             raise UserError(f"{family}: not installed: {install_command(ADAPTERS[family][1])}")
         if self.json:
             console.document(found)
-        else:
-            console.result("\n".join(found))
+            return DONE
+        missing = libraries.missing(family)
+        rows = [(name, "not fetched" if name in missing else "") for name in found]
+        console.result(console.table(rows))
+        for command in dict.fromkeys(missing.values()):
+            console.result(f"\nnot fetched: {command}")
         return DONE
 
 

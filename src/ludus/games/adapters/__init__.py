@@ -8,6 +8,13 @@ ADAPTERS: dict[str, tuple[str, str, str]] = {
     "pettingzoo": ("ludus.games.adapters.pettingzoo", "pettingzoo", "parallel and AEC environments"),
     "atari": ("ludus.games.adapters.atari", "atari", "the games of the Arcade Learning Environment"),
     "openspiel": ("ludus.games.adapters.open_spiel", "open-spiel", "sequential and simultaneous games"),
-    "vizdoom": ("ludus.games.adapters.vizdoom", "vizdoom", "single-player scenarios"),
+    "vizdoom": (
+        "ludus.games.adapters.vizdoom",
+        "vizdoom",
+        "scenarios, alone, against bots or against each other",
+    ),
     "dm_env": ("ludus.games.adapters.dm_env", "dm-env", "environments with DeepMind's interface"),
 }
+
+#: What ``ludus games fetch`` fetches -> module with ``manifest()`` and ``folder()``.
+FETCHED: dict[str, str] = {"vizdoom-scenarios": "ludus.games.adapters.vizdoom.fetched"}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.vizdoom import configuration
 from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set
 from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings, bots_of
 from ludus.games.adapters.vizdoom.measures import chosen, is_private
@@ -110,8 +111,9 @@ class VizdoomMaker:
                 f"height, width = {values['height']}, {values['width']}: expected at most the resolution, "
                 f"{height}, {width}"
             )
-        listed, buttons, timeout = _listed(config)
-        buttons = data.buttons or buttons
+        read = configuration.read(config)
+        read.check_match(self.players, self.bots.count)
+        buttons, listed = data.buttons or read.buttons, read.variables
         shown = data.variables or tuple(v for v in listed if not is_private(v))
         self._seen = Seen(
             *(values["height"], values["width"], values["colour"], values["centre"]),
@@ -129,7 +131,7 @@ class VizdoomMaker:
             *(values["skill"], self.actions.buttons, self._seen.variables),
         )
         match = self.players > 1 or self.bots.count > 0
-        tics = self.match_tics if match else timeout or 1 << 30
+        tics = self.match_tics if match else read.timeout or 1 << 30
         best = (BEST_BOT,) if self.bots.count else ()
         self.spec: GameSpec = declare(
             f"vizdoom/./{config.name}" if name.endswith(".cfg") else f"vizdoom/{name}",
@@ -162,17 +164,6 @@ class VizdoomMaker:
     def make_vector(self, matches: int) -> VectorGame | None:
         """Return None: ViZDoom has no vectorised environments."""
         return None
-
-
-def _listed(config: Any) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Return the variables and buttons that a ``.cfg`` lists, and its timeout in tics (0: none)."""
-    import vizdoom
-
-    game = vizdoom.DoomGame()
-    game.load_config(str(config))
-    variables = tuple(v.name.lower() for v in game.get_available_game_variables())
-    buttons = tuple(b.name.lower() for b in game.get_available_buttons())
-    return variables, buttons, game.get_episode_timeout()
 
 
 def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:

@@ -10,7 +10,6 @@ from typing import Literal
 import msgspec
 
 from ludus.flow.inputs.decode import from_toml
-from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.names import did_you_mean
 
 
@@ -55,22 +54,31 @@ def names() -> list[str]:
     return sorted(own | {name for name, s in scenarios().items() if s.source == "fetched"})
 
 
+def not_fetched() -> list[str]:
+    """Return the names of scenarios that can be fetched and are not stored, or not whole."""
+    from ludus.games.adapters.vizdoom import fetched
+
+    stored = set(fetched.names())
+    return [
+        name
+        for name, data in scenarios().items()
+        if data.source == "fetched" and (data.config or name) not in stored
+    ]
+
+
 def config_of(name: str) -> Path:
     """Return the ``.cfg`` of a scenario, by its name or path.
 
-    Raises ``ValueError`` for a scenario that is not there or a path that cannot be read.
+    Raises ``ValueError`` for a scenario that is not there. ``configuration.py`` reads the file.
     """
     import vizdoom
 
     if name.endswith(".cfg"):
-        path = Path(name)
-        if path.exists() and (why := why_unusable(path)):
-            raise ValueError(f"vizdoom/{name}: {why}; expected a scenario (.cfg)")
-    else:
-        data = scenario_of(name)
-        if data.source == "fetched":
-            return _fetched(name, data.config or name)
-        path = Path(vizdoom.scenarios_path) / f"{data.config or name}.cfg"
+        return Path(name)
+    data = scenario_of(name)
+    if data.source == "fetched":
+        return _fetched(name, data.config or name)
+    path = Path(vizdoom.scenarios_path) / f"{data.config or name}.cfg"
     if not path.is_file():
         known = [f"vizdoom/{k}" for k in names()]
         raise ValueError(
@@ -84,5 +92,5 @@ def _fetched(name: str, config: str) -> Path:
 
     path = fetched.config(config)
     if path is None:
-        raise ValueError(f"vizdoom/{name}: {fetched.MISSING}")
+        raise ValueError(f"vizdoom/{name}: {fetched.missing()}")
     return path
