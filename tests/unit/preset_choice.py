@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from ludus.presets.file import shipped_presets
+from ludus.games import libraries
+from ludus.games.adapters import ADAPTERS
+from ludus.presets.file import load_preset, shipped_presets
 
 FAST = frozenset(
     {
@@ -26,3 +30,33 @@ def every_preset() -> list[ParameterSet]:
     names = sorted(shipped_presets())
     assert set(names) >= FAST
     return [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in names]
+
+
+@functools.cache
+def why_absent(game: str) -> str:
+    """Return why a game is not on this machine; "" if it is: its library, and a scenario that is fetched."""
+    family, slash, name = game.partition("/")
+    if not slash or family not in ADAPTERS:
+        return ""
+    if family not in libraries.installed():
+        return f"{family} is not installed"
+    if family == "vizdoom":
+        from ludus.games.adapters.vizdoom.scenario import config_of, scenario_of
+
+        if scenario_of(name).source == "fetched":
+            try:
+                config_of(name)
+            except ValueError as error:
+                return str(error)
+    return ""
+
+
+def why_preset_absent(name: str) -> str:
+    """Return why the game of a shipped preset is not on this machine; "" if it is."""
+    return why_absent(load_preset(name).preset.game.name)
+
+
+def need(name: str) -> None:
+    """Skip the test if the game of a shipped preset is not on this machine."""
+    if why := why_preset_absent(name):
+        pytest.skip(why)

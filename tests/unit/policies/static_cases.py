@@ -22,6 +22,7 @@ from ludus.policies.network import PolicyNetwork
 from ludus.pool.native import NativePool
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.file import load_preset, shipped_presets
+from tests.unit.preset_choice import need
 from tests.unit.synthetic import random_slab
 
 STEPS, SLOTS = 5, 3
@@ -61,6 +62,7 @@ def is_library(name: str) -> bool:
 @functools.cache
 def observed(name: str) -> tuple[GameSpec, Slab]:
     """Return the spec of a preset's game, and random play; random numbers for a library's game."""
+    need(name)
     preset = load_preset(name).preset
     spec, params = resolve_spec(preset)
     if is_library(name):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ludus.algorithms.config import ActorCriticConfig, AlphaZeroConfig
 from ludus.flow import GameSpec
-from ludus.games import libraries
 from ludus.games.registry import spec as game_spec
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.summary import ForwardCost, forward_cost
 from ludus.presets.card import GIB, CardFacts, refusal, shortage
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
-from ludus.presets.file import load_preset
+from ludus.presets.file import load_preset, shipped_presets
 from ludus.presets.run_on_card import (
     GRAPHED_METHODS,
     GRAPHED_PARTS,
@@ -28,9 +25,8 @@ from ludus.presets.run_on_card import (
     network_times,
     parts_of,
 )
+from tests.unit.preset_choice import need
 from tests.unit.synthetic import make_spec, pointing_spec, tensor
-
-PRESETS = Path(__file__).resolve().parents[3] / "presets"
 
 
 def card(code: str, capability: tuple[int, int]) -> CardFacts:
@@ -154,20 +150,9 @@ ON_THE_PROCESSOR = {
 }
 
 
-def every_preset() -> list[object]:
-    """Return the shipped presets; one whose library is not installed is skipped."""
-    installed = libraries.installed()
-    out: list[object] = []
-    for path in sorted(PRESETS.glob("*.toml")):
-        found = re.search(r'^name = "(\w+)/', path.read_text(encoding="utf-8"), re.MULTILINE)
-        lacking = found is not None and found[1] not in installed
-        skipped = pytest.mark.skipif(lacking, reason="not installed")
-        out.append(pytest.param(path.stem, marks=skipped))
-    return out
-
-
-@pytest.mark.parametrize("name", every_preset())
+@pytest.mark.parametrize("name", sorted(shipped_presets()))
 def test_each_preset_has_a_device_and_a_reason(name: str) -> None:
+    need(name)
     preset, spec = preset_of(name)
     today = choose(preset, spec, 16)
     if eager_part(preset, spec, GRAPHED_METHODS, GRAPHED_PARTS):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ludus.ratings import Interval
 
 JSON = option("print one JSON document")
+MAX_RANGE = 32  #: characters of the range of a parameter in a table
 
 
 class GamesList(msgspec.Struct, frozen=True):
@@ -299,7 +300,7 @@ def describe(spec: GameSpec) -> str:
         bots = [(b.name, "demonstrates" if b.demonstrates else "", b.meaning) for b in spec.bots]
         parts += ["", "bots", console.table(bots, indent="  ")]
     if spec.params:
-        rows = [(p.name, p.default_value, _range(p), p.meaning) for p in spec.params]
+        rows = [(p.name, p.default_value, *_range(p)) for p in spec.params]
         parts += ["", "parameters", console.table(rows, ("name", "default", "range", ""), indent="  ")]
     rows = [(t.name, _shape(t), t.codec, t.meaning) for t in spec.observation]
     parts += ["", "observation", console.table(rows, ("tensor", "", "codec", ""), indent="  ")]
@@ -308,10 +309,14 @@ def describe(spec: GameSpec) -> str:
     return "\n".join(parts)
 
 
-def _range(param: ParamSpec) -> str:
-    if param.kind == "text":
-        return "|".join(param.choices) or "text"
-    return param.range
+def _range(param: ParamSpec) -> tuple[str, str]:
+    """Return what a parameter may be, and its meaning; many choices stand in the meaning."""
+    if param.kind != "text":
+        return param.range, param.meaning
+    choices = "|".join(param.choices) or "text"
+    if len(choices) <= MAX_RANGE:
+        return choices, param.meaning
+    return "choice", f"{param.meaning}{': ' if param.meaning else ''}{', '.join(param.choices)}"
 
 
 def _choices(head: HeadSpec) -> tuple[str, str]:

@@ -10,7 +10,8 @@ A button with a range (``turn_left_right_delta``) becomes ``steps`` choices from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ from ludus.games.python_game import Ints
 #: Sets of actions, by the value of the parameter ``actions``.
 SETS = ("single", "multi", "composite", "cig")
 DELTA = "_delta"
+MAX_BUTTONS = 64
 #: Heads of the composite set: name, and the buttons of which one at most is pressed.
 _EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "move": ("move_forward", "move_backward"),
@@ -58,9 +60,12 @@ class ActionSet:
     """Heads, and the values of the buttons that their choices press."""
 
     def __init__(
-        self, heads: Mapping[str, Sequence[Choice]], buttons: Sequence[str], off: Iterable[str]
+        self, heads: Mapping[str, Sequence[Choice]], buttons: Sequence[str], off: Sequence[str]
     ) -> None:
-        """Declare the heads for an engine with ``buttons``; choices that press one of ``off`` are illegal."""
+        """Declare the heads for an engine with ``buttons``; choices that press one of ``off`` are illegal.
+
+        Raises ``ValueError`` if a head is left without a legal choice.
+        """
         banned, place = set(off), {name: i for i, name in enumerate(buttons)}
         self.buttons = tuple(buttons)
         self.heads = tuple(
@@ -72,9 +77,13 @@ class ActionSet:
             for row, (_, pressed) in zip(table, choices, strict=True):
                 for button, value in pressed.items():
                     row[place[button]] = value
-        legal = [not banned & set(pressed) for choices in heads.values() for _, pressed in choices]
-        self._legal = np.array(legal, np.uint8)
-        self.masked = not self._legal.all()
+        legal = {
+            name: [not banned & set(pressed) for _, pressed in choices] for name, choices in heads.items()
+        }
+        for name, choices in legal.items():
+            if not any(choices):
+                raise ValueError(f"off = {', '.join(off)}: the head {name} has no other choice")
+        self._legal = np.array([*chain.from_iterable(legal.values())], np.uint8)
 
     def press(self, action: Ints) -> list[float]:
         """Convert a decision ``int32[K]`` to the value of each button."""
@@ -109,16 +118,13 @@ def action_set(kind: str, buttons: Sequence[str], turning: Turning, off: Sequenc
         kind: One of :data:`SETS`.
         buttons: Names of the engine's buttons, in lower case.
         turning: Division of the buttons with a range.
-        off: Buttons that no legal choice presses.
+        off: Buttons that no legal choice presses, of ``buttons``.
 
     Raises:
-        ValueError: A button of ``off``, or one that the set needs, is not there.
+        ValueError: A button that the set needs is not there, or ``off`` leaves a head without a choice.
     """
     if not buttons:
         raise ValueError("the scenario has no buttons")
-    for name in off:
-        if name not in buttons:
-            raise ValueError(f"off = {name}: no such button{did_you_mean(name, buttons, 'buttons', 0.5)}")
     if kind == "cig":
         missing = sorted({b for _, pressed in _CIG for b in pressed} - set(buttons))
         if missing:
@@ -126,6 +132,23 @@ def action_set(kind: str, buttons: Sequence[str], turning: Turning, off: Sequenc
         heads = {"action": [(label, dict.fromkeys(pressed, 1.0)) for label, pressed in _CIG]}
         return ActionSet(heads, buttons, off)
     return ActionSet(_HEADS[kind](buttons, turning), buttons, off)
+
+
+def named_buttons(param: str, text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the buttons in the value ``text`` of a parameter: names and commas; none in an empty text.
+
+    Raises ``ValueError`` for a name that is not ``known``, or that comes twice.
+    """
+    names = tuple(name.strip().lower() for name in text.split(",")) if text.strip() else ()
+    if len(names) > MAX_BUTTONS:
+        raise ValueError(f"{param}: {len(names)} names, expected at most {MAX_BUTTONS}")
+    for i, name in enumerate(names):
+        if name not in known:
+            hint = did_you_mean(name, known, "buttons", 0.5)
+            raise ValueError(f"{param} = {text}: no button {name or 'without a name'}{hint}")
+        if name in names[:i]:
+            raise ValueError(f"{param} = {text}: {name} comes twice")
+    return names
 
 
 def _of(button: str, turning: Turning) -> list[Choice]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.vizdoom import configuration
-from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set
+from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set, named_buttons
 from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings, bots_of
 from ludus.games.adapters.vizdoom.measures import chosen, is_private
 from ludus.games.adapters.vizdoom.scenario import Scenario, config_of, scenario_of
@@ -30,7 +30,6 @@ RESOLUTIONS = (
 
 def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
     """Return the parameters of a scenario, with its defaults."""
-    sets = ", ".join(SETS)
     return (
         ParamSpec("frame_skip", "integer", "4", 1, 100, meaning="tics that a decision is held for"),
         ParamSpec("height", "integer", "72", 8, 600, meaning="of the observed screen, pixels"),
@@ -45,7 +44,7 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
             "labels", "text", "false", choices=_SWITCH, meaning="also the kind of object at each pixel"
         ),
         ParamSpec("variables", "text", "", meaning="observed game variables, by name; none"),
-        ParamSpec("actions", "text", data.actions, choices=SETS, meaning=f"set of actions: {sets}"),
+        ParamSpec("actions", "text", data.actions, choices=SETS, meaning="what the heads press"),
         ParamSpec(
             *("turn_choices", "integer", str(data.turn_choices), 3, 101),
             meaning="choices of a button with a range; odd",
@@ -54,7 +53,8 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
             *("turn_degrees", "real", f"{data.turn_degrees:g}", 0.1, 180.0),
             meaning="largest turn of such a button in a tic",
         ),
-        ParamSpec("off", "text", "", meaning="buttons that are illegal, by name"),
+        ParamSpec("buttons", "text", "", meaning="of the engine, by name; empty: the scenario's"),
+        ParamSpec("off", "text", "", meaning="buttons that no legal choice presses, by name"),
         ParamSpec("shaping", "text", data.shaping, choices=tuple(shapings()), meaning="table of rewards"),
         ParamSpec("skill", "integer", "0", 0, 5, meaning="difficulty; 0 = the scenario's own"),
         ParamSpec(
@@ -113,7 +113,8 @@ class VizdoomMaker:
             )
         read = configuration.read(config)
         read.check_match(self.players, self.bots.count)
-        buttons, listed = data.buttons or read.buttons, read.variables
+        asked = named_buttons("buttons", values["buttons"], known_buttons())
+        buttons, listed = asked or data.buttons or read.buttons, read.variables
         shown = data.variables or tuple(v for v in listed if not is_private(v))
         self._seen = Seen(
             *(values["height"], values["width"], values["colour"], values["centre"]),
@@ -124,7 +125,7 @@ class VizdoomMaker:
             values["actions"],
             buttons,
             Turning(values["turn_choices"], float(values["turn_degrees"])),
-            [b.strip() for b in values["off"].split(",")] if values["off"] else (),
+            named_buttons("off", values["off"], buttons),
         )
         self._settings = EngineSettings(
             *(config, values["resolution"], values["colour"], values["depth"], values["labels"]),
@@ -164,6 +165,13 @@ class VizdoomMaker:
     def make_vector(self, matches: int) -> VectorGame | None:
         """Return None: ViZDoom has no vectorised environments."""
         return None
+
+
+def known_buttons() -> tuple[str, ...]:
+    """Return the names of the engine's buttons, in lower case."""
+    import vizdoom
+
+    return tuple(name.lower() for name in vizdoom.Button.__members__)
 
 
 def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:

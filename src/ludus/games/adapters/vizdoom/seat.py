@@ -136,23 +136,21 @@ def _kinds(state: Any) -> Bytes:
 
 
 def _kind(name: str, category: str) -> int:
-    said = category.lower()
-    for index, part in _CATEGORIES:
-        if part in said:
-            return index
-    return KINDS.index("player" if name == "DoomPlayer" else "other")
+    """Return the number of the kind of an object, by the engine's names of the object and its category."""
+    kind = _CATEGORIES.get(category.lower(), "player" if name == "DoomPlayer" else "other")
+    return KINDS.index(kind)
 
 
-_CATEGORIES: Sequence[tuple[int, str]] = (
-    (KINDS.index("self"), "self"),
-    (KINDS.index("monster"), "monster"),
-    (KINDS.index("player"), "player"),
-    (KINDS.index("weapon"), "weapon"),
-    (KINDS.index("ammunition"), "ammo"),
-    (KINDS.index("projectile"), "projectile"),
-    (KINDS.index("item"), "item"),
-    (KINDS.index("item"), "health"),
-    (KINDS.index("item"), "armor"),
-    (KINDS.index("item"), "powerup"),
-    (KINDS.index("item"), "key"),
-)
+#: The engine's categories -> kinds. Others (Gore, Gibs, SFX, LightSource, Obstacle) are "other".
+_CATEGORIES: Mapping[str, str] = {
+    "self": "self",
+    "monster": "monster",
+    "player": "player",
+    "weapon": "weapon",
+    "ammo": "ammunition",
+    "explosive": "projectile",  # rockets, fireballs, and the puffs of bullets
+    "health": "item",
+    "armor": "item",
+    "powerup": "item",
+    "key": "item",
+}
