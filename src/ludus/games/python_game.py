@@ -128,8 +128,32 @@ class VectorGame(Protocol):
         ...
 
 
+class BareGame(Protocol):
+    """A game's library without Ludus, as a user would call it: the limit of what a pool can reach.
+
+    It makes the same work for the library as a game object of the maker: the same settings, decisions held
+    for as long, and the observation fetched but not processed.
+    """
+
+    @property
+    def frames(self) -> int:
+        """Frames of the library in a tick of the game."""
+        ...
+
+    def tick(self) -> None:
+        """Play a tick with random choices; at the end of a match start the next."""
+        ...
+
+    def close(self) -> None:
+        """Release the library's resources."""
+        ...
+
+
 class GameMaker(Protocol):
-    """A factory of a game under fixed parameters. Each process that plays the game makes its own."""
+    """A factory of a game under fixed parameters. Each process that plays the game makes its own.
+
+    Optional: ``bare(seed) -> BareGame | None``, by which ``ludus bench sim`` measures the library itself.
+    """
 
     @property
     def spec(self) -> GameSpec:

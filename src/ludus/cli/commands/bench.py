@@ -12,10 +12,14 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.params import check_bot, game_spec, read_game
+from ludus.flow.inputs.shown import shell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ludus.flow.spec import GameSpec
     from ludus.games.simulate import SimBench
+    from ludus.presets.config import ParamValue
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -29,11 +33,13 @@ class BenchSim(msgspec.Struct, frozen=True):
     """Measure simulation speed of a game: bots against bots in the core, then the same through the pool.
 
     ns_per_tick is per core. pool_overhead is the share of ticks/s that the pool costs with the same bots and
-    threads.
+    threads. A Python game is played at random by the pool's worker processes, in turns with its library
+    without Ludus in as many processes, where the adapter can: share_of_bare is the pool's share of that.
     """
 
     EXAMPLES: ClassVar = (
         "ludus bench sim minirts",
+        "ludus bench sim atari/Breakout --threads 2 --matches 8",
         "ludus bench sim go --param size=9 --threads 0 --json",
     )
 
@@ -41,7 +47,9 @@ class BenchSim(msgspec.Struct, frozen=True):
     bots: Annotated[
         str, option("one bot for all seats, or one per seat (default: the game's first)", "A,B")
     ] = ""
-    threads: Annotated[Natural, option("simulation threads; 0 = all processors", "N")] = 1
+    threads: Annotated[
+        Natural, option("simulation threads, or worker processes; 0 = all processors", "N")
+    ] = 1
     frame_skip: Annotated[Natural, option("ticks between decisions (default: the game's)", "N")] = 0
     seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 3.0
     matches: Annotated[Count, option("simultaneous matches per thread", "N")] = 16
@@ -51,12 +59,15 @@ class BenchSim(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         """Measure, print the rates and return the exit code."""
+        from ludus.games.registry import is_python
         from ludus.games.simulate import bench_sim
 
         game, params = read_game(self.game, self.param)
         spec = game_spec(game, params)
-        bots = self._bots(spec)
         threads = self.threads or usable_processors()
+        if is_python(game):
+            return self._hosted(game, params, threads)
+        bots = self._bots(spec)
         skip = [self.frame_skip] if self.frame_skip else []
 
         def measure(ticks: int) -> SimBench:
@@ -108,6 +119,35 @@ class BenchSim(msgspec.Struct, frozen=True):
         if "pool_ticks_per_s" in numbers:
             overhead = 1.0 - pool / bench.ticks_per_s
             rows.append(("pool", f"{console.si(pool)} ticks/s: the pool costs {console.percent(overhead)}"))
+        console.result(console.table(rows))
+        return DONE
+
+    def _hosted(self, game: str, params: Mapping[str, ParamValue], threads: int) -> int:
+        """Measure a Python game, print the rates and return the exit code."""
+        from ludus.bench.hosted import bench_hosted
+
+        for option_name, given in (("--bots", self.bots), ("--frame-skip", self.frame_skip)):
+            if given:
+                raise UserError(
+                    f"{option_name} {given}: {game} is written in Python, and has neither bots nor frame skip "
+                    "in the core; expected --param, see: ludus games show " + shell(game)
+                )
+        b = bench_hosted(
+            game, params, threads=threads, matches=self.matches, seconds=self.seconds, seed=self.seed
+        )
+        if self.json:
+            console.document(b)
+            return DONE
+        si, of = console.si, f"{b.threads} process{'es' if b.threads > 1 else ''}"
+        frames = f", {si(b.frames_per_s)} frames/s" if b.frames > 1 else ""
+        rows = [("pool", f"{si(b.ticks_per_s)} ticks/s{frames} by {of}, {b.matches} matches")]
+        if b.bare_ticks_per_s is not None and b.bare_frames_per_s is not None:
+            frames = f", {si(b.bare_frames_per_s)} frames/s" if b.frames > 1 else ""
+            rows.append(("library", f"{si(b.bare_ticks_per_s)} ticks/s{frames} by {of} without Ludus"))
+        if b.share_of_bare is not None:
+            rows.append(("share", f"the pool reaches {console.percent(b.share_of_bare)} of the library"))
+        if b.failed:
+            rows.append(("failed", f"{b.failed} matches: see ludus games check {shell(game)}"))
         console.result(console.table(rows))
         return DONE
 

@@ -169,6 +169,29 @@ class AtariGame:
         )
 
 
+class BareEmulator:
+    """An emulator with random actions; the two pictures of a decision are fetched and not processed."""
+
+    def __init__(self, maker: AtariMaker, seed: int) -> None:
+        """Start the emulator."""
+        self._ale, self._actions, self.frames = maker.emulator(), maker.actions, maker.frame_skip
+        self._random = np.random.default_rng(seed)
+        self._picture: Bytes = np.zeros((HEIGHT, WIDTH), np.uint8)
+
+    def tick(self) -> None:
+        """Hold a random action for ``frames`` frames."""
+        ale, action = self._ale, self._actions[int(self._random.integers(len(self._actions)))]
+        for frame in range(self.frames):
+            ale.act(action)
+            if frame >= self.frames - 2:
+                ale.getScreenGrayscale(self._picture)
+        if ale.game_over():
+            ale.reset_game()
+
+    def close(self) -> None:
+        """Do nothing: the emulator is part of this process."""
+
+
 class AtariMaker:
     """Maker of a game, named as in Gymnasium or by its ROM: ``Breakout``, ``MsPacman``, ``ms_pacman``."""
 
@@ -234,6 +257,10 @@ class AtariMaker:
             raise ValueError(f"atari/{self._rom}: the Arcade Learning Environment cannot play it alone")
         ale.loadROM(path)
         return ale
+
+    def bare(self, seed: int) -> BareEmulator:
+        """Start an emulator that plays by itself."""
+        return BareEmulator(self, seed)
 
     def make(self) -> PythonGame:
         """Create a game with its own emulator."""

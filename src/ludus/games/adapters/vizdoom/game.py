@@ -25,7 +25,7 @@ class VizdoomGame:
         self.spec, self._maker = maker.spec, maker
         self._game = maker.engine()
         self._bots, self._actions = maker.bots, maker.actions
-        if self._bots.count:
+        if maker.match:
             self._game.add_game_args(host_arguments(1, free_port(), maker.respawn_s, self._bots))
             self._game.set_episode_timeout(0)  # the end is ours
         self._game.init()
@@ -61,12 +61,12 @@ class VizdoomGame:
     def step(self, actions: Ints) -> bool:
         """Hold the decision for ``frame_skip`` tics. True when the match is over."""
         game, tics = self._game, self._maker.frame_skip
-        if self._bots.count:
+        if self._maker.match:
             tics = min(tics, self._maker.match_tics - self._tics)
         reward = game.make_action(self._actions.press(actions[0]), tics)
         self._tics += tics
         over = bool(game.is_episode_finished())
-        if self._bots.count:
+        if self._maker.match:
             over = over or self._tics >= self._maker.match_tics
             self._board = scoreboard(game) if over else {}
         else:
@@ -83,18 +83,18 @@ class VizdoomGame:
         out[0] = self._reward
 
     def outcome(self, out: Floats) -> None:
-        """Write +1 for more frags than the bots or as many as the best, else -1; 0 without bots."""
-        out[0] = outcomes([self._tally.frags], self._board)[0] if self._bots.count else 0.0
+        """Write +1 for as many frags as the best bot or more, else -1; 0 without bots."""
+        out[0] = outcomes([self._tally.frags], self._board)[0] if self._maker.match else 0.0
 
     def scores(self, out: Floats) -> None:
         """Write the named scores of the match: ``float32[1, F]``."""
         tally = self._tally
-        if not self._bots.count:
+        if not self._maker.match:
             out[0] = tally.reward, tally.killed
             return
         place = places([tally.frags], self._board)[0]
-        best = best_of_bots(self._board, [0])
-        out[0] = tally.frags, tally.kills, tally.deaths, tally.suicides, place, best
+        best = [best_of_bots(self._board, [0])] * (self._bots.count > 0)
+        out[0] = (tally.frags, tally.kills, tally.deaths, tally.suicides, place, *best)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         """Write the screen and the game variables."""

@@ -7,7 +7,7 @@ down by area averaging, and the game variables that the scenario lists.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.vizdoom import configuration
@@ -19,6 +19,9 @@ from ludus.games.adapters.vizdoom.seat import Seen, VizdoomSeat
 from ludus.games.adapters.vizdoom.shaping import shapings
 from ludus.games.adapters.vizdoom.tally import ALONE, BEST_BOT, FRAGS
 from ludus.games.python_game import PythonGame, VectorGame, declare, typed_params
+
+if TYPE_CHECKING:
+    from ludus.games.adapters.vizdoom.bare import BareEngine
 
 _SWITCH = ("false", "true")
 RESOLUTIONS = (
@@ -131,8 +134,8 @@ class VizdoomMaker:
             *(config, values["resolution"], values["colour"], values["depth"], values["labels"]),
             *(values["skill"], self.actions.buttons, self._seen.variables),
         )
-        match = self.players > 1 or self.bots.count > 0
-        tics = self.match_tics if match else read.timeout or 1 << 30
+        self.match = data.match or self.players > 1 or self.bots.count > 0
+        tics = self.match_tics if self.match else read.timeout or 1 << 30
         best = (BEST_BOT,) if self.bots.count else ()
         self.spec: GameSpec = declare(
             f"vizdoom/./{config.name}" if name.endswith(".cfg") else f"vizdoom/{name}",
@@ -145,7 +148,7 @@ class VizdoomMaker:
             params=declared,
             meaning="A tick is one decision: frame_skip tics of the engine, 35 of which are a second.",
         )
-        self.score_names = (*FRAGS, *best) if match else ALONE
+        self.score_names = (*FRAGS, *best) if self.match else ALONE
 
     def engine(self) -> Any:
         """Create a DoomGame that is not started yet."""
@@ -161,6 +164,12 @@ class VizdoomMaker:
         from ludus.games.adapters.vizdoom.match import VizdoomMatch
 
         return VizdoomGame(self) if self.players == 1 else VizdoomMatch(self)
+
+    def bare(self, seed: int) -> BareEngine | None:
+        """Start an engine that plays by itself; None for matches of several players."""
+        from ludus.games.adapters.vizdoom.bare import BareEngine
+
+        return BareEngine(self, seed) if self.players == 1 else None
 
     def make_vector(self, matches: int) -> VectorGame | None:
         """Return None: ViZDoom has no vectorised environments."""

@@ -26,6 +26,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_degrees: float = 10.0
     players: int = 1
     bots: int = 0
+    match: bool = False
     respawn_s: int = 0
     match_tics: int = 4200
     shaping: str = "none"
