@@ -103,6 +103,13 @@ class EvalResult(msgspec.Struct, frozen=True):
         return self.return_high if self.alone else self.won[2]
 
 
+def lower_bound(result: EvalResult, score: str = "") -> float:
+    """Return the lower bound by which weights are compared: of the measure, or of the named ``score``."""
+    if not score:
+        return result.measure_low
+    return next((s.low for s in result.named_scores if s.name == score), 0.0)
+
+
 def seat_of_plan(result: MatchResult, plan: int) -> int:
     """Return the first seat that ``plan`` filled."""
     return result.plan_of_seat.index(plan)

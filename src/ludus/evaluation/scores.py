@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from ludus.flow import MatchResult
 from ludus.flow.inputs.bounds import Count, Number
+from ludus.flow.spec import BEST_BOT, PLACE
 from ludus.ratings import mean_interval
 from ludus.ratings.interval import MeanInterval
-
-PLACE = "place"  # rank of a seat in its match, bots included; 1 is the best
-BEST_BOT = "best_bot"  # first score of the best player inside the game, the same at each seat
 
 
 class NamedScore(msgspec.Struct, frozen=True):

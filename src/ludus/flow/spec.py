@@ -186,6 +186,8 @@ class GameSpec(msgspec.Struct, frozen=True):
     counted_cells: int = 0
     #: Names of the numbers that a finished match has for each seat beside its outcome (frags, place).
     scores: tuple[str, ...] = ()
+    #: Whether a match depends on its seed and the decisions only. False: on clocks or other processes as well.
+    reproducible: bool = True
 
     @property
     def mask_size(self) -> int:
@@ -248,6 +250,8 @@ class GameSpec(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(material)).hexdigest()[:16]
 
 
+PLACE = "place"  # score: rank of a seat in its match, players inside the game included; 1 is the best
+BEST_BOT = "best_bot"  # score: the first score of the best player inside the game, the same at each seat
 MAX_SCORES = 16  # of a game
 _SCORE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MEASURES = ("win_rate", "mean_return", "elo")  # of evaluations, whose metrics end with these

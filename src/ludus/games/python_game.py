@@ -193,6 +193,7 @@ class SpecOptions(TypedDict, total=False):
     meaning: str
     teams: Sequence[int]
     scores: Sequence[str]
+    reproducible: bool
 
 
 _SPEC_DEFAULTS: SpecOptions = {
@@ -207,6 +208,7 @@ _SPEC_DEFAULTS: SpecOptions = {
     "meaning": "",
     "teams": (),
     "scores": (),
+    "reproducible": True,
 }
 
 
@@ -239,6 +241,8 @@ def declare(
             lose together, and one player has them all.
         scores: Names of the numbers that ``scores(out)`` writes for each seat at the end of a match:
             lowercase letters, digits and ``_``. The first one is the score that tables show.
+        reproducible: A match depends on its seed and the decisions only. False where clocks or other
+            processes matter: ``ludus games check`` then does not fail for it.
 
     Raises:
         ValueError: ``teams`` of another length than ``seats``, or wrong names of scores.
@@ -265,6 +269,7 @@ def declare(
         meaning=spec["meaning"],
         teams=tuple(int(team) for team in spec["teams"]),
         scores=tuple(spec["scores"]),
+        reproducible=spec["reproducible"],
     )
 
 

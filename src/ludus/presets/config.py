@@ -190,6 +190,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``initial``: the initial weights play ``floor_matches``, and uniform play over the legal choices as many
     at the end: the floors of the results. ``floor_matches = 0``: as many as ``matches``. They play before
     the run trains; with AlphaZero before the first evaluation, or at the end.
+    ``score``: a score that the game names, the higher the better, by which versions are compared: for the
+    best one, the play-off and ``run.target``. "" = win rate, in a game of one seat mean return.
     """
 
     every_steps: Natural = 500_000
@@ -201,13 +203,15 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_ticks: Natural = 0
     initial: bool = True
     floor_matches: Natural = 0
+    score: str = ""
 
 
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded.
 
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
-    opponent of an evaluation; in a game of one seat, of the mean return (0 = off). Schedules run
+    opponent of an evaluation; in a game of one seat, of the mean return; with ``evaluation.score``, of that
+    score (0 = off). Schedules run
     over ``max_steps`` if it is set, otherwise over ``max_minutes``.
     ``start``: initial weights, as ``RUN@best`` or a file; "" = random ones.
     ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools

@@ -73,6 +73,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         plot = f"![{title} over steps]({run.curve.name})"
         table = _curve_table(inside, code_marks(changes))
         lines += [f"## {title} while training", "", plot, "", *table, ""]
+        lines += _score_curve(inside)
     lines += league
     for player in dict.fromkeys(u.player for u in updates):
         own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
@@ -159,6 +160,26 @@ def _score_table(results: Sequence[EvalResult]) -> list[str]:
         for r in results
         for s in r.named_scores
     ]
+    return [*lines, ""]
+
+
+def _score_curve(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    """Return the means of the named scores over steps; nothing for a game without."""
+    results = [r for e in evaluations for r in e.results]
+    columns = list(dict.fromkeys((r.against, s.name) for r in results for s in r.named_scores))
+    if not columns:
+        return []
+    several = len({against for against, _ in columns}) > 1
+    names = [markdown(f"{name}, {against}" if several else name) for against, name in columns]
+    lines = ["## Scores while training", ""]
+    lines += ["| steps | version | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
+    for e in thinned(evaluations, CURVE_ROWS):
+        found = {(r.against, s.name): s for r in e.results for s in r.named_scores}
+        cells = [
+            f"{s.mean:,.1f} ({s.low:,.1f} to {s.high:,.1f})" if (s := found.get(column)) else ""
+            for column in columns
+        ]
+        lines.append(f"| {e.steps:,} | {e.named} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 

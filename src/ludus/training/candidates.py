@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludus.evaluation.results import EvalResult
+from ludus.evaluation.results import EvalResult, lower_bound
 from ludus.reporting.sinks import Sinks
 from ludus.storage import Pointer, RunDirectory
 from ludus.training.run_state import Candidate, RunState
@@ -12,9 +12,14 @@ from ludus.training.run_state import Candidate, RunState
 CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
 
 
-def score_of(results: Sequence[EvalResult]) -> float:
-    """Return the mean lower bound over the opponents, of the win rate or of a single seat's mean return."""
-    return sum(r.measure_low for r in results) / len(results)
+def score_of(results: Sequence[EvalResult], score: str = "") -> float:
+    """Return the mean lower bound over the opponents.
+
+    Args:
+        results: Results against each opponent.
+        score: A named score of the game; "" = the win rate, or the mean return of a single seat.
+    """
+    return sum(lower_bound(r, score) for r in results) / len(results)
 
 
 def best_candidates(known: Sequence[Candidate], new: Candidate) -> list[Candidate]:

@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 from ludus.evaluation import ladder
-from ludus.evaluation.results import ALONE, EvalResult
+from ludus.evaluation.results import ALONE, EvalResult, lower_bound
 from ludus.presets.errors import EndlessMatch
 from ludus.ratings.ladder import LadderRating
 from ludus.reporting.changes import run_settings
@@ -76,7 +76,9 @@ class Evaluations:
             self._report.problem(error.problems[0].within("the initial weights were not evaluated"))
             return
         if results is not None:
-            self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
+            self._report.evaluation(
+                self._metrics(version, score_of(results, self._config.score), False, results, initial=True)
+            )
             self._context.describe_weights()
             self._steps.initial_evaluated()
 
@@ -113,7 +115,7 @@ class Evaluations:
             return
         state.evaluations += 1
         state.evaluation_due = False
-        score = score_of(results)
+        score = score_of(results, self._config.score)
         best = self._best.consider(state, version, score, member)
         self._reached(results)
         self._steps.on_evaluation(results)
@@ -142,7 +144,7 @@ class Evaluations:
         self._context.evaluated = member
         self._report.message(f"final evaluation of version {chosen.named}: {matches} matches{self._each()}")
         results = self._rate(player, best, FINAL, matches, record=RECORDED)
-        score = score_of(results)
+        score = score_of(results, self._config.score)
         state.best_version, state.best_player = best, member
         self._best.point(best, score, member)
         self._reached(results)
@@ -201,7 +203,7 @@ class Evaluations:
         for entrant in entrants:
             self._context.evaluated = entrant.member
             results = self._rate(entrant.player, entrant.version, PLAYOFF, matches)
-            scores.append(score_of(results))
+            scores.append(score_of(results, self._config.score))
             self._report.evaluation(self._metrics(entrant.version, scores[-1], False, results, playoff=True))
         return max(zip(scores, entrants, strict=True), key=lambda pair: (pair[0], pair[1].version))[1]
 
@@ -273,7 +275,7 @@ class Evaluations:
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Record the highest lower bound so far, which the target is compared with."""
-        lowest = min(r.measure_low for r in results)
+        lowest = min(lower_bound(r, self._config.score) for r in results)
         budget = self._steps.state.budget
         known = budget.best_lower_bound
         budget.best_lower_bound = lowest if known is None else max(known, lowest)

@@ -12,12 +12,14 @@ from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.evaluation.scores import named_scores
 from ludus.flow import MatchResult
 from ludus.games.names import typed
-from ludus.presets.file import parse_preset
+from ludus.presets.checks.game import check_game
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.reporting.measures import measures_of, point_of
 from ludus.reporting.metrics import EvaluationMetrics, metrics_of, metrics_row
-from ludus.reporting.report import _score_table
+from ludus.reporting.report import _score_curve, _score_table
 from ludus.reporting.series import series_of
 from ludus.storage import read_jsonl
+from ludus.training.candidates import score_of
 from ludus.training.run_evaluator import match_row
 from ludus.training.runs import start_run
 
@@ -125,3 +127,38 @@ def test_a_run_keeps_the_scores_of_its_evaluations(players: int, tmp_path: Path)
         assert all(len(of_seats) == players for of_seats in scores.values())
     report = (tmp_path / "run" / "report.md").read_text()
     assert f"| {name} | frags | " in report
+
+
+def test_versions_are_compared_by_a_named_score() -> None:
+    results = [result("simple"), msgspec.structs.replace(result("rush"), named_scores=())]
+    frags = result().named_scores[0]
+    assert score_of(results[:1], "frags") == pytest.approx(frags.low)
+    assert score_of(results, "frags") == pytest.approx(frags.low / 2)  # a result without matches counts as 0
+    assert score_of(results[:1]) == results[0].measure_low != frags.low
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("frag", r"unknown score frag of arena \(did you mean frags\?\)"),
+        ("place", "evaluation.score = place: expected a score that is better the higher it is"),
+    ],
+)
+def test_a_wrong_score_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    preset = PRESET.format(game=ARENA, players=1, opponents="", against=f'score = "{name}"')
+    (tmp_path / "arena.toml").write_text(preset)
+    with pytest.raises(PresetError, match=text):
+        check_game(load_preset(str(tmp_path / "arena.toml")))
+
+
+def test_a_score_of_a_game_without_scores_is_refused() -> None:
+    with pytest.raises(PresetError, match="tic_tac_toe names no scores"):
+        check_game(load_preset("tic_tac_toe", {"evaluation.score": "frags"}))
+
+
+def test_the_report_has_scores_over_steps() -> None:
+    evaluations = [EvaluationMetrics(v, 10 * v, 0.5, True, (result(),)) for v in range(3)]
+    lines = _score_curve(evaluations)
+    assert lines[2] == "| steps | version | frags | best_bot |"
+    assert lines[6] == "| 20 | 2 | 2.0 (0.0 to 4.0) | 7.0 (6.5 to 7.5) |"
+    assert _score_curve([msgspec.structs.replace(evaluations[0], results=())]) == []

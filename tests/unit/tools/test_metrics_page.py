@@ -30,6 +30,7 @@ RARE = {
     "learner/epochs",
     "loss/ownership",
     "loss/score",
+    "scores",  # of a game that names some
     "learner/counted",
     "rollout/handover_ticks",
     "rollout/win_rate_with_help/OPPONENT",

@@ -461,6 +461,12 @@ TEAM = {
     "zero_sum": Variant("true", under=TEAMS),
 }
 
+SCORED = {
+    "game.name": "tests.scored_games:Arena",
+    "opponents.0.name": "latest",
+    "evaluation.against": "uniform",
+    "evaluation.matches": "4",
+}
 EVALUATION = {
     "every_steps": Variant("50", under={"evaluation.matches": "4"}),
     "matches": Variant("4"),
@@ -471,6 +477,7 @@ EVALUATION = {
     "max_ticks": Variant("10", probes.outcome, RTS),
     "initial": Variant("false", under={"evaluation.matches": "4"}),
     "floor_matches": Variant("5"),
+    "score": Variant("frags", under=SCORED),
 }
 
 RUN = {

@@ -296,6 +296,8 @@ def describe(spec: GameSpec) -> str:
         )
     if spec.scores:
         parts.append(f"scores of a match, for each seat: {', '.join(spec.scores)}")
+    if not spec.reproducible:
+        parts.append("a match depends on more than its seed and the decisions: replays may not be reproduced")
     if spec.bots:
         bots = [(b.name, "demonstrates" if b.demonstrates else "", b.meaning) for b in spec.bots]
         parts += ["", "bots", console.table(bots, indent="  ")]

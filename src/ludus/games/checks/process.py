@@ -49,6 +49,7 @@ class Answer(msgspec.Struct):
     """Findings of a process. ``trace``: a digest of every tick of the first match."""
 
     spec_hash: str = ""
+    reproducible: bool = True
     error: str = ""  # the game cannot be made
     rows: list[tuple[str, bool, str]] = []
     ns_per_tick: float = 0.0
@@ -168,7 +169,7 @@ def _compare(first: Answer, others: Sequence[Answer | str]) -> str:
             return f"in another process {other}"
         if other.error or other.spec_hash != first.spec_hash:
             return f"another process declares other spaces; {other.error or advice}"
-        if other.trace != first.trace:
+        if first.reproducible and other.trace != first.trace:
             pairs = zip(first.trace, other.trace, strict=False)
             tick = next((t for t, (a, b) in enumerate(pairs) if a != b), 0)
             return f"the same match gives something else at tick {tick} of another process; {advice}"
@@ -197,7 +198,7 @@ def _check(request: CheckRequest, place: mmap.mmap) -> Answer:
     monitor = CallMonitor(made.spec.name, place)
     if request.whole:
         rows, ns_per_tick, trace = checks.check_monitored(made, request.matches, request.seed, monitor)
-        return Answer(made.spec.spec_hash, "", rows, ns_per_tick, trace)
+        return Answer(made.spec.spec_hash, made.spec.reproducible, "", rows, ns_per_tick, trace)
     try:
         trace = checks.trace_of(made, request.seed, monitor)
     except Exception as error:

@@ -10,7 +10,7 @@ from ludus.algorithms.registry import CheckInput, method_of
 from ludus.flow.inputs.shown import shell
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.problem import HasProblems, Problem, near_of
-from ludus.flow.spec import GameSpec, decode_spec
+from ludus.flow.spec import PLACE, GameSpec, decode_spec
 from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
@@ -79,7 +79,11 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
-    problems += [*_team_problems(preset, declared), *method_problems(preset, declared)]
+    problems += [
+        *_team_problems(preset, declared),
+        *_score_problems(preset, declared),
+        *method_problems(preset, declared),
+    ]
     problems += training_problems(preset, declared)
     if preset.league is not None:
         # numpy: not for presets without a league
@@ -188,6 +192,20 @@ def _team_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     elif team.zero_sum and len(set(declared.teams)) == 1:
         wanted = f"false, or a game with two teams or more: {preset.game.name} has one"
         yield Problem("team.zero_sum", value=True, expected=wanted)
+
+
+def _score_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Yield what is wrong with the score by which versions are compared."""
+    path, score, named = "evaluation.score", preset.evaluation.score, declared.scores
+    if not score:
+        return
+    if score == PLACE:
+        yield Problem(path, f"{path} = {score}: expected a score that is better the higher it is")
+    elif not named:
+        yield Problem(path, f"{path} = {score}: {declared.name} names no scores under these parameters")
+    elif score not in named:
+        text = f"{path}: unknown score {score} of {declared.name}"
+        yield Problem(path, text, score, near=near_of(score, named, "scores"))
 
 
 def _has_teammates(declared: GameSpec) -> bool:

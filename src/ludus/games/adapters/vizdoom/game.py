@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ludus.flow.slab import Array
-from ludus.games.adapters.vizdoom.engine import TICS_PER_S, host_arguments
-from ludus.games.adapters.vizdoom.match import check_process, free_port
+from ludus.games.adapters.vizdoom.engine import (
+    JOIN_TICS,
+    TICS_PER_S,
+    begin,
+    gather,
+    gathered,
+    host_arguments,
+    missing_bots,
+)
+from ludus.games.adapters.vizdoom.processes import (
+    EngineWatch,
+    check_process,
+    engine_processes,
+    kill,
+    starting,
+)
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
@@ -16,19 +31,24 @@ if TYPE_CHECKING:
     from ludus.games.adapters.vizdoom.maker import VizdoomMaker
 
 
+T = TypeVar("T")
+
+START_S = 60.0  # for an engine to load a map
+
+
 class VizdoomGame:
-    """A game of one player with its own engine process, which is started once."""
+    """A game of one player with its own engine process, which is started once.
+
+    Raises ``RuntimeError`` if the engine dies or freezes; :meth:`reset` then starts another one.
+    """
 
     def __init__(self, maker: VizdoomMaker) -> None:
         """Start the engine. Raises ``ProcessUnusable`` if this process cannot start one."""
-        check_process()
         self.spec, self._maker = maker.spec, maker
-        self._game = maker.engine()
         self._bots, self._actions = maker.bots, maker.actions
-        if maker.match:
-            self._game.add_game_args(host_arguments(1, free_port(), maker.respawn_s, self._bots))
-            self._game.set_episode_timeout(0)  # the end is ours
-        self._game.init()
+        self._watch = EngineWatch()
+        self._game: Any = None
+        self._start()
         self._seat = maker.seat()
         self._tally, self._shaper = Tally(), Shaper(maker.shaping)
         self._variables = VariableReader(maker.shaping.variables)
@@ -37,18 +57,70 @@ class VizdoomGame:
         self._board: dict[int, int] = {}
         self.truncated = False
 
+    @property
+    def engines(self) -> set[int]:
+        """Process ids of the engines that run now: one, or none after a failure."""
+        return self._watch.pids & engine_processes()
+
+    def _start(self) -> None:
+        game = self._maker.engine()
+        if self._maker.match:
+            # An engine of one player opens no port.
+            game.add_game_args(host_arguments(1, 0, self._maker.respawn_s, self._bots))
+            game.set_episode_timeout(0)  # the end is ours
+        with starting:
+            check_process()
+            before = engine_processes()
+            game.init()
+            self._watch.begin(engine_processes() - before)
+        self._game = game
+
+    def _call(self, what: str, limit_s: float, function: Callable[[], T]) -> T:
+        """Run ``function`` under the watchdog; an engine that fails is ended."""
+        if self._game is None:
+            raise RuntimeError("the engine of this match is gone")
+        try:
+            return self._watch.call(what, limit_s, function)
+        except RuntimeError:
+            self.close()
+            raise
+
     def reset(self, seed: int) -> None:
         """Start a match with ``seed``."""
+        if self._game is None:
+            self._start()
+        self.truncated, self._tics, self._board = False, 0, {}
+        self._call("start", START_S, lambda: self._again(seed))
+
+    def _again(self, seed: int) -> None:
         game = self._game
         game.set_seed(seed)
         game.new_episode()
-        self.truncated, self._tics, self._board = False, 0, {}
-        if self._bots.count:
-            self._bots.add(game)
+        if self._maker.match:
+            self._deathmatch(game, seed)
         self._tally.start(game)
         if not self._plain:
             self._shaper.start(self._variables.read(game))
         self._seat.look(game)
+
+    def _deathmatch(self, game: Any, seed: int) -> None:
+        """Begin a match against the bots, which depends on ``seed`` and the decisions only.
+
+        In a match for several, a new episode goes on with the random numbers of the last one; loading the map
+        by its name starts them anew.
+        """
+        game.set_action([0.0] * len(self._actions.buttons))
+        game.send_game_command(f"rngseed set {seed}")
+        game.send_game_command(f"map {game.get_doom_map()}")
+        game.advance_action(2, True)
+        gather(game, self._bots)
+        for _ in range(JOIN_TICS):
+            game.advance_action(1, True)
+            if gathered(game, 1, self._bots) and not game.is_player_dead():
+                break
+        if not gathered(game, 1, self._bots):
+            raise missing_bots(game, 1, self._bots)
+        begin(game, self._maker.respawn_s)
 
     def to_act(self) -> Sequence[int]:
         """Return the only seat."""
@@ -63,7 +135,8 @@ class VizdoomGame:
         game, tics = self._game, self._maker.frame_skip
         if self._maker.match:
             tics = min(tics, self._maker.match_tics - self._tics)
-        reward = game.make_action(self._actions.press(actions[0]), tics)
+        pressed = self._actions.press(actions[0])
+        reward = self._call("tic", self._maker.tic_s, lambda: game.make_action(pressed, tics))
         self._tics += tics
         over = bool(game.is_episode_finished())
         if self._maker.match:
@@ -111,4 +184,12 @@ class VizdoomGame:
 
     def close(self) -> None:
         """End the engine."""
-        self._game.close()
+        game, self._game = self._game, None
+        if game is None:
+            return
+        if self._watch.late:
+            kill(self._watch.pids)
+        with contextlib.suppress(Exception):  # of an engine that has ended
+            game.close()
+        kill(self._watch.pids)
+        self._watch.begin(set())

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.vizdoom import configuration
+from ludus.games.adapters.vizdoom.bots import bots_of
 from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set, named_buttons
-from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings, bots_of
+from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings
 from ludus.games.adapters.vizdoom.measures import chosen, is_private
 from ludus.games.adapters.vizdoom.scenario import Scenario, config_of, scenario_of
 from ludus.games.adapters.vizdoom.seat import Seen, VizdoomSeat
@@ -71,6 +72,7 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
         ParamSpec(
             "bot_skill", "integer", "-1", -1, 100, meaning="skill of all bots; -1 = as bots.cfg has it"
         ),
+        ParamSpec("bots_file", "text", "", meaning="path of another bots.cfg"),
         ParamSpec(
             *("match_tics", "integer", str(data.match_tics), 1, 1 << 20),
             meaning="length of a match against players or bots; 35 are a second",
@@ -99,7 +101,7 @@ class VizdoomMaker:
         self.frame_skip, self.match_tics = values["frame_skip"], values["match_tics"]
         self.tic_s, self.respawn_s = float(values["tic_s"]), values["respawn_s"]
         self.players = values["players"]
-        self.bots = bots_of(values["bots"], values["bot_names"], values["bot_skill"])
+        self.bots = bots_of(*(values["bots"], values["bot_names"], values["bot_skill"], values["bots_file"]))
         if self.players + self.bots.count > MAX_PLAYERS:
             raise ValueError(
                 f"vizdoom/{name}: {self.players} players and {self.bots.count} bots, "
@@ -146,9 +148,12 @@ class VizdoomMaker:
             seats=self.players,
             max_ticks=-(-int(tics) // self.frame_skip),
             params=declared,
+            scores=(*FRAGS, *best) if self.match else ALONE,
+            # Engines that play each other have their own random numbers, and a single one draws a pixel
+            # otherwise now and then.
+            reproducible=False,
             meaning="A tick is one decision: frame_skip tics of the engine, 35 of which are a second.",
         )
-        self.score_names = (*FRAGS, *best) if self.match else ALONE
 
     def engine(self) -> Any:
         """Create a DoomGame that is not started yet."""

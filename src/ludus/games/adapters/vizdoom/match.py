@@ -16,23 +16,37 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.games.adapters.seat_threads import SeatThreads
-from ludus.games.adapters.vizdoom.engine import TICS_PER_S, host_arguments, join_arguments
+from ludus.games.adapters.vizdoom.engine import (
+    JOIN_TICS,
+    TICS_PER_S,
+    begin,
+    gather,
+    gathered,
+    host_arguments,
+    join_arguments,
+    missing_bots,
+)
+from ludus.games.adapters.vizdoom.processes import (
+    ReservedPort,
+    check_process,
+    engine_processes,
+    keep_stuck,
+    kill,
+    starting,
+    yielding,
+)
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
-from ludus.games.python_game import Bytes, Floats, Ints, ProcessUnusable
-from ludus.native import YIELD_LIBRARY
+from ludus.games.python_game import Bytes, Floats, Ints
 
 if TYPE_CHECKING:
     from ludus.games.adapters.vizdoom.maker import VizdoomMaker
@@ -40,9 +54,6 @@ if TYPE_CHECKING:
 START_S = 60.0  # for all engines to find each other
 STOP_S = 3.0  # for an engine to end by itself
 GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
-
-#: Calls of the library, of any match in this process, that had not returned when their engine was killed.
-_stuck: set[Future[object]] = set()
 
 
 class VizdoomMatch:
@@ -54,7 +65,7 @@ class VizdoomMatch:
     """
 
     def __init__(self, maker: VizdoomMaker) -> None:
-        """Start a thread for each seat; engines start with the first match."""
+        """Start a thread and an engine for each seat."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._threads = SeatThreads(seats, "vizdoom-seat")
@@ -73,7 +84,9 @@ class VizdoomMatch:
         self._skip = 0  # tics of this decision
         self._done = [0] * seats  # of them, each seat
         self._seed = 0
+        self._port: ReservedPort | None = None
         self.truncated = False
+        self._launch()
 
     @property
     def engines(self) -> set[int]:
@@ -85,27 +98,46 @@ class VizdoomMatch:
         self._tics, self.truncated, self._board, self._seed = 0, False, {}, seed
         self._barrier = threading.Barrier(len(self._seats))
         self._done[:] = [0] * len(self._done)
-        if self._games:
-            self._together("start", self._again, START_S)
-        else:
-            self._launch(seed)
-        self._maker.bots.add(self._games[0])
+        if not self._games:
+            self._launch()
+        self._together("start", self._again, START_S)
+        if self._maker.bots.count:
+            self._gather()
+        for seat, game in enumerate(self._games):
+            self._begin(seat, game)
 
-    def _launch(self, seed: int) -> None:
-        """Start all engines. They find each other and begin the first match."""
-        check_process()
+    def _gather(self) -> None:
+        """Let the bots join; the match begins when all are there and no player is dead."""
+        host, bots, players = self._games[0], self._maker.bots, len(self._seats)
+        gather(host, bots)
+        for _ in range(JOIN_TICS):
+            self._together("tic", self._wait, self._maker.tic_s)
+            there = gathered(host, players, bots)
+            if there and not any(game.is_player_dead() for game in self._games):
+                break
+        if not gathered(host, players, bots):
+            raise missing_bots(host, players, bots)
+        begin(host, self._maker.respawn_s)
+
+    def _launch(self) -> None:
+        """Start all engines, which find each other."""
+        with starting:
+            check_process()
+            self._launch_at(ReservedPort())
+
+    def _launch_at(self, port: ReservedPort) -> None:
         before = engine_processes()
+        self._port = port
         games = [self._maker.engine() for _ in self._seats]
         # An engine makes this folder when it starts; two that make it at the same time end the process.
         with contextlib.suppress(OSError):
             os.makedirs("_vizdoom", exist_ok=True)
-        port, maker = free_port(), self._maker
+        maker = self._maker
         for seat, game in enumerate(games):
-            host = host_arguments(len(games), port, maker.respawn_s, maker.bots)
-            game.add_game_args(host if seat == 0 else join_arguments(seat, port))
+            host = host_arguments(len(games), port.number, maker.respawn_s, maker.bots)
+            game.add_game_args(host if seat == 0 else join_arguments(seat, port.number))
             # The end is ours: an engine that ends by itself leaves the rest waiting.
             game.set_episode_timeout(0)
-            game.set_seed(seed)
         self._games = games
         try:
             with yielding():
@@ -173,15 +205,16 @@ class VizdoomMatch:
     # The methods that run in a seat's own thread:
 
     def _start(self, seat: int) -> None:
-        game = self._games[seat]
-        game.init()
-        self._begin(seat, game)
+        self._games[seat].init()
 
     def _again(self, seat: int) -> None:
         game = self._games[seat]
         game.set_seed(self._seed)
+        game.set_action([0.0] * len(self._maker.actions.buttons))
         game.new_episode()
-        self._begin(seat, game)
+
+    def _wait(self, seat: int) -> None:
+        self._games[seat].advance_action(1, True)
 
     def _begin(self, seat: int, game: Any) -> None:
         import vizdoom
@@ -237,7 +270,7 @@ class VizdoomMatch:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
         self._kill()
-        _stuck.update(wait(late, GONE_S)[1])  # the end of an engine releases the engines that wait for it
+        keep_stuck(wait(late, GONE_S)[1])  # the end of an engine releases the engines that wait for it
         self._games = []
         raise RuntimeError(
             _wrong(what, frozen, {s: e for s, e in broken.items() if s not in waited}, limit_s)
@@ -249,23 +282,13 @@ class VizdoomMatch:
         futures = [self._threads.submit(seat, game.close) for seat, game in enumerate(games)]
         _, late = wait(futures, STOP_S)
         self._kill()
-        _stuck.update(wait(late, GONE_S)[1])
+        keep_stuck(wait(late, GONE_S)[1])
 
     def _kill(self) -> None:
-        for pid in self.engines:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill(self._engines)
         self._engines = set()
-
-
-def check_process() -> None:
-    """Raise :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
-    _stuck.difference_update([call for call in _stuck if call.done()])
-    if _stuck:
-        raise ProcessUnusable(
-            f"{len(_stuck)} calls of the ViZDoom library have not returned since their engines were killed; "
-            "it would crash this process at the next start of an engine: continue in a new process"
-        )
+        if self._port is not None:
+            self._port.close()
 
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
@@ -278,40 +301,3 @@ def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None]
     if not reasons:  # all engines finished, but one had timed out
         reasons.append(f"a seat needed longer than {limit_s:g} s for a {what}")
     return f"{what}: " + "; ".join(reasons)
-
-
-@contextlib.contextmanager
-def yielding() -> Iterator[None]:
-    """Make programs that start meanwhile yield the processor where they find nothing to receive."""
-    library, before = str(YIELD_LIBRARY), os.environ.get("LD_PRELOAD")
-    # The loader takes blanks and colons for the ends of names.
-    if not YIELD_LIBRARY.is_file() or " " in library or ":" in library:
-        yield
-        return
-    os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["LD_PRELOAD"]
-        else:
-            os.environ["LD_PRELOAD"] = before
-
-
-def engine_processes() -> set[int]:
-    """Return the engines that this process has started and that have not ended."""
-    own, found = os.getpid(), set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError):
-            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
-            state, parent = rest.split()[:2]
-            if int(parent) == own and state != "Z" and name.startswith("vizdoom"):
-                found.add(int(path.parent.name))
-    return found
-
-
-def free_port() -> int:
-    """Return a free UDP port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

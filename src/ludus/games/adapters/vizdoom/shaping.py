@@ -99,10 +99,11 @@ class Shaper:
         paid = shaping.scenario * scenario
         if over:
             return paid
-        paid += shaping.alive + self._selected(values)
+        paid, selected = paid + shaping.alive, self._selected(values)
         if before["dead"] and not values["dead"]:
             self._cell(values)
             return paid
+        paid += selected
         for name, (up, down) in shaping.delta.items():
             change = min(values[name] - before[name], shaping.limits.get(name, math.inf))
             paid += change * up if change > 0 else -change * down

@@ -28,9 +28,10 @@ class Tally:
 
     def start(self, game: Any) -> None:
         """Begin a match of a running engine, whose counters may be those of the last match."""
-        self.suicides = self.reward = self.deaths = self.killed = 0.0
+        self.reward = self.deaths = self.killed = 0.0
         self._before = self._read(game)
-        self.frags = self._before[0]
+        self.frags = self._before[0]  # of the time in which the bots joined
+        self.suicides = max(0.0, -self.frags)
 
     def update(self, game: Any, reward: float) -> float:
         """Read the counters after a decision that earned ``reward``. Returns the change of frags."""
