@@ -21,7 +21,7 @@ from ludus.games import rulebook, spec
 from ludus.games.guides.lookup import guide_of
 from ludus.games.registry import BUILT_IN
 from ludus.storage.errors import StorageError
-from tools import api_page, guide_sections, zoo_page
+from tools import api_page, guide_sections, vizdoom_page, zoo_page
 
 Params = Mapping[str, str]
 Section = Callable[[GameSpec, Params], str]
@@ -234,6 +234,10 @@ def main() -> int:
     except (ValueError, StorageError) as error:
         print(f"docs/guides/zoo.md: {error}", file=sys.stderr)
         return 1
+    if not vizdoom_page.write(check=check):
+        said = "out of date; run: make docs" if check else "table rewritten"
+        print(f"docs/guides/vizdoom.md: {said}", file=sys.stderr if check else sys.stdout)
+        stale += check
     for name in BUILT_IN:
         path = PAGES / f"{name}.md"
         if not path.exists():

@@ -27,6 +27,13 @@ SLOW = frozenset(
         *("alphastar-full", "minirts-league-full", "openai-five-opponents-full", "pbt-full"),
         *("go7", "go9", "go9-small", "go19", "pommerman-league-full", "breakout", "moba-3v3"),
         *("vizdoom-battle", "vizdoom-duel", "vizdoom-health-gathering", "openspiel-connect_four"),
+        *(
+            "vizdoom-cig",
+            "vizdoom-cig-navigation",
+            "vizdoom-cig-full",
+            "vizdoom-duel-bots",
+            "vizdoom-duel-pbt",
+        ),
     }
 )
 

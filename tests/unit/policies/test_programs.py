@@ -75,7 +75,11 @@ FURTHER = (
     "tower-defense",
     "vizdoom-basic",
     "vizdoom-battle",
+    "vizdoom-cig",
+    "vizdoom-cig-navigation",
     "vizdoom-duel",
+    "vizdoom-duel-bots",
+    "vizdoom-duel-pbt",
     "vizdoom-health-gathering",
 )
 METHODS = ("appo", "impala", "a2c", "policy_gradient")
@@ -94,6 +98,7 @@ LARGE = (
     "openai-five-opponents-full",
     "pbt-full",
     "pommerman-league-full",
+    "vizdoom-cig-full",
 )
 
 

@@ -19,6 +19,7 @@ from ludus.sweep.plan import (
     runs_of,
 )
 from ludus.sweep.ranges import Range, draw
+from tests.unit.preset_choice import need
 
 SHIPPED = Path(__file__).parents[4] / "sweeps"
 HEAD = 'preset = "tic_tac_toe"\nseeds = 2\n'
@@ -225,6 +226,7 @@ def test_options_set_settings_of_all_runs(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda p: p.stem)
 def test_shipped_sweeps_are_valid_and_their_cells_differ(path: Path) -> None:
     config = read_sweep(str(path))
+    need(config.preset)
     check_sweep(config)
     cells = planned_cells(config, known_points(config))
     presets = [loaded_run(run).preset for run in runs_of(cells, config.seeds[:1])]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludus.games.adapters.vizdoom.engine import host_arguments
-from ludus.games.adapters.vizdoom.match import free_port
+from ludus.games.adapters.vizdoom.processes import starting
+from ludus.games.adapters.vizdoom.quiet import quiet
 
 if TYPE_CHECKING:
     from ludus.games.adapters.vizdoom.maker import VizdoomMaker
@@ -19,15 +20,17 @@ class BareEngine:
     def __init__(self, maker: VizdoomMaker, seed: int) -> None:
         """Start the engine of a game of one player, with its bots."""
         self._actions, self._bots, self.frames = maker.actions, maker.bots, maker.frame_skip
+        self._match = maker.match
         self._sizes = np.array([head.size for head in maker.actions.heads])
         self._random = np.random.default_rng(seed)
-        self._tics, self._match_tics = 0, maker.match_tics if maker.bots.count else 1 << 30
+        self._tics, self._match_tics = 0, maker.match_tics if maker.match else 1 << 30
         self._game = maker.engine()
-        if self._bots.count:
-            self._game.add_game_args(host_arguments(1, free_port(), maker.respawn_s, self._bots))
+        if self._match:
+            self._game.add_game_args(host_arguments(1, 0, maker.respawn_s, self._bots))
             self._game.set_episode_timeout(0)
         self._game.set_seed(seed)
-        self._game.init()
+        with starting, quiet():
+            self._game.init()
         self._start()
 
     def tick(self) -> None:

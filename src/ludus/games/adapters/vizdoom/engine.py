@@ -58,6 +58,8 @@ class EngineSettings(msgspec.Struct, frozen=True):
         game.set_available_game_variables([getattr(vizdoom.GameVariable, v.upper()) for v in self.variables])
         if self.skill:
             game.set_doom_skill(self.skill)
+        # The engine carries the sway of the weapon from one match into the next.
+        game.add_game_args("+movebob 0")
         # The engine writes its settings to its working folder: give it a throw-away file.
         game.set_doom_config_path(os.devnull)
         return game

@@ -23,6 +23,7 @@ from ludus.games.adapters.vizdoom.processes import (
     kill,
     starting,
 )
+from ludus.games.adapters.vizdoom.quiet import quiet
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
@@ -68,7 +69,7 @@ class VizdoomGame:
             # An engine of one player opens no port.
             game.add_game_args(host_arguments(1, 0, self._maker.respawn_s, self._bots))
             game.set_episode_timeout(0)  # the end is ours
-        with starting:
+        with starting, quiet():
             check_process()
             before = engine_processes()
             game.init()

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.vizdoom import configuration
 from ludus.games.adapters.vizdoom.bots import bots_of
-from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set, named_buttons
+from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set, known_buttons, named_buttons
 from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings
 from ludus.games.adapters.vizdoom.measures import chosen, is_private
 from ludus.games.adapters.vizdoom.scenario import Scenario, config_of, scenario_of
 from ludus.games.adapters.vizdoom.seat import Seen, VizdoomSeat
-from ludus.games.adapters.vizdoom.shaping import shapings
+from ludus.games.adapters.vizdoom.shaping import PARTS, shapings, weighted
 from ludus.games.adapters.vizdoom.tally import ALONE, BEST_BOT, FRAGS
 from ludus.games.python_game import PythonGame, VectorGame, declare, typed_params
 
@@ -47,11 +47,17 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
         ParamSpec(
             "labels", "text", "false", choices=_SWITCH, meaning="also the kind of object at each pixel"
         ),
-        ParamSpec("variables", "text", "", meaning="observed game variables, by name; none"),
-        ParamSpec("actions", "text", data.actions, choices=SETS, meaning="what the heads press"),
+        ParamSpec(
+            "variables", "text", "", meaning="observed game variables, by name; empty: the scenario's; none"
+        ),
+        ParamSpec(
+            *("actions", "text", data.actions),
+            choices=SETS,
+            meaning="one button at most, a head for each, opposite buttons in one head, six actions",
+        ),
         ParamSpec(
             *("turn_choices", "integer", str(data.turn_choices), 3, 101),
-            meaning="choices of a button with a range; odd",
+            meaning="choices of a button with a range, an odd number",
         ),
         ParamSpec(
             *("turn_degrees", "real", f"{data.turn_degrees:g}", 0.1, 180.0),
@@ -60,6 +66,10 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
         ParamSpec("buttons", "text", "", meaning="of the engine, by name; empty: the scenario's"),
         ParamSpec("off", "text", "", meaning="buttons that no legal choice presses, by name"),
         ParamSpec("shaping", "text", data.shaping, choices=tuple(shapings()), meaning="table of rewards"),
+        *(
+            ParamSpec(name, "real", "1.0", 0.0, 100.0, meaning=f"of the rewards for {', '.join(paid)}")
+            for name, paid in PARTS.items()
+        ),
         ParamSpec("skill", "integer", "0", 0, 5, meaning="difficulty; 0 = the scenario's own"),
         ParamSpec(
             *("players", "integer", str(data.players), 1, MAX_PLAYERS),
@@ -109,7 +119,7 @@ class VizdoomMaker:
             )
         if values["turn_choices"] % 2 == 0:
             raise ValueError(f"turn_choices = {values['turn_choices']}: expected an odd number")
-        self.shaping = shapings()[values["shaping"]]
+        self.shaping = weighted(shapings()[values["shaping"]], {name: float(values[name]) for name in PARTS})
         width, height = map(int, values["resolution"].split("x"))
         if values["height"] > height or values["width"] > width:
             raise ValueError(
@@ -118,14 +128,14 @@ class VizdoomMaker:
             )
         read = configuration.read(config)
         read.check_match(self.players, self.bots.count)
-        asked = named_buttons("buttons", values["buttons"], known_buttons())
-        buttons, listed = asked or data.buttons or read.buttons, read.variables
+        buttons, listed = data.buttons or read.buttons, read.variables
         shown = data.variables or tuple(v for v in listed if not is_private(v))
         self._seen = Seen(
             *(values["height"], values["width"], values["colour"], values["centre"]),
             *(values["depth"], values["labels"]),
             chosen(values["variables"], shown, listed),
         )
+        buttons = named_buttons("buttons", values["buttons"], known_buttons()) or buttons
         self.actions = action_set(
             values["actions"],
             buttons,
@@ -179,13 +189,6 @@ class VizdoomMaker:
     def make_vector(self, matches: int) -> VectorGame | None:
         """Return None: ViZDoom has no vectorised environments."""
         return None
-
-
-def known_buttons() -> tuple[str, ...]:
-    """Return the names of the engine's buttons, in lower case."""
-    import vizdoom
-
-    return tuple(name.lower() for name in vizdoom.Button.__members__)
 
 
 def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:

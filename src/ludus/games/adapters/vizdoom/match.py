@@ -44,6 +44,7 @@ from ludus.games.adapters.vizdoom.processes import (
     starting,
     yielding,
 )
+from ludus.games.adapters.vizdoom.quiet import quiet
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
@@ -140,7 +141,7 @@ class VizdoomMatch:
             game.set_episode_timeout(0)
         self._games = games
         try:
-            with yielding():
+            with yielding(), quiet():
                 self._together("start", self._start, START_S, before)
         finally:
             self._engines |= engine_processes() - before

@@ -28,7 +28,7 @@ _SCALES: dict[str, tuple[float, float]] = {
     "weapon": (1.0, 5.0),
     "selected_weapon": (1.0, 10.0),
 }
-#: What no player of the game sees: where it is, and the other players' frags.
+#: Variables that no player of the game sees: where it is, and the other players' frags.
 _PRIVATE = ("position_", "angle", "pitch", "roll", "velocity_", "camera_", "view_height", "player")
 
 

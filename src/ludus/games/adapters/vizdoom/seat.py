@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ KINDS = ("nothing", "other", "self", "monster", "player", "item", "weapon", "amm
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a policy observes: sizes in pixels, and options."""
+    """Settings of what a policy observes: sizes in pixels, and options."""
 
     height: int
     width: int

@@ -7,6 +7,7 @@ A table pays for the changes of game variables between two decisions. Sample Fac
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -62,6 +63,24 @@ class Shaping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.explore or self.motion:
             names += ["position_x", "position_y", "damage_taken"]
         return tuple(dict.fromkeys(names))
+
+
+#: Parts of a table that a parameter multiplies, which a population can tune: beginnings of variables.
+PARTS = {
+    "frag_factor": ("fragcount", "deathcount"),
+    "hit_factor": ("damagecount", "hitcount", "hits_taken", "damage_taken"),
+    "item_factor": ("health", "armor", "weapon", "ammo", "selected_weapon_ammo"),
+}
+
+
+def weighted(shaping: Shaping, factors: Mapping[str, float]) -> Shaping:
+    """Return ``shaping`` with the variables of each part of :data:`PARTS` multiplied by its factor."""
+    delta = {
+        name: (up * factor, down * factor)
+        for name, (up, down) in shaping.delta.items()
+        for factor in [next((factors[p] for p, names in PARTS.items() if name.startswith(names)), 1.0)]
+    }
+    return msgspec.structs.replace(shaping, delta=delta)
 
 
 @lru_cache(maxsize=1)
