@@ -106,6 +106,7 @@ def setting_of(
     member: int = 0,
     less: dict[str, str] | None = None,
     returned: str = "",
+    score: str = "",
 ) -> Setting:
     """Return a setting with the frame skips that are played: 0 is the game's default."""
     from ludus.games import spec
@@ -125,6 +126,7 @@ def setting_of(
         member=member,
         less=less or {},
         returned=returned,
+        score=score,
     )
 
 
@@ -184,9 +186,11 @@ def _played(
 ) -> Line:
     from ludus.evaluation.results import ALONE
 
-    plain = msgspec.structs.replace(setting, member=0, less={}, returned="", of_seat=-1)
+    plain = msgspec.structs.replace(setting, member=0, less={}, returned="", score="", of_seat=-1)
     key = eval_seed, weights, player, against_weights, folder
     results = _matches(msgspec.json.encode(plain), *key)
+    if setting.score:
+        return sampled(label, _scores(results, setting), setting=setting, eval_seed=eval_seed)
     if setting.returned or setting.opponent == ALONE:
         returns = _returns(results, setting)
         if setting.less:
@@ -212,6 +216,18 @@ def _seat(result: MatchResult, setting: Setting) -> int:
 
 def _returns(results: Sequence[MatchResult], setting: Setting) -> list[float]:
     return [float(r.returns[_seat(r, setting)]) for r in results]
+
+
+def _scores(results: Sequence[MatchResult], setting: Setting) -> list[float]:
+    from ludus.games import spec
+
+    names = spec(setting.game, setting.params).scores
+    if setting.score not in names:
+        raise ValueError(
+            f"{setting.game} has no score {setting.score} (scores: {', '.join(names) or 'none'})"
+        )
+    column = names.index(setting.score)
+    return [float(r.scores[_seat(r, setting)][column]) for r in results]
 
 
 @lru_cache(maxsize=8)

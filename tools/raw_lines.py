@@ -41,6 +41,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
             ``positions``: a move in each of ``matches`` positions, won if it keeps the value of the game;
             ``programs``: matches between two programs.
         returned: What a sample is, where it is not the return: ``kills of the first seat``.
+        score: Named score of the game that a sample is: ``frags``.
         member: Whose returns count: the player's first seat, its second, and so on.
         less: Parameters of a match whose returns are taken off, match by match.
         of_seat: Seat whose results are taken; -1: the seat of the player.
@@ -58,6 +59,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     max_ticks: int = 0
     measure: Measure = "matches"
     returned: str = ""
+    score: str = ""
     member: int = 0
     less: dict[str, str] = {}
     of_seat: int = -1

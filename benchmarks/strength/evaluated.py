@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -118,10 +119,27 @@ def kept_runs(
     return found
 
 
-def setting_of_run(one: Played, opponent: str, play_: str, matches: int) -> Setting:
+class Asked(NamedTuple):
+    """What evaluations measure beside wins and returns.
+
+    Attributes:
+        params: Parameters of the game that are other than in the training.
+        score: Named score that counts; "": the outcome, or the return.
+        rivals: Weights of the opponents, by the seed that the run counts for.
+    """
+
+    params: Mapping[str, str] = MappingProxyType({})
+    score: str = ""
+    rivals: Mapping[int, str] = MappingProxyType({})
+
+
+PLAIN = Asked()
+
+
+def setting_of_run(one: Played, opponent: str, play_: str, matches: int, asked: Asked = PLAIN) -> Setting:
     """Return the setting of a run's evaluations against an opponent of its game, by name."""
     preset = preset_of(one.where)
-    params = params_text(preset.game.params)
+    params = {**params_text(preset.game.params), **asked.params}
     return setting_of(
         preset.game.name,
         params,
@@ -130,13 +148,14 @@ def setting_of_run(one: Played, opponent: str, play_: str, matches: int) -> Sett
         matches,
         frame_skip=load_meta(resolve_weights(one.reference)).frame_skip,
         against_frame_skip=opponent_skip(preset, opponent),
+        score=asked.score,
     )
 
 
-def label_of(cell: str, opponent: str, play_: str) -> str:
+def label_of(cell: str, opponent: str, play_: str, score: str = "") -> str:
     """Return the label of a figure: ``n=6, against simple, greedy``."""
     against = "" if opponent == ALONE else f"against {opponent}"
-    return ", ".join(text for text in (cell, against, play_) if text)
+    return ", ".join(text for text in (cell, score, against, play_) if text)
 
 
 def evaluations(
@@ -147,15 +166,19 @@ def evaluations(
     seed: int,
     store: Store,
     folder: Path,
+    asked: Asked = PLAIN,
 ) -> Iterator[Line]:
     """Yield a line for each opponent, way of play and run, all of one cell."""
     for opponent in opponents:
         for play_ in plays:
             for one in runs:
-                setting = setting_of_run(one, opponent, play_, matches)
-                label = label_of(one.run.cell, setting.opponent, play_)
+                setting = setting_of_run(one, opponent, play_, matches, asked)
+                label = label_of(one.run.cell, setting.opponent, play_, asked.score)
                 found = store.find(label, one.run.counts_for, setting, one.run.weights)
-                yield found or store.add(play(label, setting, seed, run=one.run, folder=folder))
+                rival = asked.rivals.get(one.run.counts_for, "")
+                yield found or store.add(
+                    play(label, setting, seed, run=one.run, against_weights=rival, folder=folder)
+                )
 
 
 def all_floors(
