@@ -141,7 +141,7 @@ def test_versions_are_compared_by_a_named_score() -> None:
     ("name", "text"),
     [
         ("frag", r"unknown score frag of arena \(did you mean frags\?\)"),
-        ("place", "evaluation.score = place: expected a score that is better the higher it is"),
+        ("place", 'evaluation.score = "place": expected a score that is better the higher it is'),
     ],
 )
 def test_a_wrong_score_is_refused(name: str, text: str, tmp_path: Path) -> None:

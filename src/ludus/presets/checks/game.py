@@ -200,7 +200,7 @@ def _score_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if not score:
         return
     if score == PLACE:
-        yield Problem(path, f"{path} = {score}: expected a score that is better the higher it is")
+        yield Problem(path, value=score, expected="a score that is better the higher it is")
     elif not named:
         yield Problem(path, f"{path} = {score}: {declared.name} names no scores under these parameters")
     elif score not in named:
