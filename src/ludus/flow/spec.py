@@ -186,7 +186,7 @@ class GameSpec(msgspec.Struct, frozen=True):
     counted_cells: int = 0
     #: Names of the numbers that a finished match has for each seat beside its outcome (frags, place).
     scores: tuple[str, ...] = ()
-    #: Whether a match depends on its seed and the decisions only. False: on clocks or other processes as well.
+    #: Whether a match depends on its seed and the decisions only, not on clocks or other processes.
     reproducible: bool = True
 
     @property

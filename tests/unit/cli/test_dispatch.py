@@ -81,7 +81,7 @@ def test_known_errors_exist() -> None:
     ("line", "message"),
     [
         ("gmes", "unknown command gmes (did you mean games?); see: ludus --help"),
-        ("games", "ludus games: missing command; expected one of list, show, check, schema"),
+        ("games", "ludus games: missing command; expected one of list, show, fetch, check, schema"),
         ("games lst", "ludus games: unknown command lst (did you mean list?)"),
         ("games show minirst", "unknown game minirst (did you mean minirts?); see: ludus games list"),
         (
@@ -168,7 +168,7 @@ def test_a_full_disk_is_reported_without_a_traceback(
     ("typed", "expected"),
     [
         (["tra"], ["track", "train"]),
-        (["games", ""], ["check", "list", "schema", "show"]),
+        (["games", ""], ["check", "fetch", "list", "schema", "show"]),
         (["games", "show", "mini"], ["minirts"]),
         (["games", "show", "--js"], ["--json"]),
         (["train", "minirts", "--run.la"], ["--run.lag"]),

@@ -247,5 +247,5 @@ def test_damage_is_an_error_or_a_configuration(tmp_path: Path) -> None:
         assert set(found.buttons) <= set(MEMBERS["Button"])
         assert found.map_file is None or found.map_file.parent == tmp_path
     assert not [text for text in messages if "\n" in text or len(text) > 1000]
-    assert 10 < good["cfg"] < 240
+    assert 4 < good["cfg"] < 240
     assert 10 < good["wad"] < 240

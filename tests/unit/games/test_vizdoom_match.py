@@ -21,7 +21,9 @@ if importlib.util.find_spec("vizdoom") is None:
     pytest.skip("vizdoom is not installed", allow_module_level=True)
 
 from ludus.games.adapters.vizdoom import match as vizdoom_match
-from ludus.games.adapters.vizdoom.match import VizdoomMatch, engine_processes, yielding
+from ludus.games.adapters.vizdoom import processes
+from ludus.games.adapters.vizdoom.match import VizdoomMatch
+from ludus.games.adapters.vizdoom.processes import engine_processes, yielding
 from ludus.games.python_game import ProcessUnusable
 from ludus.native import YIELD_LIBRARY
 
@@ -38,7 +40,7 @@ def match(players: int, **more: str) -> VizdoomMatch:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow for slow machines, and skip if a thread is stuck in the library."""
     monkeypatch.setattr(vizdoom_match, "START_S", 300.0)
-    if any(not call.done() for call in vizdoom_match._stuck):
+    if any(not call.done() for call in processes._stuck):
         pytest.skip("the library has not returned from a call since its engine was killed")
 
 
@@ -66,41 +68,38 @@ def test_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> None:
     for number in range(3):
         two.reset(number)
         assert len(two.engines) == 2
-        assert not two.engines & seen  # a match starts with new engines
         seen |= two.engines
         assert list(two.to_act()) == [0, 1]
         steps = 1
         while not two.step(actions(two, number % 4)):
             steps += 1
         assert steps == 6  # 24 tics, four at a time
+    assert len(seen) == 2  # one pair of engines plays all matches
     two.close()
     assert not engine_processes()
 
 
-def test_matches_start_in_an_empty_folder(
-    two: VizdoomMatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matches_start_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made: list[int] = []
-    start = two._start
+    start = VizdoomMatch._start
 
-    def looking(seat: int) -> None:
+    def looking(self: VizdoomMatch, seat: int) -> None:
         made.append(len(list(tmp_path.iterdir())))  # the library's folder exists before any engine
-        start(seat)
+        start(self, seat)
 
-    monkeypatch.setattr(two, "_start", looking)
-    two.reset(1)
+    monkeypatch.setattr(VizdoomMatch, "_start", looking)
+    match(2).close()
     assert made == [1, 1]
 
 
 @pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="only on Linux")
-def test_engines_yield_the_processor_while_they_wait(
-    two: VizdoomMatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engines_yield_the_processor_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "/of/another/program.so")
-    two.reset(1)
+    two = match(2)
     for pid in two.engines:
         assert str(YIELD_LIBRARY) in Path(f"/proc/{pid}/maps").read_text()
+    two.close()
     assert os.environ["LD_PRELOAD"] == "/of/another/program.so"
 
 
@@ -143,7 +142,7 @@ def test_engines_start_without_a_library_that_cannot_be_loaded(
     blank, before = tmp_path / "a b.so", dict(os.environ)
     blank.touch()
     for path in (tmp_path / "missing.so", blank):
-        monkeypatch.setattr(vizdoom_match, "YIELD_LIBRARY", path)
+        monkeypatch.setattr(processes, "YIELD_LIBRARY", path)
         with yielding():
             assert dict(os.environ) == before
 

@@ -6,19 +6,19 @@ import importlib.util
 import itertools
 import math
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from ludus.games.adapters.vizdoom.buttons import ActionSet, Turning, action_set, named_buttons
+from ludus.games.adapters.vizdoom.game import VizdoomGame
 from ludus.games.adapters.vizdoom.measures import Measures, chosen
 from ludus.games.adapters.vizdoom.scenario import scenarios
-from ludus.games.adapters.vizdoom.seat import KINDS, Seen, VizdoomSeat, _kind
+from ludus.games.adapters.vizdoom.seat import KINDS, SeatObservation, VizdoomSeat, _kind
 from ludus.games.names import typed
-from ludus.games.python_game import PythonGame
 from ludus.games.registry import maker, spec
 from ludus.native import ParamError
 
@@ -216,7 +216,7 @@ def screen(shape: tuple[int, ...]) -> np.ndarray:
     return picture
 
 
-def seen_by(seen: Seen, **state: object) -> dict[str, np.ndarray]:
+def seen_by(seen: SeatObservation, **state: object) -> dict[str, np.ndarray]:
     seat = VizdoomSeat(seen)
     seat.look(SimpleNamespace(get_state=lambda: SimpleNamespace(**state)))
     out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in seen.tensors()}
@@ -227,7 +227,7 @@ def seen_by(seen: Seen, **state: object) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("colour", [True, False])
 def test_the_centre_is_enlarged_beside_the_whole_screen(colour: bool) -> None:
     """TLeague: 800 x 450 shrinks to 168 x 168, and so does its centre."""
-    seen = Seen(168, 168, colour, True, False, False, ())
+    seen = SeatObservation(168, 168, colour, True, False, False, ())
     planes = 3 if colour else 1
     got = seen_by(seen, screen_buffer=screen((3, 450, 800) if colour else (450, 800)))["screen"]
     assert got.shape == (2 * planes, 168, 168)
@@ -245,7 +245,7 @@ def test_planes_of_depth_and_kinds() -> None:
         SimpleNamespace(value=63, object_name="DoomImp", object_category="Monster"),
         SimpleNamespace(value=255, object_name="DoomPlayer", object_category="Self"),
     ]
-    seen = Seen(30, 40, False, False, True, True, ())
+    seen = SeatObservation(30, 40, False, False, True, True, ())
     got = seen_by(
         seen,
         screen_buffer=screen((120, 160)),
@@ -325,7 +325,13 @@ def test_mistakes_in_parameters(params: dict[str, str], message: str) -> None:
         spec("vizdoom/basic", params)
 
 
-def play_at_random(game: PythonGame, matches: int, seed: int = 1) -> list[set[int]]:
+def made(name: str, params: Mapping[str, str]) -> VizdoomGame:
+    game = maker(name, params).make()
+    assert isinstance(game, VizdoomGame)
+    return game
+
+
+def play_at_random(game: VizdoomGame, matches: int, seed: int = 1) -> list[set[int]]:
     """Play legal choices at random. Returns the choices of each head that were played."""
     heads, draw = game.spec.heads, np.random.default_rng(seed)
     allowed = np.zeros(sum(h.size for h in heads), np.uint8)
@@ -359,7 +365,7 @@ def play_at_random(game: PythonGame, matches: int, seed: int = 1) -> list[set[in
 def test_random_play_plays_every_legal_choice(matches: int, params: dict[str, str], tmp_path: Path) -> None:
     """A range of eleven steps, and buttons; every match ends after ten decisions."""
     buttons = "MOVE_LEFT MOVE_RIGHT ATTACK TURN_LEFT_RIGHT_DELTA"
-    game: Any = maker(mine(tmp_path, "AMMO2", buttons), {**SMALL, **params}).make()
+    game = made(mine(tmp_path, "AMMO2", buttons), {**SMALL, **params})
     try:
         played = play_at_random(game, matches)
         legal_ = np.zeros(sum(h.size for h in game.spec.heads), np.uint8)
@@ -374,7 +380,7 @@ def test_random_play_plays_every_legal_choice(matches: int, params: dict[str, st
 def test_a_button_that_is_off_is_never_pressed() -> None:
     shots = []
     for params in ({}, {"off": "attack"}):
-        game: Any = maker("vizdoom/defend_the_center", {**SMALL, "actions": "multi", **params}).make()
+        game = made("vizdoom/defend_the_center", {**SMALL, "actions": "multi", **params})
         try:
             play_at_random(game, 1)
             out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in game.spec.observation}
@@ -393,7 +399,7 @@ def test_a_button_that_is_off_is_never_pressed() -> None:
 )
 def test_the_engine_labels_kinds_of_objects(name: str, kinds: set[str]) -> None:
     params = {**SMALL, "labels": "true", "depth": "true", "resolution": "256x144"}
-    game: Any = maker(f"vizdoom/{name}", params).make()
+    game = made(f"vizdoom/{name}", params)
     try:
         out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in game.spec.observation}
         found: set[int] = set()

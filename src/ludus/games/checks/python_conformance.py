@@ -335,21 +335,19 @@ def check_monitored(
         if ticks > 20 * MAX_TICKS:
             break
     if first is not None and not failed:
-        unlike = failed if maker.spec.reproducible else {}
         if not ended:
             run("ends", lambda: _check_end(maker.spec, game, seed, monitor))
+        unlike = failed if maker.spec.reproducible else {}
         again = run("reset_forgets", _player(maker, game, seed, monitor))
         _compare(first, again, "reset_forgets", "after other matches on the same object", unlike)
         other = run("deterministic", make)
         if other is not None:
             again = run("deterministic", _player(maker, other, seed, monitor))
             _compare(first, again, "deterministic", "on a new object", unlike)
-            if run("independent", lambda: _side_by_side(maker, game, other, seed, first, monitor)):
-                unlike["independent"] = "a match changes when another match is played at the same time"
+            side = functools.partial(_side_by_side, maker, game, other, seed, first, monitor)
+            unlike |= run("independent", side) or {}
             close(other)
-        if unlike is not failed:
-            notes["hash_order"] = "only the spaces are compared (reproducible = False)"
-            notes |= {check: f"{NOT_PROMISED}{detail}" for check, detail in unlike.items()}
+        notes |= _not_promised(maker.spec, unlike)
         both = functools.partial(_check_vector, maker, game, seed, monitor, skip=bool(failed))
         notes["vectorised"] = run("vectorised", both) or ""
         if slowest > SLOW_S:
@@ -428,8 +426,8 @@ def _compare(
 
 def _side_by_side(
     maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: MatchTrace, monitor: CallMonitor
-) -> bool:
-    """Play two matches in turns. Returns whether the second influences the first."""
+) -> dict[str, str]:
+    """Play two matches in turns. Returns the finding if the second influences the first."""
     one, two = RandomMatch(maker.spec, a, seed, monitor), RandomMatch(maker.spec, b, seed + 1, monitor)
     one.reset()
     two.reset()
@@ -437,7 +435,17 @@ def _side_by_side(
         one.advance()
         two.advance()
     count = len(one.trace.steps)
-    return one.trace.steps != first.steps[:count]
+    if one.trace.steps == first.steps[:count]:
+        return {}
+    return {"independent": "a match changes when another match is played at the same time"}
+
+
+def _not_promised(spec: GameSpec, unlike: Mapping[str, str]) -> dict[str, str]:
+    """Return the notes of a game whose matches depend on more than their seed."""
+    if spec.reproducible:
+        return {}
+    notes = {check: f"{NOT_PROMISED}{detail}" for check, detail in unlike.items()}
+    return {"hash_order": "only the spaces are compared (reproducible = False)", **notes}
 
 
 def _not_made(first: MatchTrace | None, monitor: CallMonitor) -> tuple[str, ...]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ludus.games.adapters.vizdoom.engine import host_arguments
 from ludus.games.adapters.vizdoom.processes import starting
 from ludus.games.adapters.vizdoom.quiet import quiet
-
-if TYPE_CHECKING:
-    from ludus.games.adapters.vizdoom.maker import VizdoomMaker
+from ludus.games.adapters.vizdoom.setting import MatchSetting
 
 
 class BareEngine:
     """A running engine with random choices; its screen is fetched and not processed."""
 
-    def __init__(self, maker: VizdoomMaker, seed: int) -> None:
+    def __init__(self, maker: MatchSetting, seed: int) -> None:
         """Start the engine of a game of one player, with its bots."""
         self._actions, self._bots, self.frames = maker.actions, maker.bots, maker.frame_skip
         self._match = maker.match

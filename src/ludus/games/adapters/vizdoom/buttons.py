@@ -81,8 +81,8 @@ class ActionSet:
         legal = {
             name: [not banned & set(pressed) for _, pressed in choices] for name, choices in heads.items()
         }
-        for name, choices in legal.items():
-            if not any(choices):
+        for name, allowed in legal.items():
+            if not any(allowed):
                 raise ValueError(f"off = {', '.join(off)}: the head {name} has no other choice")
         self._legal = np.array([*chain.from_iterable(legal.values())], np.uint8)
         self._pressed: dict[bytes, list[float]] = {}  # by decision: a lookup costs a tenth of the sum

@@ -327,7 +327,7 @@ class _Draft:
                     return name, found[name]
         file, names = (map_file, maps) if map_file else (game, self._maps("doom_game_path", game))
         self.line = self.lines.get("doom_map", self.lines.get("doom_scenario_path", 1))
-        near = _near(wanted[0], names, "maps there")
+        near = _near(wanted[0], list(names), "maps there")
         raise self.fail(f"doom_map: {file.name} has no map {shown(wanted[0])}{near}")
 
     def _maps(self, key: str, path: Path) -> dict[str, int]:

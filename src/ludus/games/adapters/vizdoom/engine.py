@@ -20,6 +20,8 @@ HOST = (
 MAX_PLAYERS = 16
 #: Tics within which all bots have joined a match.
 JOIN_TICS = 70
+#: Tics for which a match waits for its players, whom bots that join on their place have killed.
+ALIVE_TICS = 16
 
 
 class EngineSettings(msgspec.Struct, frozen=True):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ludus.flow.slab import Array
 from ludus.games.adapters.vizdoom.engine import (
+    ALIVE_TICS,
     JOIN_TICS,
     TICS_PER_S,
     begin,
@@ -24,26 +25,25 @@ from ludus.games.adapters.vizdoom.processes import (
     starting,
 )
 from ludus.games.adapters.vizdoom.quiet import quiet
+from ludus.games.adapters.vizdoom.setting import MatchSetting
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
 
-if TYPE_CHECKING:
-    from ludus.games.adapters.vizdoom.maker import VizdoomMaker
-
-
 T = TypeVar("T")
 
-START_S = 60.0  # for an engine to load a map
+START_S = 20.0  # for an engine to load a map
 
 
 class VizdoomGame:
     """A game of one player with its own engine process, which is started once.
 
-    Raises ``RuntimeError`` if the engine dies or freezes; :meth:`reset` then starts another one.
+    Raises ``RuntimeError`` if the engine dies or freezes; :meth:`reset` then starts another one. The library
+    does not always return from a call whose engine is killed: the pool then replaces this process
+    (``pool.timeout_s``).
     """
 
-    def __init__(self, maker: VizdoomMaker) -> None:
+    def __init__(self, maker: MatchSetting) -> None:
         """Start the engine. Raises ``ProcessUnusable`` if this process cannot start one."""
         self.spec, self._maker = maker.spec, maker
         self._bots, self._actions = maker.bots, maker.actions
@@ -115,9 +115,9 @@ class VizdoomGame:
         game.send_game_command(f"map {game.get_doom_map()}")
         game.advance_action(2, True)
         gather(game, self._bots)
-        for _ in range(JOIN_TICS):
+        for tic in range(JOIN_TICS):
             game.advance_action(1, True)
-            if gathered(game, 1, self._bots) and not game.is_player_dead():
+            if gathered(game, 1, self._bots) and (tic >= ALIVE_TICS or not game.is_player_dead()):
                 break
         if not gathered(game, 1, self._bots):
             raise missing_bots(game, 1, self._bots)

@@ -16,7 +16,7 @@ from ludus.games.adapters.vizdoom.buttons import SETS, Turning, action_set, know
 from ludus.games.adapters.vizdoom.engine import MAX_PLAYERS, EngineSettings
 from ludus.games.adapters.vizdoom.measures import chosen, is_private
 from ludus.games.adapters.vizdoom.scenario import Scenario, config_of, scenario_of
-from ludus.games.adapters.vizdoom.seat import Seen, VizdoomSeat
+from ludus.games.adapters.vizdoom.seat import SeatObservation, VizdoomSeat
 from ludus.games.adapters.vizdoom.shaping import PARTS, shapings, weighted
 from ludus.games.adapters.vizdoom.tally import ALONE, BEST_BOT, FRAGS
 from ludus.games.python_game import PythonGame, VectorGame, declare, typed_params
@@ -130,7 +130,7 @@ class VizdoomMaker:
         read.check_match(self.players, self.bots.count)
         buttons, listed = data.buttons or read.buttons, read.variables
         shown = data.variables or tuple(v for v in listed if not is_private(v))
-        self._seen = Seen(
+        self._seen = SeatObservation(
             *(values["height"], values["width"], values["colour"], values["centre"]),
             *(values["depth"], values["labels"]),
             chosen(values["variables"], shown, listed),

@@ -19,13 +19,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.games.adapters.seat_threads import SeatThreads
 from ludus.games.adapters.vizdoom.engine import (
+    ALIVE_TICS,
     JOIN_TICS,
     TICS_PER_S,
     begin,
@@ -45,12 +46,10 @@ from ludus.games.adapters.vizdoom.processes import (
     yielding,
 )
 from ludus.games.adapters.vizdoom.quiet import quiet
+from ludus.games.adapters.vizdoom.setting import MatchSetting
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
 from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
-
-if TYPE_CHECKING:
-    from ludus.games.adapters.vizdoom.maker import VizdoomMaker
 
 START_S = 60.0  # for all engines to find each other
 STOP_S = 3.0  # for an engine to end by itself
@@ -65,7 +64,7 @@ class VizdoomMatch:
     :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
 
-    def __init__(self, maker: VizdoomMaker) -> None:
+    def __init__(self, maker: MatchSetting) -> None:
         """Start a thread and an engine for each seat."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
@@ -111,10 +110,10 @@ class VizdoomMatch:
         """Let the bots join; the match begins when all are there and no player is dead."""
         host, bots, players = self._games[0], self._maker.bots, len(self._seats)
         gather(host, bots)
-        for _ in range(JOIN_TICS):
+        for tic in range(JOIN_TICS):
             self._together("tic", self._wait, self._maker.tic_s)
-            there = gathered(host, players, bots)
-            if there and not any(game.is_player_dead() for game in self._games):
+            alive = not any(game.is_player_dead() for game in self._games)
+            if gathered(host, players, bots) and (alive or tic >= ALIVE_TICS):
                 break
         if not gathered(host, players, bots):
             raise missing_bots(host, players, bots)

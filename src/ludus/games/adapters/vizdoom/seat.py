@@ -20,7 +20,7 @@ CENTRE = 0.3  # side of the centre that TLeague cuts out, as a share of the scre
 KINDS = ("nothing", "other", "self", "monster", "player", "item", "weapon", "ammunition", "projectile")
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeatObservation(msgspec.Struct, frozen=True):
     """Settings of what a policy observes: sizes in pixels, and options."""
 
     height: int
@@ -59,7 +59,7 @@ class Seen(msgspec.Struct, frozen=True):
 class VizdoomSeat:
     """The observation of one player."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: SeatObservation) -> None:
         """Allocate the tensors of ``seen``."""
         self._seen, self._size = seen, (seen.height, seen.width)
         self._measures = Measures(seen.variables)
