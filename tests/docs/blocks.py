@@ -20,7 +20,7 @@ PAGES = [
 WITHOUT = {"docs/reference/api.md"}
 #: Needs that a block may have, and a word of its text that shows each.
 NEEDS = {
-    "network": r"\b(pip install|git clone|make \w+)",
+    "network": r"\b(pip install|git clone|make \w+|games fetch)",
     "a compiler": r"\b(pip install|cmake|make \w+)",
     "minutes": r"\b(train|resume|sweep|bench|zoo check)\b",
     "measured rates": r"\brollout\.json",

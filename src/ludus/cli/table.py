@@ -81,7 +81,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "search bench": Entry("search:Bench", "measure search speed, alone and with a network"),
         "signature": Entry("doctor:Signature", "print a hash of the behaviour of all games"),
         "doctor": Entry("doctor:Doctor", "print the facts for a bug report"),
-        "completion": Entry("completion:Completion", "print a completion script for the shell"),
+        "completion": Entry("doctor:Completion", "print a completion script for the shell"),
     },
 }
 

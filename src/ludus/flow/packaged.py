@@ -74,11 +74,6 @@ class PackagedFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.package} {self.version} ({self.licence})"
 
     @property
-    def requirement(self) -> str:
-        """The line of a requirements file that admits only this wheel."""
-        return f"{self.package}=={self.version} --hash=sha256:{self.wheel_sha256}"
-
-    @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.bytes for file in self.files)

@@ -36,7 +36,7 @@ TIMEOUT_S = 900.0
 _STALE_S = 3600.0  # a temporary folder so old belongs to a process that was killed
 _BLOCK = 1 << 20
 _MOST_TEXT = 300
-#: What a client prints -> what the user reads.
+#: Words that a client prints -> the reason that the user reads.
 _REASONS = (
     (("DO NOT MATCH THE HASHES", "Hash mismatch"), "the wheel there has another SHA-256 than expected"),
     (("No space left on device",), "no space left on the device"),
@@ -56,13 +56,18 @@ class FetchError(StorageError):
     """Files could not be fetched; what was there before is there still."""
 
 
+class DownloadError(FetchError):
+    """The package client gave no wheel."""
+
+
 def download(files: PackagedFiles, folder: Path) -> Path:
     """Download the wheel of ``files`` into ``folder`` by the user's package client, and return its path.
 
-    Raises ``FetchError`` without a client, without a network, and for a wheel with another hash.
+    Raises ``DownloadError`` without a client, without a network, and for a wheel with another hash.
     """
     requirements = folder / "requirements.txt"
-    requirements.write_text(f"{files.requirement}\n")
+    pinned = f"{files.package}=={files.version} --hash=sha256:{files.wheel_sha256}\n"
+    write_synced(requirements, pinned.encode())
     words = [
         *(*_client(files), "download", "--no-deps", "--only-binary", ":all:", "--require-hashes"),
         *("--disable-pip-version-check", "--no-input", "--dest", str(folder), "-r", str(requirements)),
@@ -104,11 +109,8 @@ def _reason(text: str, code: int) -> str:
     return visible(last or (lines[-1] if lines else f"exit code {code}"))[:_MOST_TEXT]
 
 
-def _failed(files: PackagedFiles, reason: str) -> FetchError:
-    return FetchError(
-        f"{files.package} {files.version} cannot be downloaded: {reason}; with a wheel from another machine "
-        f"(pip download --no-deps {files.package}=={files.version}) use: --from WHEEL"
-    )
+def _failed(files: PackagedFiles, reason: str) -> DownloadError:
+    return DownloadError(f"{files.package} {files.version} cannot be downloaded: {reason}")
 
 
 def store(files: PackagedFiles, folder: Path, wheel: Path | None = None) -> list[str]:

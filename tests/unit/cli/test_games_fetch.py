@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ludus.cli.__main__ import main
 from ludus.games.adapters.vizdoom import fetched
-from ludus.storage import packaged
 from tests.tiny_wheel import CONTENTS, Client, made
 
 NAME = "vizdoom-scenarios"
@@ -21,7 +21,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     client = Client(wheel)
     monkeypatch.setattr(fetched, "manifest", lambda: files)
     monkeypatch.setenv("LUDUS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(packaged.subprocess, "run", client)
+    monkeypatch.setattr(subprocess, "run", client)
     return client
 
 
@@ -84,7 +84,10 @@ def test_without_a_network_the_reason_and_the_way_out_are_named(
 ) -> None:
     client.wheel, client.text = None, "ERROR: NewConnectionError"
     out, err = printed([NAME, "--json"], capsys, 2)
-    assert "no connection to the package index; with a wheel from another machine" in json.loads(out)["error"]
+    assert (
+        "no connection to the package index; with a network elsewhere: pip download"
+        in json.loads(out)["error"]
+    )
     assert "--from WHEEL" in err
     assert list((tmp_path / "data").iterdir()) == []
 

@@ -121,7 +121,7 @@ def test_a_file_and_a_path_without_one(tmp_path: Path) -> None:
 PLAIN = {
     "cli/commands/doctor.py": 1,  # /proc
     "cluster/processes/reaper.py": 1,  # /proc
-    "games/adapters/vizdoom/maker.py": 0,
+    "games/adapters/vizdoom/fetched.py": 1,  # of the package
     "games/adapters/vizdoom/match.py": 1,  # /proc
     "games/adapters/vizdoom/scenario.py": 1,  # of the package
     "games/adapters/vizdoom/shaping.py": 1,  # of the package
@@ -129,9 +129,9 @@ PLAIN = {
     "games/contained.py": 1,  # /dev/null
     "games/guides/declared.py": 1,  # of the package
     "games/guides/pieces.py": 1,  # of the package
-    "games/sources.py": 1,  # a scenario that the library has read already
     "presets/hardware.py": 3,  # /proc
     "cli/streams.py": 2,  # descriptors
+    "storage/packaged.py": 1,  # a member of an archive
     "storage/checkpoints.py": 1,  # a regular file that this run wrote
     "sweep/processes.py": 1,  # the log that this process wrote
     "web/frames/painter.py": 2,  # bytes in memory

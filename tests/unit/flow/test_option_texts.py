@@ -21,6 +21,7 @@ WRITERS = (
     "sweep/loop.py",
     "reporting/page.py",
     "presets/options.py",
+    "storage/packaged.py",
     "native/__main__.py",
 )
 

