@@ -27,7 +27,8 @@ NAMES = {
     "atari-sb3": "Breakout, Stable-Baselines3",
     "cartpole-sf": "CartPole, Sample Factory (its best settings)",
     "cartpole-sf-documented": "CartPole, Sample Factory (documented settings)",
-    "vizdoom-sf": "ViZDoom basic, Sample Factory",
+    "vizdoom-sf": "Battle of ViZDoom, Sample Factory",
+    "vizdoom-basic-sf": "ViZDoom basic, Sample Factory",
     "small-game-puffer": "small game, PufferLib",
 }
 

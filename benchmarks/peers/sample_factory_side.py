@@ -1,6 +1,6 @@
 """Sample Factory's side: its example program of an environment, progress written after every training step.
 
-python sample_factory_side.py atari|vizdoom|gym --progress FILE [Sample Factory's arguments]
+python sample_factory_side.py atari|vizdoom|gym --progress FILE [--episodes FILE] [Sample Factory's arguments]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 
 from sample_factory.algo.learning.learner import Learner
 from sample_factory.algo.runners.runner import AlgoObserver, Runner
-from sample_factory.algo.utils.misc import ExperimentStatus
+from sample_factory.algo.utils.misc import EPISODIC, ExperimentStatus
 from sample_factory.envs.env_utils import register_env
 from sample_factory.train import make_runner
 from sample_factory.utils.attr_dict import AttrDict
@@ -62,11 +62,32 @@ class Progress(AlgoObserver):
             self._file.write(f"{time.monotonic_ns()} {frames}\n")
 
 
+class Episodes:
+    """Appends ``monotonic_ns return objective`` for each episode of the training, as it is received."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "a", buffering=1)  # noqa: SIM115 - open as long as the process
+
+    def __call__(self, runner: Runner, message: dict[str, dict[str, float]], policy: int) -> None:
+        episode = message[EPISODIC]
+        reward = float(episode["reward"])
+        objective = float(episode.get("true_objective", reward))
+        self._file.write(f"{time.monotonic_ns()} {reward:.6g} {objective:.6g}\n")
+
+
+def taken(arguments: list[str], name: str) -> str:
+    """Remove the option ``name`` and its value from ``arguments``; return the value, "" without it."""
+    if name not in arguments:
+        return ""
+    at = arguments.index(name)
+    value = arguments[at + 1]
+    del arguments[at : at + 2]
+    return value
+
+
 def main() -> int:
     kind, rest = sys.argv[1], sys.argv[2:]
-    at = rest.index("--progress")
-    progress = rest[at + 1]
-    del rest[at : at + 2]
+    progress, episodes = taken(rest, "--progress"), taken(rest, "--episodes")
     module_name, register, parse = KINDS[kind]
     module = importlib.import_module(module_name)
     getattr(module, register)()
@@ -82,6 +103,8 @@ def main() -> int:
     ]
     _, runner = make_runner(getattr(module, parse)(argv))
     runner.register_observer(Progress(progress))
+    if episodes:
+        runner.register_episodic_stats_handler(Episodes(episodes))
     status = runner.init()
     if status == ExperimentStatus.SUCCESS:
         status = runner.run()

@@ -65,6 +65,7 @@ class Side:
         self.name, self.tally = name, Tally()
         self.progress, self.log = folder / "progress", folder / "log.txt"
         self.progress.touch()
+        self.spans: list[tuple[int, int]] = []  # monotonic ns between which it ran
         self._command, self._folder = [*command, "--progress", str(self.progress)], folder
         # One intra-op thread a process, for both sides: OpenMP collapses where a core is shared.
         one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -79,6 +80,7 @@ class Side:
 
     def warm_up(self, lines: int, limit_s: float) -> None:
         """Start the side; stop it once it has written its progress ``lines`` times."""
+        started = time.monotonic_ns()
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(
                 self._command,
@@ -90,6 +92,7 @@ class Side:
             )
         self._wait(lambda: len(self._lines()) >= lines, limit_s)
         self._signal(signal.SIGSTOP)
+        self.spans.append((started, time.monotonic_ns()))
 
     def turn(self, seconds: float, limit_s: float) -> None:
         """Run for ``seconds``, and until there is something to count."""
@@ -111,6 +114,7 @@ class Side:
 
         self._wait(done, limit_s)
         self._signal(signal.SIGSTOP)
+        self.spans.append((started, time.monotonic_ns()))
         assert first is not None
         assert last is not None
         took = (last[0] - first[0]) / 1e9
@@ -121,6 +125,18 @@ class Side:
         tally.cpu_s += cpu_last - cpu
         tally.foreign_s += max(0.0, machine_last - machine - (cpu_last - cpu))
         tally.turns.append(frames / took)
+
+    def run(self, seconds: float) -> None:
+        """Run for ``seconds``, whatever it has to show for them."""
+        started = time.monotonic_ns()
+        self._signal(signal.SIGCONT)
+        self._wait(lambda: time.monotonic_ns() - started >= 1e9 * seconds, seconds + 60.0)
+        self._signal(signal.SIGSTOP)
+        self.spans.append((started, time.monotonic_ns()))
+
+    def ran_s(self, at: int) -> float:
+        """Return the seconds that the side had run at ``at`` (monotonic ns), without its pauses."""
+        return sum(min(end, at) - start for start, end in self.spans if start < at) / 1e9
 
     def close(self) -> None:
         """End every process of the side, by number. Idempotent."""

@@ -120,7 +120,7 @@ def kept_runs(
 
 
 class Asked(NamedTuple):
-    """What evaluations measure beside wins and returns.
+    """Measures of evaluations beside wins and returns.
 
     Attributes:
         params: Parameters of the game that are other than in the training.

@@ -26,6 +26,7 @@ from ludus.pool.factory import make_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.process import BaseProcess
 
     from ludus.games.python_game import BareGame, GameMaker
     from ludus.pool.protocol import Pool
@@ -68,17 +69,21 @@ class BareProcesses:
         context = multiprocessing.get_context("spawn")
         text = registry.text_params(params)
         self._name = game
-        self._processes, self._pipes = [], []
-        for number in range(processes):
-            ours, theirs = context.Pipe()
-            process = context.Process(
-                target=_play_bare, args=(theirs, str(game), is_typed(game), text, seed + number), daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._processes.append(process)
-            self._pipes.append(ours)
-        self.frames = max(int(self._answer(pipe)) for pipe in self._pipes)
+        self._processes: list[BaseProcess] = []
+        self._pipes: list[Connection] = []
+        try:
+            for number in range(processes):
+                ours, theirs = context.Pipe()
+                self._pipes.append(ours)
+                arguments = (theirs, str(game), is_typed(game), text, seed + number)
+                process = context.Process(target=_play_bare, args=arguments, daemon=True)
+                process.start()
+                self._processes.append(process)
+                theirs.close()
+            self.frames = max(int(self._answer(pipe)) for pipe in self._pipes)
+        except BaseException:
+            self.close()
+            raise
 
     def turn(self, seconds: float) -> float:
         """Play for ``seconds`` in all processes; return their ticks a second together."""
@@ -138,7 +143,8 @@ def bench_hosted(
     plans = tuple(SeatPlan((Controller(policy=0),)) for _ in range(made.spec.seats))
     options = PoolOptions(slots=slots, groups=GROUPS, threads=threads, seed=seed, on_error="truncate")
     with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(make_pool(game, params, Lineup(plans), options))
+        pool = make_pool(game, params, Lineup(plans), options)
+        stack.callback(pool.close)
         player = _PoolPlayer(pool, seed)
         bare: BareProcesses | None = None
         if bare_of(made) is not None:

@@ -122,7 +122,7 @@ PLAIN = {
     "cli/commands/doctor.py": 1,  # /proc
     "cluster/processes/reaper.py": 1,  # /proc
     "games/adapters/vizdoom/fetched.py": 1,  # of the package
-    "games/adapters/vizdoom/match.py": 1,  # /proc
+    "games/adapters/vizdoom/processes.py": 1,  # /proc
     "games/adapters/vizdoom/scenario.py": 1,  # of the package
     "games/adapters/vizdoom/shaping.py": 1,  # of the package
     "games/checks/monitor.py": 1,  # /proc

@@ -1,4 +1,4 @@
-"""``ludus games show``: the range of a parameter stays narrow; many choices stand in its meaning."""
+"""``ludus games show``: the range of a parameter stays narrow; many choices are part of its meaning."""
 
 from __future__ import annotations
 

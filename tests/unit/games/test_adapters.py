@@ -147,10 +147,17 @@ def test_dm_env_ends_by_its_discount_and_is_created_again_for_every_seed() -> No
         assert noise[0] == noise[2] != noise[1]
 
 
-def test_shrinking_is_the_mean_of_areas() -> None:
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [
+        *(((210, 160), (84, 84)), ((120, 160), (72, 128)), ((120, 160), (120, 160)), ((9, 9), (1, 1))),
+        *(((120, 160), (119, 159)), ((144, 256), (60, 80)), ((100, 170), (9, 20))),
+    ],
+)
+def test_shrinking_is_the_mean_of_areas(shape: tuple[int, int], to: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(0, 256, (210, 160), dtype=np.uint8) for _ in range(2))
-    out = np.zeros((84, 84), np.uint8)
+    a, b = (rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2))
+    out = np.zeros(to, np.uint8)
     core.shrink_max(a, b, out)
 
     def areas(size: int, to: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -158,10 +165,14 @@ def test_shrinking_is_the_mean_of_areas() -> None:
         mean: np.ndarray[Any, np.dtype[np.float64]] = fine.reshape(size, to, size).sum(axis=2).T / size
         return mean
 
-    exact = areas(210, 84) @ np.maximum(a, b) @ areas(160, 84).T
+    exact = areas(shape[0], to[0]) @ np.maximum(a, b) @ areas(shape[1], to[1]).T
     assert np.abs(exact - out).max() <= 0.51
-    core.shrink_max(a, a, same := np.zeros((210, 160), np.uint8))
+    core.shrink_max(a, a, same := np.zeros(shape, np.uint8))
     assert (same == a).all()
+
+
+def test_a_picture_is_never_enlarged() -> None:
+    out = np.zeros((84, 84), np.uint8)
     with pytest.raises(ValueError, match="must not be larger"):
         core.shrink_max(out, out, np.zeros((85, 84), np.uint8))
 

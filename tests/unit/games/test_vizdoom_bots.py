@@ -49,12 +49,12 @@ def scored(made: Playing) -> list[dict[str, float]]:
 
 
 def still(made: Playing) -> np.ndarray:
-    """Return decisions to strafe, which moves nobody who is dead."""
+    """Return decisions to strafe, which moves no dead player."""
     return np.full((made.spec.seats, len(made.spec.heads)), 2, np.int32)
 
 
 def check_scoreboard(made: Playing) -> None:
-    """Compare the scores of a match that is over with what the host says of everyone."""
+    """Compare the scores of a match that is over with the host's scoreboard."""
     import vizdoom
 
     host = hosts(made)[0]
@@ -118,7 +118,7 @@ def test_a_suicide_costs_a_frag_and_the_player_comes_back_by_itself() -> None:
         assert 30 < dead < 50  # a second
         row = scored(made)[0]
         assert (row["frags"], row["suicides"], row["deaths"]) == (before["frags"] - 1, 1, 1)
-        play(made, 4, 3)  # the engine's counter of deaths goes on; that of the match does not
+        play(made, 4, 3)  # the engine continues to count deaths; the match starts at 0
         assert scored(made)[0]["deaths"] == 0
     finally:
         made.close()

@@ -25,13 +25,14 @@ from ludus.games.adapters.vizdoom import processes
 from ludus.games.adapters.vizdoom.match import VizdoomMatch
 from ludus.games.adapters.vizdoom.processes import engine_processes, yielding
 from ludus.games.python_game import ProcessUnusable
-from ludus.native import YIELD_LIBRARY
+from ludus.native import YIELD_LIBRARY, ParamError
 
 SMALL = {"height": "30", "width": "40", "colour": "false", "match_tics": "24", "tic_s": "60.0"}
 
 
 def match(players: int, **more: str) -> VizdoomMatch:
-    made = maker("vizdoom/multi_duel", {**SMALL, "players": str(players), **more}).make()
+    scenario = "multi_duel" if players == 2 else "multi"
+    made = maker(f"vizdoom/{scenario}", {**SMALL, "players": str(players), **more}).make()
     assert isinstance(made, VizdoomMatch)
     return made
 
@@ -188,3 +189,28 @@ def test_an_engine_that_dies_or_freezes_ends_only_its_match(
     finally:
         game.close()
     assert not engine_processes()
+
+
+@pytest.mark.slow
+def test_an_engine_that_died_between_matches_is_named_and_replaced() -> None:
+    game = match(3, tic_s="2.0")
+    try:
+        for order in (0, 2):
+            game.reset(order)
+            before = game.engines
+            os.kill(sorted(before)[order], signal.SIGKILL)
+            with pytest.raises(RuntimeError, match=r"^start: seat \d: ViZDoom\w+: [^;]+$"):
+                game.reset(7)
+            game.reset(8)
+            assert len(game.engines) == 3
+            assert not game.engines & before
+    finally:
+        game.close()
+
+
+def test_a_map_for_two_is_not_played_by_three() -> None:
+    for params in ({"players": "3"}, {"players": "2", "bots": "1"}):
+        with pytest.raises(
+            ParamError, match=r"multi_duel: . players and . bots, expected at most 2 together$"
+        ):
+            maker("vizdoom/multi_duel", params)

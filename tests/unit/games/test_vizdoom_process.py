@@ -49,7 +49,7 @@ class Setting:
     """A scenario of two seats."""
 
     spec: Any = None
-    players, frame_skip, match_tics, tic_s, respawn_s = 2, 1, 10, 0.01, 0
+    players, frame_skip, match_tics, tic_s, respawn_s, match = 2, 1, 10, 0.01, 0, True
     bots = Bots()
     shaping = shapings()["none"]
     match = True

@@ -129,8 +129,8 @@ class BenchSim(msgspec.Struct, frozen=True):
         for option_name, given in (("--bots", self.bots), ("--frame-skip", self.frame_skip)):
             if given:
                 raise UserError(
-                    f"{option_name} {given}: {game} is written in Python, and has neither bots nor frame skip "
-                    "in the core; expected --param, see: ludus games show " + shell(game)
+                    f"{option_name} {given}: {game} is written in Python, and the core has no bots and no "
+                    f"frame skip for it; expected --param, see: ludus games show {shell(game)}"
                 )
         b = bench_hosted(
             game, params, threads=threads, matches=self.matches, seconds=self.seconds, seed=self.seed

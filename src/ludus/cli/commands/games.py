@@ -312,7 +312,7 @@ def describe(spec: GameSpec) -> str:
 
 
 def _range(param: ParamSpec) -> tuple[str, str]:
-    """Return what a parameter may be, and its meaning; many choices stand in the meaning."""
+    """Return what a parameter may be, and its meaning; many choices are part of the meaning."""
     if param.kind != "text":
         return param.range, param.meaning
     choices = "|".join(param.choices) or "text"

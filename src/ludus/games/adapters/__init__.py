@@ -11,10 +11,10 @@ ADAPTERS: dict[str, tuple[str, str, str]] = {
     "vizdoom": (
         "ludus.games.adapters.vizdoom",
         "vizdoom",
-        "scenarios, alone, against bots or against each other",
+        "scenarios for one player, against bots or against each other",
     ),
     "dm_env": ("ludus.games.adapters.dm_env", "dm-env", "environments with DeepMind's interface"),
 }
 
-#: What ``ludus games fetch`` fetches -> module with ``manifest()`` and ``folder()``.
+#: Files for ``ludus games fetch`` -> module with ``manifest()`` and ``folder()``.
 FETCHED: dict[str, str] = {"vizdoom-scenarios": "ludus.games.adapters.vizdoom.fetched"}

@@ -162,6 +162,28 @@ class GymnasiumVector:
         self._env.close()
 
 
+class BareEnvironment:
+    """An environment with sampled actions, as a user's first loop plays it."""
+
+    frames = 1
+
+    def __init__(self, env: gymnasium.Env[Any, Any], seed: int) -> None:
+        """Play in ``env``."""
+        self._env = env
+        env.action_space.seed(seed)
+        env.reset(seed=seed)
+
+    def tick(self) -> None:
+        """Take a step; at the end of a match reset."""
+        _, _, terminated, truncated, _ = self._env.step(self._env.action_space.sample())
+        if terminated or truncated:
+            self._env.reset()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._env.close()
+
+
 def _no_mask(info: Any) -> None:
     if info and MASK in info:
         raise ValueError(f"info[{MASK!r}] of a vector environment cannot be kept: set vectorise = no")
@@ -254,6 +276,10 @@ class GymnasiumMaker:
 
     def _game(self, env: gymnasium.Env[Any, Any]) -> PythonGame:
         return GymnasiumGame(env, self.spec, self.observation, self.actions, self.masks)
+
+    def bare(self, seed: int) -> BareEnvironment | None:
+        """Create an environment that plays by itself; None where actions can be illegal."""
+        return None if self._masked else BareEnvironment(self._environment(), seed)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         """Create a vector environment of ``matches`` matches, or return None if the library has none."""

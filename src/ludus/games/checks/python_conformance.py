@@ -6,7 +6,6 @@ A failed check reports the value, its place (seed, tick, seat, field) and the ex
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +20,7 @@ from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.checks.monitor import CallMonitor
+from ludus.games.checks.repeated import compare, digests, not_promised
 from ludus.games.checks.scores import check_scores
 from ludus.games.checks.spec import CheckFailure, check_spec
 from ludus.games.checks.vector import VectorFault, check_vector
@@ -56,7 +56,6 @@ CHECKS = (
 #: Checks that need a match played as far as it goes, and those that need one tick.
 OF_MATCHES = ("ends", "outcomes", "deterministic", "reset_forgets", "independent", "hash_order", "speed")
 OF_TICKS = ("seats", "masks", "observations_written", "observations_in_range", "rewards_finite")
-NOT_PROMISED = "not promised (reproducible = False): "
 
 
 @dataclass(slots=True)
@@ -290,11 +289,7 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
 def trace_of(maker: GameMaker, seed: int, monitor: CallMonitor) -> list[str]:
     """Return the trace of the first match as :func:`check_monitored` does."""
     trace = _player(maker, maker.make(), seed, monitor, TRACE_TICKS)()
-    return _digests(trace)
-
-
-def _digests(trace: MatchTrace) -> list[str]:
-    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in trace.steps[:TRACE_TICKS]]
+    return digests(trace.steps, TRACE_TICKS)
 
 
 def check_monitored(
@@ -339,15 +334,15 @@ def check_monitored(
             run("ends", lambda: _check_end(maker.spec, game, seed, monitor))
         unlike = failed if maker.spec.reproducible else {}
         again = run("reset_forgets", _player(maker, game, seed, monitor))
-        _compare(first, again, "reset_forgets", "after other matches on the same object", unlike)
+        compare(first.steps, _steps(again), "reset_forgets", "after other matches on the same object", unlike)
         other = run("deterministic", make)
         if other is not None:
             again = run("deterministic", _player(maker, other, seed, monitor))
-            _compare(first, again, "deterministic", "on a new object", unlike)
+            compare(first.steps, _steps(again), "deterministic", "on a new object", unlike)
             side = functools.partial(_side_by_side, maker, game, other, seed, first, monitor)
             unlike |= run("independent", side) or {}
             close(other)
-        notes |= _not_promised(maker.spec, unlike)
+        notes |= not_promised(maker.spec, unlike)
         both = functools.partial(_check_vector, maker, game, seed, monitor, skip=bool(failed))
         notes["vectorised"] = run("vectorised", both) or ""
         if slowest > SLOW_S:
@@ -357,7 +352,11 @@ def check_monitored(
     if wrong:
         failed["process_untouched"] = wrong
     missing = _not_made(first, monitor)
-    return _findings(failed, notes, missing), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
+    return (
+        _findings(failed, notes, missing),
+        1e9 * seconds / max(1, ticks),
+        digests(first.steps, TRACE_TICKS) if first else [],
+    )
 
 
 def _make(maker: GameMaker, monitor: CallMonitor) -> PythonGame:
@@ -414,16 +413,6 @@ def _player(
     return lambda: RandomMatch(maker.spec, game, seed, monitor).play(ticks)
 
 
-def _compare(
-    first: MatchTrace, again: MatchTrace | None, check: str, what: str, failed: dict[str, str]
-) -> None:
-    if again is None or first.steps == again.steps:
-        return
-    pairs = zip(first.steps, again.steps, strict=False)
-    tick = next((t for t, (a, b) in enumerate(pairs) if a != b), min(first.ticks, again.ticks))
-    failed.setdefault(check, f"the same seed and decisions give something else at tick {tick} {what}")
-
-
 def _side_by_side(
     maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: MatchTrace, monitor: CallMonitor
 ) -> dict[str, str]:
@@ -440,12 +429,8 @@ def _side_by_side(
     return {"independent": "a match changes when another match is played at the same time"}
 
 
-def _not_promised(spec: GameSpec, unlike: Mapping[str, str]) -> dict[str, str]:
-    """Return the notes of a game whose matches depend on more than their seed."""
-    if spec.reproducible:
-        return {}
-    notes = {check: f"{NOT_PROMISED}{detail}" for check, detail in unlike.items()}
-    return {"hash_order": "only the spaces are compared (reproducible = False)", **notes}
+def _steps(trace: MatchTrace | None) -> list[bytes] | None:
+    return None if trace is None else trace.steps
 
 
 def _not_made(first: MatchTrace | None, monitor: CallMonitor) -> tuple[str, ...]:

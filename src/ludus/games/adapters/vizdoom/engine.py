@@ -20,12 +20,12 @@ HOST = (
 MAX_PLAYERS = 16
 #: Tics within which all bots have joined a match.
 JOIN_TICS = 70
-#: Tics for which a match waits for its players, whom bots that join on their place have killed.
+#: Tics for which a match waits for its players: a bot that joins at a player's place kills it.
 ALIVE_TICS = 16
 
 
 class EngineSettings(msgspec.Struct, frozen=True):
-    """What an engine is started with. ``buttons`` and ``variables`` are lower-case names, in order."""
+    """Settings of an engine. ``buttons`` and ``variables`` are lower-case names, in order."""
 
     config: Path
     resolution: str
@@ -90,7 +90,7 @@ def gathered(game: Any, players: int, bots: Bots) -> bool:
 
 
 def begin(game: Any, respawn_s: int) -> None:
-    """Begin the match of the host, with the time of ``respawn_s`` until a player is back."""
+    """Start the match of the host, with the time of ``respawn_s`` until a player is back."""
     game.send_game_command(f"viz_respawn_delay {respawn_s}")
 
 

@@ -27,7 +27,7 @@ from ludus.games.adapters.vizdoom.processes import (
 from ludus.games.adapters.vizdoom.quiet import quiet
 from ludus.games.adapters.vizdoom.setting import MatchSetting
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
-from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
+from ludus.games.adapters.vizdoom.tally import FragTally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class VizdoomGame:
         self._game: Any = None
         self._start()
         self._seat = maker.seat()
-        self._tally, self._shaper = Tally(), Shaper(maker.shaping)
+        self._tally, self._shaper = FragTally(), Shaper(maker.shaping)
         self._variables = VariableReader(maker.shaping.variables)
         self._plain = maker.shaping.plain and maker.shaping.scenario == 1.0
         self._reward, self._tics = 0.0, 0
@@ -105,10 +105,10 @@ class VizdoomGame:
         self._seat.look(game)
 
     def _deathmatch(self, game: Any, seed: int) -> None:
-        """Begin a match against the bots, which depends on ``seed`` and the decisions only.
+        """Start a match against the bots, which depends on ``seed`` and the decisions only.
 
-        In a match for several, a new episode goes on with the random numbers of the last one; loading the map
-        by its name starts them anew.
+        In a match for several, a new episode continues the random numbers of the last one; loading the map
+        by its name starts them again.
         """
         game.set_action([0.0] * len(self._actions.buttons))
         game.send_game_command(f"rngseed set {seed}")

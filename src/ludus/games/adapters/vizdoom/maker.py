@@ -48,7 +48,10 @@ def params_of(data: Scenario) -> tuple[ParamSpec, ...]:
             "labels", "text", "false", choices=_SWITCH, meaning="also the kind of object at each pixel"
         ),
         ParamSpec(
-            "variables", "text", "", meaning="observed game variables, by name; empty: the scenario's; none"
+            "variables",
+            "text",
+            "",
+            meaning="observed game variables, by name, or none; empty: the scenario's",
         ),
         ParamSpec(
             *("actions", "text", data.actions),
@@ -112,10 +115,11 @@ class VizdoomMaker:
         self.tic_s, self.respawn_s = float(values["tic_s"]), values["respawn_s"]
         self.players = values["players"]
         self.bots = bots_of(*(values["bots"], values["bot_names"], values["bot_skill"], values["bots_file"]))
-        if self.players + self.bots.count > MAX_PLAYERS:
+        most = min(MAX_PLAYERS, data.most_players)
+        if self.players + self.bots.count > most:
             raise ValueError(
                 f"vizdoom/{name}: {self.players} players and {self.bots.count} bots, "
-                f"expected at most {MAX_PLAYERS} together"
+                f"expected at most {most} together"
             )
         if values["turn_choices"] % 2 == 0:
             raise ValueError(f"turn_choices = {values['turn_choices']}: expected an odd number")
@@ -159,9 +163,8 @@ class VizdoomMaker:
             max_ticks=-(-int(tics) // self.frame_skip),
             params=declared,
             scores=(*FRAGS, *best) if self.match else ALONE,
-            # Engines that play each other have their own random numbers, and a single one draws a pixel
-            # otherwise now and then.
-            reproducible=False,
+            # Engines that play each other continue with the random numbers of their last match.
+            reproducible=self.players == 1,
             meaning="A tick is one decision: frame_skip tics of the engine, 35 of which are a second.",
         )
 

@@ -48,10 +48,11 @@ from ludus.games.adapters.vizdoom.processes import (
 from ludus.games.adapters.vizdoom.quiet import quiet
 from ludus.games.adapters.vizdoom.setting import MatchSetting
 from ludus.games.adapters.vizdoom.shaping import Shaper, VariableReader
-from ludus.games.adapters.vizdoom.tally import Tally, best_of_bots, outcomes, places, scoreboard
+from ludus.games.adapters.vizdoom.tally import FragTally, best_of_bots, outcomes, places, scoreboard
 from ludus.games.python_game import Bytes, Floats, Ints
 
 START_S = 60.0  # for all engines to find each other
+AGAIN_S = 30.0  # for a new match of the same engines
 STOP_S = 3.0  # for an engine to end by itself
 GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
 
@@ -59,7 +60,7 @@ GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
 class VizdoomMatch:
     """``players`` engines, started once; every match is a new episode of all of them.
 
-    A match ends after ``match_tics``; the most frags win, those of the built-in bots included. Raises
+    A match ends after ``match_tics``; the most frags win, and built-in bots count. Raises
     ``RuntimeError`` with the seats of engines that die or freeze; :meth:`reset` then starts new ones.
     :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
@@ -72,7 +73,7 @@ class VizdoomMatch:
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
         self._seats = [maker.seat() for _ in range(seats)]
-        self._tallies = [Tally() for _ in range(seats)]
+        self._tallies = [FragTally() for _ in range(seats)]
         self._shapers = [Shaper(maker.shaping) for _ in range(seats)]
         self._variables = VariableReader(maker.shaping.variables)
         self._earned = np.zeros(seats, np.float32)
@@ -100,14 +101,14 @@ class VizdoomMatch:
         self._done[:] = [0] * len(self._done)
         if not self._games:
             self._launch()
-        self._together("start", self._again, START_S)
+        self._together("start", self._again, AGAIN_S)
         if self._maker.bots.count:
             self._gather()
         for seat, game in enumerate(self._games):
             self._begin(seat, game)
 
     def _gather(self) -> None:
-        """Let the bots join; the match begins when all are there and no player is dead."""
+        """Let the bots join; the match starts when all are there and no player is dead."""
         host, bots, players = self._games[0], self._maker.bots, len(self._seats)
         gather(host, bots)
         for tic in range(JOIN_TICS):
@@ -265,7 +266,7 @@ class VizdoomMatch:
         # A seat that waited for another has not failed. Where one has, the others may yet finish their tic.
         waited = {seat for seat, e in broken.items() if isinstance(e, threading.BrokenBarrierError)}
         if len(waited) < len(broken):
-            _, late = wait(late, limit_s)
+            _, late = wait(late, min(limit_s, self._maker.tic_s))
         if before is not None:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
@@ -293,7 +294,7 @@ class VizdoomMatch:
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
     reasons = []
-    if frozen:
+    if frozen and not broken:  # else they wait for the engines that failed
         reasons.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
     for seat, error in sorted(broken.items()):
         text = str(error).strip().splitlines()

@@ -14,7 +14,7 @@ from ludus.flow.names import did_you_mean
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a scenario is called and how it is played by default; ``scenarios.toml`` explains the fields."""
+    """Name and defaults of a scenario; ``scenarios.toml`` explains the fields."""
 
     title: str = ""
     source: Literal["vizdoom", "fetched"] = "vizdoom"
@@ -25,6 +25,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_choices: int = 11
     turn_degrees: float = 10.0
     players: int = 1
+    most_players: int = 16
     bots: int = 0
     match: bool = False
     respawn_s: int = 0

@@ -101,7 +101,7 @@ class Shaper:
         self._seen: set[tuple[int, int]] = set()
 
     def start(self, values: dict[str, float]) -> None:
-        """Begin a match in which the variables have these values."""
+        """Start a match in which the variables have these values."""
         self._before, self._weapons, self._seen = values, [], set()
         self._cell(values)
 

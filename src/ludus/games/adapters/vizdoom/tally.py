@@ -13,8 +13,8 @@ FRAGS = ("frags", "kills", "deaths", "suicides", "place")
 BEST_BOT = "best_bot"
 
 
-class Tally:
-    """What one player has scored in a match, read at every decision.
+class FragTally:
+    """Frags, deaths and reward of one player in a match, read at every decision.
 
     A frag that is lost between two decisions is a suicide: rockets hurt who fires them. So
     ``frags == kills - suicides``. A kill and a suicide of one decision cancel each other.
@@ -27,7 +27,7 @@ class Tally:
         self._before = (0.0, 0.0, 0.0)
 
     def start(self, game: Any) -> None:
-        """Begin a match of a running engine, whose counters may be those of the last match."""
+        """Start a match of a running engine, whose counters may still have the last match in them."""
         self.reward = self.deaths = self.killed = 0.0
         self._before = self._read(game)
         self.frags = self._before[0]  # of the time in which the bots joined
