@@ -100,7 +100,7 @@ def over_seeds(lines: Sequence[Line], unit: str) -> tuple[Ends, tuple[float, ...
         column = np.array(numbers, np.float64)[:, None]
         low, high = bootstrap_interval(column)
         ends = Ends(float(iqm(column)), low, high)
-    return _clipped(ends.widened(_noise(groups, unit)), unit), tuple(numbers)
+    return _clipped(ends.widened(_noise(groups, unit)), unit, lines), tuple(numbers)
 
 
 def _noise(groups: Sequence[Sequence[Line]], unit: str) -> Ends:
@@ -116,12 +116,14 @@ def _noise(groups: Sequence[Sequence[Line]], unit: str) -> Ends:
     return Ends(0.0, -half, half)
 
 
-def _clipped(ends: Ends, unit: str) -> Ends:
+def _clipped(ends: Ends, unit: str, lines: Sequence[Line]) -> Ends:
+    """Return ``ends`` within the range of the unit. Events a match are counts if none is below 0, as frags are."""
     if ends.low is None or ends.high is None:
         return ends
     if unit == "%":
         return Ends(ends.value, max(0.0, ends.low), min(100.0, ends.high))
-    return Ends(ends.value, max(0.0, ends.low), ends.high) if unit == EVENTS else ends
+    counts = unit == EVENTS and all(s >= 0 for line in lines for s in line.samples)
+    return Ends(ends.value, max(0.0, ends.low), ends.high) if counts else ends
 
 
 def figure_of(
@@ -189,7 +191,7 @@ def _single(lines: Sequence[Line], label: str, unit: str, kind: Kind) -> tuple[E
     if kind == "matches":
         if len(by_seed(lines)) > 1:
             raise ValueError(f"{label!r} has lines of several seeds: expected kind 'seeds'")
-        ends = _clipped(pooled(lines, unit), unit)
+        ends = _clipped(pooled(lines, unit), unit, lines)
         return ends, sum(line.matches or len(line.samples) for line in lines)
     if any(line.matches is not None for line in lines):
         raise ValueError(f"{label!r}: {kind} is of samples, and these are matches")

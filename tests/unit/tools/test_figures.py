@@ -110,6 +110,12 @@ def test_no_kills_in_24_matches_do_not_show_that_there_are_none(kind: str) -> No
     assert ends(figure) == (0.0, round(3.689 / 24, 3))
 
 
+def test_events_below_zero_keep_their_interval() -> None:
+    figure = figure_of([taken("frags", None, -4.0, -2.0, -3.0)], "frags", "a match", "matches")
+    low, high = ends(figure)
+    assert low < figure.value == -3.0 < high < 0.0
+
+
 def test_readings_have_their_median_and_a_ratio_goes_turn_by_turn() -> None:
     lines = [taken("a", None, 4.0, 1.0, 9.0), taken("b", None, 2.0, 1.0, 3.0), taken("c", None, 2.0)]
     assert figure_of(lines, "a", "M ticks/s", "readings").value == 4.0
