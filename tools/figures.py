@@ -117,7 +117,7 @@ def _noise(groups: Sequence[Sequence[Line]], unit: str) -> Ends:
 
 
 def _clipped(ends: Ends, unit: str, lines: Sequence[Line]) -> Ends:
-    """Return ``ends`` within the range of the unit. Events a match are counts if none is below 0, as frags are."""
+    """Return ``ends`` within the range of the unit. Events may be below 0 where a sample is (frags)."""
     if ends.low is None or ends.high is None:
         return ends
     if unit == "%":
