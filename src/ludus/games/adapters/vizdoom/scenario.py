@@ -31,7 +31,6 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     respawn_s: int = 0
     match_tics: int = 4200
     shaping: str = "none"
-    goal: str = "reward"
 
 
 @lru_cache(maxsize=1)
