@@ -55,8 +55,9 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[Proble
     if not around.on_policy:
         wanted = "a method that learns from slabs of fresh matches, such as appo, where there is a league"
         yield Problem("algorithm.name", value=around.algorithm, expected=wanted)
-    if around.lag == "async":
-        yield Problem("run.lag", value="async", expected="sync or pipelined where there is a league")
+    if around.lag == "async" and not league.processes:
+        wanted = "sync or pipelined where the members of a league take turns (league.processes = 0)"
+        yield Problem("run.lag", value="async", expected=wanted)
     if not league.players:
         yield Problem("league.players", value=[], expected="at least one player")
     names = [p.name for p in league.members]
@@ -253,7 +254,7 @@ def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
     found += [
         f"league.{field.encode_name} differs: expected the value at the start"
         for field in msgspec.structs.fields(cfg.LeagueConfig)
-        if field.name not in ("players", "lanes", "cache")
+        if field.name not in ("players", "lanes", "cache", "processes")
         and getattr(old, field.name) != getattr(new, field.name)
     ]
     return found

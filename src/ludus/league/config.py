@@ -368,7 +368,8 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``rating_share``: share of all matches that frozen players play who met least. ``lanes``: frozen networks
     that act at once in a pool; ``cache``: networks in memory. ``decay``: decay of the rates of live
     players, a match. ``score``: rates are shares of matches won, or mean leads in ``return``, of which
-    ``score_range`` is the most in a match: 1/2 + lead / (2 score_range).
+    ``score_range`` is the most in a match: 1/2 + lead / (2 score_range). ``processes``: processes of this
+    machine in which members learn and play at the same time; 0 = members take turns in the run's process.
     """
 
     players: tuple[PlayerConfig, ...] = ()
@@ -381,6 +382,7 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     score: Literal["outcome", "return"] = "outcome"
     score_range: NonNegative = 0.0
     freeze_first: bool = True  # the first weights of members that are no exploiters
+    processes: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
 
     @property
     def members(self) -> tuple[PlayerConfig, ...]:

@@ -32,7 +32,8 @@ MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
 Learners = Annotated[int, msgspec.Meta(ge=1, le=64)]
-Ahead = Annotated[int, msgspec.Meta(ge=0, le=64)]
+MAX_AHEAD = 64
+Ahead = Annotated[int, msgspec.Meta(ge=0, le=MAX_AHEAD)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
@@ -249,7 +250,8 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
     cluster; ``local`` starts one on this machine, only for this run.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
-    so that rollouts play while members learn; 0 = none.
+    so that rollouts play while members learn; 0 = none. Unset: 0, and one less than there are members where
+    these are in processes (``league.processes``).
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
     the rollouts.
     """
@@ -259,7 +261,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"
-    ahead: Ahead = 0
+    ahead: Ahead | None = None
 
 
 class TrackingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -294,6 +296,14 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cluster: ClusterConfig = ClusterConfig()
     tracking: TrackingConfig = TrackingConfig()
     title: str = ""
+
+    @property
+    def ahead(self) -> int:
+        """Rounds of a league that are asked for before the results of the round in progress."""
+        if self.cluster.ahead is not None:
+            return self.cluster.ahead
+        parallel = self.league is not None and self.league.processes > 0
+        return min(MAX_AHEAD, len(self.league.members) - 1) if parallel and self.league is not None else 0
 
     def schedules(self) -> dict[str, ByBudget]:
         """Return the settings that move with the run's budget, by path; ``game.before`` has a state instead.

@@ -35,6 +35,7 @@ RESUMABLE = (
     "run.threads",
     "cluster.rollouts",
     "cluster.address",
+    "league.processes",
     "evaluation.final_matches",
     "evaluation.max_ticks",
 )

@@ -8,6 +8,7 @@ from ludus.flow import Weights
 from ludus.policies.protocol import Network
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor
+from ludus.rollouts.shelf import Shelf
 
 CACHE = 64
 
@@ -26,11 +27,10 @@ class Bank:
         cache: int = CACHE,
     ) -> None:
         """Start without networks."""
-        self._seeds, self._build, self._cache = dict(seeds), build, cache
-        self._networks: dict[str, tuple[Network, int]] = {}  # network and version, least recently used first
+        self._seeds, self._build, self._shelf = dict(seeds), build, Shelf(cache)
+        self._networks: dict[str, tuple[Network, int]] = {}  # network and version
         self._actors: dict[int, LaneActor] = {}
         self._stacks: dict[str, LaneActor] = {}  # by game and architecture
-        self._bound: dict[int, str] = {}
 
     def __contains__(self, player: str) -> bool:
         """Return whether the network of ``player`` is kept."""
@@ -54,9 +54,8 @@ class Bank:
 
         Networks of ``keep`` are not dropped for it: they are about to play.
         """
-        self._networks.pop(player, None)
         self._networks[player] = self._build(weights), weights.meta.version
-        self._drop(keep)
+        self._drop(self._shelf.put(player, keep))
 
     def idle(self, network: Network) -> dict[int, NetworkActor]:
         """Return actors of all lanes before the first ones are bound, on a placeholder network."""
@@ -67,7 +66,7 @@ class Bank:
 
         Raises ``KeyError`` for an unknown lane and for a player without a network; nothing has changed then.
         """
-        if self._bound == bound and self._actors:
+        if self._shelf.bound == bound and self._actors:
             return self._actors
         loaded = {player: self._network(player) for player in dict.fromkeys(bound.values())}
         equal: dict[str, dict[int, NetworkActor]] = {}
@@ -75,10 +74,7 @@ class Bank:
             network, version = loaded[player]
             key = f"{network.spec.spec_hash} {network.precision} {network.architecture}"
             equal.setdefault(key, {})[lane] = NetworkActor(network, self._seeds[lane], version)
-        for player, entry in loaded.items():
-            self._networks.pop(player, None)
-            self._networks[player] = entry
-        self._bound = dict(bound)
+        dropped = self._shelf.follow(bound)
         stacks, self._stacks, self._actors = self._stacks, {}, {}
         for key, lanes in equal.items():
             actor = stacks.get(key)
@@ -86,7 +82,7 @@ class Bank:
                 actor = LaneActor(lanes)
             self._stacks[key] = actor
             self._actors.update(dict.fromkeys(lanes, actor))
-        self._drop()
+        self._drop(dropped)
         return self._actors
 
     def _network(self, player: str) -> tuple[Network, int]:
@@ -94,10 +90,6 @@ class Bank:
             raise KeyError(f"{player} was not put into the bank")
         return self._networks[player]
 
-    def _drop(self, keep: Collection[str] = ()) -> None:
-        """Drop the least recently used ones above the limit, but those that play or are in ``keep``."""
-        needed = {*self._bound.values(), *keep}
-        over = len(self._networks) - self._cache
-        idle = [player for player in self._networks if player not in needed]
-        for player in idle[: max(over, 0)]:
+    def _drop(self, players: list[str]) -> None:
+        for player in players:
             del self._networks[player]

@@ -57,6 +57,24 @@ class Lanes:
         return late
 
 
+def players_of_lanes(orders: Orders, known: Collection[str]) -> list[str]:
+    """Return the players of ``orders`` that need a lane, each once.
+
+    Args:
+        orders: a batch, or a mixture.
+        known: players with a controller: learned policies and bots.
+    """
+    if not orders.batch:
+        return list(orders.mixture)
+    return list(dict.fromkeys(p for order in orders.batch for p in order.players if p not in known))
+
+
+def settled(orders: Orders, bound: Mapping[int, str]) -> bool:
+    """Return whether all players of ``orders`` have lanes, and of a mixture only they; of a batch True."""
+    there = [player for player in bound.values() if player in orders.mixture]
+    return bool(orders.batch) or len(there) == len(orders.mixture) == len(bound)
+
+
 def slot_orders(
     orders: Orders, slots: int, teams: Sequence[int], controller_of: Callable[[str], int]
 ) -> tuple[Controllers, Tags]:

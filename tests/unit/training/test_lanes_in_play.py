@@ -89,7 +89,7 @@ def test_players_without_a_free_lane_wait_and_others_replace_them(sampler: Local
     """8 lanes, all in use: the next players come when matches have ended."""
     assert seat(sampler, dict.fromkeys(range(8), 1.0))
     sampler.play(sampler.facts.slabs[0])
-    assert sampler._lanes_in_play() == set(sampler.lanes.ids)
+    assert sampler.lanes_in_play() == set(sampler.lanes.ids)
     assert not seat(sampler, {100: 1.0})
     assert set(sampler.lanes.bound.values()) == {f"main:{version}" for version in range(8)}
     for _ in range(20):
@@ -118,7 +118,7 @@ def test_a_lane_that_is_bound_again_has_an_empty_memory(
     assert memory(first).any()
     kept = memory(second)
     assert kept.any()
-    monkeypatch.setattr(LocalSampler, "_lanes_in_play", lambda self: {second})
+    monkeypatch.setattr(LocalSampler, "lanes_in_play", lambda self: {second})
     seat(sampler, {2: 1.0, 5: 1.0})
     assert sampler.lanes.bound == {first: "main:5", second: "main:2"}
     assert not memory(first).any()
@@ -143,7 +143,7 @@ def test_players_are_drawn_by_their_weights(sampler: LocalSampler, monkeypatch: 
     for player in sampler.send(MissingPlayers(tuple(bound.values()))):
         sampler.send(AddPlayer(player, frozen(member_and_version(player)[1]), tuple(bound.values())))
     sampler.send(BindLanes(bound))
-    monkeypatch.setattr(LocalSampler, "_lanes_in_play", lambda self: set(self.lanes.ids))
+    monkeypatch.setattr(LocalSampler, "lanes_in_play", lambda self: set(self.lanes.ids))
     assert not seat(sampler, {3: 0.1, 77: 0.3})
     assert drawn[plan] == pytest.approx([0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0])
     before = dict(drawn)

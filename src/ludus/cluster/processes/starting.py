@@ -143,7 +143,7 @@ def check_store(spec: GameSpec, rows: int, preset: Preset, inputs: Sequence[str]
         ConfigError: They do not.
     """
     slab = Slab(spec, preset.pool.rollout_length, rows, lambda shape, kind: np.empty(shape, kind))
-    rollouts, ahead = preset.cluster.rollouts, preset.cluster.ahead
+    rollouts, ahead = preset.cluster.rollouts, preset.ahead
     size = sum(a.nbytes for a in slab.learned_fields(inputs).values()) * rollouts * (1 + ahead)
     store = store_bytes()
     if 2 * size > store:

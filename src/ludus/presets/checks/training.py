@@ -183,7 +183,7 @@ def cluster_problems(preset: Preset, method: Method) -> Iterator[Problem]:
             ),
         )
         yield from _expected("cluster.learners", learners, reasons)
-    if cluster.ahead and preset.league is None:
+    if cluster.ahead is not None and cluster.ahead > 0 and preset.league is None:
         yield Problem("cluster.ahead", value=cluster.ahead, expected="0 without a league")
     if rollouts == 0:
         return

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from ludus.algorithms.learner import UpdateStats
 from ludus.flow import Terms
-from ludus.flow.errors import DIVERGED
 from ludus.presets.config import Preset
-from ludus.presets.errors import ConfigError, RunFailed
+from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Curriculum
@@ -65,18 +62,9 @@ class Member:
         """Play one round. Raises ``MatchError`` and ``PoolError``."""
         return self.rounds.run(progress, evaluate)
 
-    def count(self, update: UpdateStats, summary: RolloutSummary) -> None:
-        """Count an update by the slab of ``summary``.
-
-        Raises:
-            ConfigError: The method cannot learn under its settings.
-            RunFailed: A number of the update is not finite.
-        """
-        if update.refusal:
-            raise ConfigError(update.refusal)
-        if broken := [f"{n} = {value}" for n, value in update.numbers.items() if not math.isfinite(value)]:
-            raise RunFailed(f"version {update.version}: not finite: {', '.join(broken)}; {DIVERGED}")
-        self.counts.count_update(update, summary)
+    def count(self, summary: RolloutSummary) -> None:
+        """Count the slab of an update."""
+        self.counts.count_slab(summary)
         self.counts.count_results(summary, self.rounds.slots)
 
     def check_matches(self, summary: RolloutSummary) -> None:

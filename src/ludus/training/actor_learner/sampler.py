@@ -33,7 +33,7 @@ from ludus.rollouts import Collector, commands
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP, Facts, Sampler, SamplerState, WeightSource
-from ludus.rollouts.lanes import Lanes, slot_orders
+from ludus.rollouts.lanes import Lanes, players_of_lanes, settled, slot_orders
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.demonstrator import (
     demonstrator,
@@ -152,19 +152,13 @@ class LocalSampler:
     def _seat(self, orders: Orders, bind: bool) -> commands.Seated:
         before, late = self.lanes.bound, False
         if bind:
-            late = bool(self.lanes.bind(self._in_lanes(orders), self._lanes_in_play()))
+            late = bool(self.lanes.bind(players_of_lanes(orders, self._controllers()), self.lanes_in_play()))
         bound = self.lanes.bound
         self._play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
-        return commands.Seated(self._order(orders) and not late, dict(bound))
+        self._order(orders)
+        return commands.Seated(settled(orders, bound) and not late, dict(bound))
 
-    def _in_lanes(self, orders: Orders) -> list[str]:
-        """Players of ``orders`` that need a lane, each once."""
-        if not orders.batch:
-            return list(orders.mixture)
-        known = self._controllers()
-        return list(dict.fromkeys(p for order in orders.batch for p in order.players if p not in known))
-
-    def _order(self, orders: Orders) -> bool:
+    def _order(self, orders: Orders) -> None:
         """Give the pool ``orders``, with the lanes that are bound."""
         bound = self.lanes.bound
         if orders.batch:
@@ -172,14 +166,13 @@ class LocalSampler:
             indices = self._controllers() | {player: of_policy[lane] for lane, player in bound.items()}
             teams = teams_of_plans(self.facts.spec)
             self.pool.set_orders(*slot_orders(orders, self.pool.slots, teams, indices.__getitem__))
-            return True
+            return
         players = orders.mixture
         there = {lane: players[player] for lane, player in bound.items() if player in players}
         share = sum(there.values())
         if there or not players:
             scale = sum(players.values()) / share if share else 0.0
             self._draw({lane: weight * scale for lane, weight in there.items()})
-        return len(there) == len(players) == len(bound)
 
     def _controllers(self) -> dict[str, int]:
         """Return the indices of the controllers of learned policies and bots, by name."""
@@ -202,8 +195,8 @@ class LocalSampler:
         }
         self.collector.set_actors({**self.facts.actors, **self.others, **frozen, **self._live_actors}, fresh)
 
-    def _lanes_in_play(self) -> set[int]:
-        """Lanes that decide in a match which has started and not ended."""
+    def lanes_in_play(self) -> set[int]:
+        """Return the lanes that decide in a match which has started and not ended."""
         used = set[int]()
         for group in range(self.pool.groups):
             controllers = self.pool.in_play(group).controllers

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from ludus.algorithms.group import GroupError, RankLost
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.updates.tasks import LearnerProcessError
 from ludus.evaluation.results import EvalResult
+from ludus.flow.errors import DIVERGED
 from ludus.pool import MatchError, PoolError
-from ludus.presets.errors import GroupLost, RunFailed
+from ludus.presets.errors import ConfigError, GroupLost, RunFailed
 from ludus.storage import Checkpoint, CheckpointStore
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.member import Member
@@ -19,7 +27,42 @@ from ludus.training.actor_learner.sync_loop import Round
 from ludus.training.actor_learner.update_metrics import update_metrics
 from ludus.training.run_context import RunContext
 from ludus.training.steps import RunSteps
-from ludus.training.stopping import why_untrained
+from ludus.training.stopping import Budget, why_untrained
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateToReport:
+    """An update that is to be reported.
+
+    Attributes:
+        member: Who made it.
+        done: Its round.
+        counts: The member's counters after the round.
+        used: Budget that the run had used after the round.
+    """
+
+    member: Member
+    done: Round
+    counts: TrainerState
+    used: Budget
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it has been made."""
+        return self.done.coming is None or self.done.coming.is_there
+
+
+def check_update(update: UpdateStats) -> None:
+    """Check an update.
+
+    Raises:
+        ConfigError: The method cannot learn under its settings.
+        RunFailed: A number of the update is not finite.
+    """
+    if update.refusal:
+        raise ConfigError(update.refusal)
+    if broken := [f"{n} = {value}" for n, value in update.numbers.items() if not math.isfinite(value)]:
+        raise RunFailed(f"version {update.version}: not finite: {', '.join(broken)}; {DIVERGED}")
 
 
 class SlabSteps(RunSteps):
@@ -42,6 +85,7 @@ class SlabSteps(RunSteps):
         self.members = members
         self._unsigned = ""  # why checkpoints have no signature, as it was reported
         self._rounds = self._saved = 0  # since the process started
+        self._updates: deque[UpdateToReport] = deque()  # oldest first
 
     # ---- starting and resuming -------------------------------------------------------------------
 
@@ -109,6 +153,7 @@ class SlabSteps(RunSteps):
 
     def why_untrained(self) -> str:
         """Return why no gradient step was made; empty if one was."""
+        self.report_updates(wait=True)
         return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def play(self, evaluate: Callable[[], None] | None) -> Round:
@@ -118,14 +163,27 @@ class SlabSteps(RunSteps):
             GroupLost: A learner of the group is gone.
             RunFailed: Training cannot continue.
         """
+        if evaluate is not None:
+            self.report_updates(wait=True)  # rows of a run stay in the order of its rounds
+        with self.failing():
+            done = self.playing.play(self.progress, evaluate)
+        self._rounds += 1
+        return done
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Let the body end the run where a game, a pool, a process or a group fails.
+
+        Raises:
+            GroupLost: A learner of the group is gone.
+            RunFailed: Training cannot continue.
+        """
         store = self.run_dir.checkpoints
         try:
             with in_group(store):
-                done = self.playing.play(self.progress, evaluate)
+                yield
         except (MatchError, PoolError, LearnerProcessError) as error:
             raise RunFailed(f"{error}; {store.stands()}") from error
-        self._rounds += 1
-        return done
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Play a round and count what it did."""
@@ -137,29 +195,63 @@ class SlabSteps(RunSteps):
         self.context.clock.lap(self.state.budget)
         self._learned(member, done)
         self.counted(done)
+        self.report_updates()
 
     def counted(self, done: Round) -> None:
         """Do nothing: only a league takes decisions after a round."""
 
     def _learned(self, member: Member, done: Round) -> None:
-        """Count and report the update of a round, if it made one."""
-        update, summary, counts, used = done.update, done.learned, member.counts, self.state.budget
-        if update is None or summary is None:
+        """Count the slab of a round's update, if it makes one, and note the update to be reported."""
+        summary, counts, used = done.learned, member.counts, self.state.budget
+        if summary is None:
             return
+        if done.update is not None:
+            check_update(done.update)
         for schedule in member.schedules:
             schedule.on_update(summary, used)
-        member.count(update, summary)
+        member.count(summary)
         if summary.errors:
             self.report.problem(
-                f"{summary.errors} matches ended by an error of the game (version {update.version}); "
+                f"{summary.errors} matches ended by an error of the game (version {member.version}); "
                 f"the first: {summary.first_error}"
             )
         member.check_matches(summary)
         if counts is not self.state:
-            self.state.count_update(update, summary)
-        self.report.update(
-            update_metrics(self.preset, member, update, summary, done.times, self.state.budget)
-        )
+            self.state.count_slab(summary)
+        then = msgspec.structs.replace(counts, budget=msgspec.structs.replace(counts.budget))
+        self._updates.append(UpdateToReport(member, done, then, msgspec.structs.replace(used)))
+        if done.coming is None:
+            self.report_updates()
+
+    def report_updates(self, *, wait: bool = False) -> None:
+        """Report the updates that have been made, in the order of their rounds.
+
+        Args:
+            wait: Whether to wait for those that other processes still make.
+
+        Raises:
+            ConfigError: The method cannot learn under its settings.
+            RunFailed: A number of an update is not finite, or a process failed.
+        """
+        while self._updates and (wait or self._updates[0].is_there):
+            made = self._updates.popleft()
+            done, member = made.done, made.member
+            if done.coming is not None:
+                with self.failing():
+                    done.coming.fill(done)
+                self.state.budget.cpu_minutes += done.times.cpu_s / 60.0
+            if done.update is None or done.learned is None:
+                continue
+            check_update(done.update)
+            for counts in (member.counts,) if member.counts is self.state else (member.counts, self.state):
+                counts.count_update(done.update)
+            made.counts.learned = member.counts.learned
+            made.counts.gradient_steps = member.counts.gradient_steps
+            self.report.update(
+                update_metrics(
+                    self.preset, member, made.counts, done.update, done.learned, done.times, made.used
+                )
+            )
 
     def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:
         """Let the schedules react; terms that they change are reported."""
@@ -169,6 +261,11 @@ class SlabSteps(RunSteps):
                 self.report.message(text)
 
     # ---- files -----------------------------------------------------------------------------------
+
+    def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
+        """Report all updates, and write a checkpoint. See :meth:`RunSteps.write_checkpoint`."""
+        self.report_updates(wait=True)
+        return super().write_checkpoint(taken)
 
     def moment(self) -> int:
         """Return the number of rounds."""

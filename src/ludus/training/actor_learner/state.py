@@ -109,14 +109,17 @@ class TrainerState(RunState):
         """Summaries of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
 
-    def count_update(self, update: UpdateStats, summary: RolloutSummary) -> None:
-        """Add an update by the slab of ``summary``."""
+    def count_slab(self, summary: RolloutSummary) -> None:
+        """Add a slab that an update learns from."""
         self.budget.steps += summary.steps
         self.budget.ticks += summary.ticks
-        self.learned += update.learned
-        self.gradient_steps += update.gradient_steps
         self.matches += summary.matches
         self.errors += summary.errors
+
+    def count_update(self, update: UpdateStats) -> None:
+        """Add an update whose slab was counted."""
+        self.learned += update.learned
+        self.gradient_steps += update.gradient_steps
 
     def count_results(self, summary: RolloutSummary, slots: int) -> None:
         """Add the matches of one slab of a pool with ``slots`` slots to the running averages."""

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
@@ -49,12 +50,29 @@ class RoundTimes:
     learn_s: float = 0.0
     learn_wait_s: float = 0.0
     threads: int = 0  # of the learner alone
+    cpu_s: float = 0.0  # processor time of another process
     cluster: dict[str, float] = field(default_factory=dict)  # metrics of the machines that played
+
+
+class ComingUpdate(Protocol):
+    """An update that another process makes."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it has been made."""
+        ...
+
+    def fill(self, done: Round) -> None:
+        """Wait for it, and write it and its times into its round ``done``."""
+        ...
 
 
 @dataclass(slots=True)
 class Round:
-    """Results of one round: an update (none in the first pipelined round), and the decisions collected."""
+    """Results of one round: an update (none in the first pipelined round), and the decisions collected.
+
+    ``learned`` is set in every round that makes an update, also where that is still ``coming``.
+    """
 
     update: UpdateStats | None
     learned: RolloutSummary | None  # of the slab that was learned from
@@ -62,6 +80,7 @@ class Round:
     times: RoundTimes
     results: list[MatchResult] = field(default_factory=list)
     dropped: int = 0  # decisions thrown away because they were too old
+    coming: ComingUpdate | None = None  # writes ``update`` when it is there
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,24 @@ from ludus.training.stopping import Budget, minutes_left, progress
 def update_metrics(
     preset: Preset,
     member: Member,
+    state: TrainerState,
     update: UpdateStats,
     summary: RolloutSummary,
     times: RoundTimes,
     used: Budget,
 ) -> UpdateMetrics:
-    """Return the report of an update that ``member`` has counted; ``used``: budget used by all members."""
-    run, state = preset.run, member.counts
+    """Return the report of an update.
+
+    Args:
+        preset: Settings of the run.
+        member: The learner that made it.
+        state: Its counters after the round.
+        update: The update.
+        summary: Results of the slab that was learned from.
+        times: Times of the round.
+        used: Budget that all members had used after the round.
+    """
+    run = preset.run
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/learned"] = float(state.learned)

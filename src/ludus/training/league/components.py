@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
+
 from ludus.flow import GameSpec
 from ludus.league.checks import differences
 from ludus.league.config import LeagueConfig
@@ -19,12 +21,14 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hyper import tunable_defaults
 from ludus.storage import Checkpoint, CorruptFile
-from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
 from ludus.training.league.member import LeagueMember
 from ludus.training.league.member_parts import LEARNER, MemberState
+from ludus.training.league.remote.link import MemberHosts
+from ludus.training.league.remote.member import RemoteMember, begin_member
+from ludus.training.league.remote.starting import started_hosts, with_shared_threads
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.resumed import without_seeds
 
@@ -33,13 +37,15 @@ from ludus.training.resumed import without_seeds
 class LeagueComponents:
     """Parts of a league's run.
 
-    ``state``: that of the checkpoint that the run continues from, else of a new run.
+    ``state``: that of the checkpoint that the run continues from, else of a new run. ``hosts``: processes of
+    the members, None where these take turns in this one.
     """
 
     config: LeagueConfig
     league: League
     members: dict[str, LeagueMember]
     state: LeagueState
+    hosts: MemberHosts | None = None
 
     @property
     def first(self) -> LeagueMember:
@@ -75,7 +81,7 @@ class LeagueComponents:
             drawn: called with a member and the number of orders that were drawn for it.
             lost: called with each player whose weights cannot be read.
         """
-        sources = {name: LocalWeights(member.components.learner) for name, member in self.members.items()}
+        sources = {name: member.source() for name, member in self.members.items()}
         for name, member in self.members.items():
             matchmaker = LeagueMatchmaker(
                 name, self.league, self.spec, self.config.lanes, LEARNER, partial(drawn, name)
@@ -86,9 +92,11 @@ class LeagueComponents:
             member.start(threads, matchmaker, seating)
 
     def close(self) -> None:
-        """Stop all pools."""
+        """Stop all pools, and the processes of members."""
         for member in self.members.values():
             member.close()
+        if self.hosts is not None:
+            self.hosts.close()
 
 
 def build_league(
@@ -105,36 +113,63 @@ def build_league(
         raise ConfigError(*wrong)
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
-    state = LeagueState(league=config, ahead=preset.cluster.ahead)
+    state = LeagueState(league=config, ahead=preset.ahead)
     if checkpoint is not None:
         state = decode_league_state(checkpoint.state)
         if changed := differences(state.league, config):
             raise ConfigError("; ".join(changed))
-        if state.ahead != preset.cluster.ahead:
+        if preset.cluster.ahead not in (None, state.ahead):
             raise ConfigError(
                 f"cluster.ahead = {preset.cluster.ahead}: expected {state.ahead}, as the run started"
             )
         _check_schedule(state)
         state.restarts += bool(checkpoint.restart)
-    members: dict[str, LeagueMember] = {}
+    cluster = msgspec.structs.replace(preset.cluster, ahead=state.ahead)
+    preset = msgspec.structs.replace(preset, cluster=cluster)
     starting = {e.player: e.hyper for e in league.initial_events() if isinstance(e, Joined)}
+    for player in config.members:
+        state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
+    made = LeagueComponents(config, league, {}, state)
     try:
-        for index, player in enumerate(config.members):
-            known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
-            members[player.name] = LeagueMember(
+        made.hosts = started_hosts(preset, state.ahead) if config.processes else None
+        _build_members(made, preset, resumed=checkpoint is not None, machines=machines)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _build_members(made: LeagueComponents, preset: Preset, *, resumed: bool, machines: Machines) -> None:
+    """Build all members: here, or in their processes, which then build them at the same time."""
+    state, hosts, players = made.state, made.hosts, made.config.members
+    restarts = state.restarts
+    if hosts is None:
+        for index, player in enumerate(players):
+            made.members[player.name] = LeagueMember(
                 preset,
                 index,
                 player,
-                known,
-                restarts=state.restarts,
-                resumed=checkpoint is not None,
+                state.members[player.name],
+                restarts=restarts,
+                resumed=resumed,
                 machines=machines,
             )
-    except BaseException:
-        for member in members.values():
-            member.close()
-        raise
-    return LeagueComponents(config, league, members, state)
+        return
+    shared = with_shared_threads(preset)
+    begun = [
+        begin_member(hosts, shared, index, state.members[p.name], restarts=restarts, resumed=resumed)
+        for index, p in enumerate(players)
+    ]
+    for index, player in enumerate(players):
+        made.members[player.name] = RemoteMember(
+            preset,
+            index,
+            player,
+            state.members[player.name],
+            begun[index],
+            restarts=restarts,
+            resumed=resumed,
+        )
 
 
 def _check_schedule(state: LeagueState) -> None:

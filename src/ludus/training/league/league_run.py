@@ -46,6 +46,8 @@ from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.frozen import FrozenWeights
 from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import LeagueMember
+from ludus.training.league.remote.link import Coming
+from ludus.training.league.remote.member import RemoteMember
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
@@ -73,6 +75,8 @@ class LeagueTrainer(SlabSteps):
         """Start the run, or resume it from ``checkpoint``. The components are closed with the trainer."""
         self.components, self.league, self.state = components, components.league, components.state
         first = components.first
+        if components.hosts is not None:
+            components.hosts.stands = context.directory.checkpoints.stands
         try:
             self.journal = self._open_journal(context, checkpoint)
         except BaseException:
@@ -134,9 +138,13 @@ class LeagueTrainer(SlabSteps):
     def prepare_round(self) -> None:
         """Choose the next member, and assign it new orders where the last ones have been played.
 
-        With ``cluster.ahead``, members are chosen for the rounds after it too, and their slabs asked for.
+        With rounds ahead, members are chosen for the rounds after it too, and their slabs asked for.
         """
-        scheduled, ahead = self.state.scheduled, self.preset.cluster.ahead
+        with self.failing():
+            self._schedule()
+
+    def _schedule(self) -> None:
+        scheduled, ahead = self.state.scheduled, self.state.ahead
         if not ahead:
             self.playing = member = self.members[self.league.next_member()]
             member.assign(self.state.budget)
@@ -150,7 +158,23 @@ class LeagueTrainer(SlabSteps):
             if member.rounds.pending < rounds[name]:
                 member.assign(self.state.budget)
                 member.rounds.ask_ahead()
+        if self.preset.run.lag == "async":
+            self._take_first(scheduled)
         self.playing = self.members[scheduled[0]]
+
+    def _take_first(self, scheduled: list[str]) -> None:
+        """Let the member whose slab is there first play the next round."""
+        hosts = self.components.hosts
+        assert hosts is not None
+        slabs: dict[str, Coming | None] = {}
+        for name in scheduled:
+            member = self.members[name]
+            assert isinstance(member, RemoteMember)
+            slabs.setdefault(name, member.slab_coming)
+        first = next((name for name, slab in slabs.items() if slab is None), "")
+        first = first or hosts.wait_any([slab for slab in slabs.values() if slab is not None]).member
+        scheduled.remove(first)
+        scheduled.insert(0, first)
 
     def _retire(self, error: PlayerLost) -> None:
         self.report.problem(f"{error}; {error.player} retires from the league")
@@ -162,7 +186,7 @@ class LeagueTrainer(SlabSteps):
         """See :class:`ludus.training.actor_learner.slab_steps.SlabSteps`."""
         done = super().play(evaluate)
         del self.state.scheduled[:1]
-        if self.preset.cluster.ahead:
+        if self.state.ahead:
             done.times.cluster["cluster/ahead"] = float(len(self.state.scheduled))
         return done
 
@@ -176,7 +200,7 @@ class LeagueTrainer(SlabSteps):
                 member=member.name,
                 round=known.rounds,
                 steps=member.counts.budget.steps,
-                updates=known.updates + (done.update is not None),
+                updates=known.updates + (done.learned is not None),
                 version=member.version,
                 tallies=results.tallies,
                 episodes=results.episodes,
@@ -275,6 +299,7 @@ class LeagueTrainer(SlabSteps):
 
     def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
         """See :class:`ludus.training.steps.RunSteps`."""
+        self.report_updates(wait=True)
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
@@ -288,4 +313,5 @@ class LeagueTrainer(SlabSteps):
     def close(self) -> None:
         """Stop threads and close the journal. Idempotent."""
         super().close()
+        self.components.close()
         self.journal.close()

@@ -14,9 +14,10 @@ from ludus.league.league_matchmaker import LeagueMatchmaker
 from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
 from ludus.rollouts.commands import StartAt
+from ludus.rollouts.exchange import WeightSource
 from ludus.storage import Checkpoint
 from ludus.storage.frozen import LearnerState
-from ludus.training.actor_learner.build import Components
+from ludus.training.actor_learner.build import Components, LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.member import Member
 from ludus.training.actor_learner.rollout_summary import Opening
@@ -60,9 +61,13 @@ class LeagueMember(Member):
         self._preset, self._index, self._restarts = parts.member_preset(preset, index), index, restarts
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
-        learner = parts.member_learner(self.preset, config, index, seeded=not resumed)
+        learner = self._build_learner(seeded=not resumed)
         super().__init__(config.name, preset, self._components(learner), state.counts)
         self.saved_version: int | None = None  # in the newest checkpoint
+
+    def source(self) -> WeightSource:
+        """Return the source of its weights for the members that meet it live."""
+        return LocalWeights(self.components.learner)
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
         """Get ready to play. ``threads`` are those of the run: one member learns at a time."""
@@ -90,7 +95,7 @@ class LeagueMember(Member):
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """Play one round. Raises ``MatchError`` and ``PoolError``."""
         done = self.rounds.run(progress, evaluate, value_only=self.state.value_only > 0)
-        if done.update is not None:
+        if done.learned is not None:
             self.state.value_only = max(0, self.state.value_only - 1)
         return done
 
@@ -117,7 +122,7 @@ class LeagueMember(Member):
         """Set the settings from now on. Returns whether the pool was built again: its matches are gone."""
         game, learner = self.preset.game, self.components.learner
         self.state.hyper = dict(hyper)
-        learner.set_config(self.preset.algorithm)
+        self._configure(learner)
         if self.preset.game == game:
             return False
         self._drop_waiting()
@@ -142,6 +147,14 @@ class LeagueMember(Member):
         self.seating.store(self.counts)
         self.saved_version = self.version
         return self.rounds.checkpoint(self.counts)
+
+    def _build_learner(self, seeded: bool) -> Learner:
+        """Build the learner, with the weights of its seed if ``seeded``. Raises ``ConfigError``."""
+        return parts.member_learner(self.preset, self.config, self._index, seeded=seeded)
+
+    def _configure(self, learner: Learner) -> None:
+        """Let ``learner`` learn by the present settings."""
+        learner.set_config(self.preset.algorithm)
 
     def _components(self, learner: Learner) -> Components:
         restarts = self._restarts + self.state.pools

@@ -95,7 +95,11 @@ def member_components(
     assert preset.league is not None
     spec, _ = resolve_spec(preset)
     seats = member_seats(spec, preset.league, preset.game.frame_skip, name)
-    slabs = 2 + preset.cluster.ahead  # each round to come may be this member's
-    sampler = machines.sampler(preset, slabs=slabs, restarts=restarts, seats=seats)
+    sampler = machines.sampler(preset, slabs=slabs_of(preset), restarts=restarts, seats=seats)
     sampler.send(LoadWeights({LEARNER: LocalWeights(learner)}))
     return Components(sampler, learner, LEARNER, thread_count(preset.run))
+
+
+def slabs_of(preset: Preset) -> int:
+    """Return the number of a member's slabs: each round to come may be this member's."""
+    return 2 + preset.ahead

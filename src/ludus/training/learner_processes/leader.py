@@ -5,14 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
-import socket
-import subprocess
-import sys
-import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,33 +15,15 @@ from ludus.algorithms.learner import SETTLE, SlabLearner
 from ludus.algorithms.updates.tasks import LearnerProcessError
 from ludus.flow import Slab
 from ludus.pool.hosted.shared import wait_for
-from ludus.pool.hosted.watch import Patience, is_stopped
-from ludus.pool.hosted.worker import receive_message, send_message
+from ludus.pool.hosted.watch import Patience
+from ludus.pool.hosted.worker import send_message
+from ludus.training.learner_processes.child import LOOK_S, STOPPED_S, Child, end_all
 from ludus.training.learner_processes.exchange import Exchange, digest_of
 from ludus.training.learner_processes.memory import DIGEST, ORDER, Bundle, Memory, fields_of
 from ludus.training.learner_processes.worker import ROW_SEAT, ROW_SLOT, LearnerOrder, Recipe, Start
 
 START_S = 120.0  # that a process may take to build its learner
-STOPPED_S = 10.0  # that a process may be stopped (SIGSTOP) while this one waits for it
-CLOSE_S = 2.0  # for a process to end by itself
-LOOK_S = 0.5  # longest sleep between two looks at the processes
-_WHY_S = 1.0  # for the last words of a process that has ended
-_RUN = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; from ludus.training.learner_processes.worker "
-    "import run; run(int(sys.argv[1]), int(sys.argv[2]))"
-)
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(slots=True)
-class _Process:
-    """One of the other processes. ``stopped``: how long this process has seen it stopped."""
-
-    rank: int
-    process: subprocess.Popen[bytes]
-    channel: socket.socket
-    lifeline: socket.socket
-    stopped: Patience
+_WORKER = "ludus.training.learner_processes.worker"
 
 
 class LearnerProcesses(Exchange):
@@ -69,7 +45,7 @@ class LearnerProcesses(Exchange):
         """
         super().__init__(learner, 0)
         self._recipe, self._others, self._stopped_s = recipe, others, stopped_s
-        self._processes: list[_Process] = []
+        self._processes: list[Child] = []
         self._poll = select.poll()
         self._slab: Bundle | None = None
         self._orders = 0
@@ -81,7 +57,7 @@ class LearnerProcesses(Exchange):
     @property
     def pids(self) -> list[int]:
         """Process ids of the other processes; none before the first update."""
-        return [p.process.pid for p in self._processes]
+        return [p.pid for p in self._processes]
 
     # ---- see Processes ---------------------------------------------------------------------------
 
@@ -132,6 +108,10 @@ class LearnerProcesses(Exchange):
         if self._slab is not None:
             self._slab.close()
 
+    @property
+    def _ranks(self) -> range:
+        return range(1, 1 + len(self._processes))
+
     # ---- start and orders ------------------------------------------------------------------------
 
     def _start_all(self) -> None:
@@ -141,7 +121,10 @@ class LearnerProcesses(Exchange):
         self._closer = weakref.finalize(self, _end_all, self._processes, memory, os.getpid())
         self._poll.register(memory.bells[0].wait_descriptor, select.POLLIN)
         for rank in range(1, self._others + 1):
-            started = _spawn(rank)
+            try:
+                started = Child(f"learner process {rank}", _WORKER)
+            except OSError as error:
+                raise LearnerProcessError(f"learner process {rank} cannot be started: {error}") from error
             self._processes.append(started)
             self._poll.register(started.channel, select.POLLHUP)
             start = Start(self._recipe, rank, self._others + 1)
@@ -192,7 +175,7 @@ class LearnerProcesses(Exchange):
         """Wait for the others to carry out the last order, and compare the learners."""
         self._await(self._orders)
         mine = digest_of(self.learner)
-        odd = [str(p.rank) for p in self._processes if int(self.memory.ended[p.rank, DIGEST]) != mine]
+        odd = [str(rank) for rank in self._ranks if int(self.memory.ended[rank, DIGEST]) != mine]
         if odd:
             raise self._failed(
                 f"version {self.learner.version}: the parameters of learner process {', '.join(odd)} differ "
@@ -215,15 +198,9 @@ class LearnerProcesses(Exchange):
         rung = {descriptor for descriptor, _ in news}
         for p in self._processes:
             if p.channel.fileno() in rung:
-                raise self._failed(f"learner process {p.rank} {_how_it_ended(p)}")
-            if not p.stopped.due():
-                continue
-            p.stopped.look()
-            if p.stopped.interrupted or not is_stopped(p.process.pid):
-                p.stopped = Patience(LOOK_S)
-            elif p.stopped.waited_s > self._stopped_s:
-                text = f"learner process {p.rank} was stopped for longer than {self._stopped_s:g} s"
-                raise self._failed(f"{text} (SIGSTOP)")
+                raise self._failed(f"{p.name} {p.how_it_ended()}")
+            if why := p.why_stopped(self._stopped_s):
+                raise self._failed(why)
 
     def _failed(self, why: str) -> LearnerProcessError:
         """Let no further update start; return the error."""
@@ -231,65 +208,9 @@ class LearnerProcesses(Exchange):
         return LearnerProcessError(why)
 
 
-def _spawn(rank: int) -> _Process:
-    """Start a process in a session of its own, so that Ctrl-C at the terminal reaches the run only."""
-    ours, theirs = socket.socketpair()
-    lifeline, their_lifeline = socket.socketpair()
-    environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
-    environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(their_lifeline.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # what a method prints must not mix with results
-            pass_fds=(theirs.fileno(), their_lifeline.fileno()),
-            env=environment,
-            start_new_session=True,
-        )
-    except OSError as error:
-        ours.close()
-        lifeline.close()
-        raise LearnerProcessError(f"learner process {rank} cannot be started: {error}") from error
-    finally:
-        theirs.close()
-        their_lifeline.close()
-    return _Process(rank, process, ours, lifeline, Patience(LOOK_S))
-
-
-def _how_it_ended(p: _Process) -> str:
-    """Return the end of a sentence about a process whose channel is closed."""
-    p.channel.settimeout(_WHY_S)
-    with contextlib.suppress(EOFError, OSError):
-        message, _ = receive_message(p.channel)
-        return f"failed: {message.decode(errors='replace')}"
-    try:
-        code = p.process.wait(_WHY_S)
-    except subprocess.TimeoutExpired:
-        return "has closed its channel"
-    if code >= 0:
-        return f"has exited with code {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"
-
-
-def _end_all(processes: list[_Process], memory: Memory, owner: int) -> None:
+def _end_all(processes: list[Child], memory: Memory, owner: int) -> None:
     """End the processes, from the process that started them; a fork of it leaves them alone."""
-    if os.getpid() != owner:
-        return
-    for p in processes:
-        with contextlib.suppress(OSError):
-            p.channel.shutdown(socket.SHUT_RDWR)
-    deadline = time.monotonic() + CLOSE_S
-    for p in processes:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            p.process.wait(max(0.0, deadline - time.monotonic()))
-        if p.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(p.process.pid, signal.SIGKILL)
-            p.process.wait()
-        p.channel.close()
-        p.lifeline.close()
-    processes.clear()
-    memory.close()
+    end_all(processes, owner)
+    if os.getpid() == owner:
+        processes.clear()
+        memory.close()

@@ -1,0 +1,40 @@
+"""The start of the processes of a league's members."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ludus.algorithms.updates.parameters import tensors_of
+from ludus.presets.checks.game import resolve_spec
+from ludus.presets.config import Preset
+from ludus.presets.hardware import thread_count
+from ludus.training.actor_learner.sampler import first_network
+from ludus.training.league.remote.board import slot_count
+from ludus.training.league.remote.processes import ProcessHosts
+from ludus.training.learner_processes.memory import fields_of
+
+
+def started_hosts(preset: Preset, ahead: int) -> ProcessHosts:
+    """Start the processes of ``preset``, without waiting for them.
+
+    Args:
+        preset: Settings of the run.
+        ahead: Rounds that are asked for before the results of the round in progress.
+
+    Raises:
+        RunFailed: The system starts no process.
+    """
+    assert preset.league is not None
+    members = [player.name for player in preset.league.members]
+    spec, _ = resolve_spec(preset)
+    fields = fields_of(tensors_of(first_network(preset, spec, ())))
+    return ProcessHosts(
+        members, min(preset.league.processes, len(members)), fields, slot_count(len(members), ahead)
+    )
+
+
+def with_shared_threads(preset: Preset) -> Preset:
+    """Return the preset with each process's share of the run's threads."""
+    assert preset.league is not None
+    threads = max(1, thread_count(preset.run) // max(1, preset.league.processes))
+    return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, threads=threads))
