@@ -28,8 +28,11 @@ _VERSIONS = {"driver": "driver", "CUDA": "cuda"}  # text -> key of gpu()
 
 def thread_count(config: RunConfig) -> int:
     """Return the threads of learner and sampler together; by default, one for each available processor."""
-    if config.threads > 0:
-        return config.threads
+    return config.threads if config.threads > 0 else available_processors()
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may use, >= 1."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return max(1, os.cpu_count() or 1)  # pragma: no cover - depends on the system

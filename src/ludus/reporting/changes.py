@@ -96,7 +96,8 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
 def changed_settings(before: Preset, after: Preset) -> dict[str, tuple[Setting, Setting]]:
     """Return the settings in which ``after`` differs from ``before``, of those that a resume may change."""
     old, new = dict(leaves(before)), dict(leaves(after))
-    moved = {path: (old[path], new[path]) for path in RESUMABLE if old[path] != new[path]}
+    known = [path for path in RESUMABLE if path in old and path in new]  # a run without a league has less
+    moved = {path: (old[path], new[path]) for path in known if old[path] != new[path]}
     return msgspec.convert(moved, dict[str, tuple[Setting, Setting]])
 
 

@@ -15,6 +15,7 @@ from ludus.league.config import LeagueConfig, Tune
 from ludus.presets import schema
 from ludus.presets.config import Preset
 from ludus.presets.file import LoadedPreset
+from ludus.presets.hardware import available_processors
 from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
 from ludus.presets.overrides import setting_paths
 from ludus.storage.errors import StorageError
@@ -52,6 +53,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     yield from found
     yield from _value_only_problems(preset, league)
     yield from _beside(preset, league, declared)
+    yield from _process_problems(preset, league)
     if not found:
         yield from _tuned_values(preset, league, declared)
 
@@ -67,6 +69,25 @@ def _value_only_problems(preset: Preset, league: LeagueConfig) -> Iterator[Probl
                 "0, or an actor-critic method such as appo",
             )
             yield Problem(path, value=player.value_only_updates, expected=wanted)
+
+
+def _process_problems(preset: Preset, league: LeagueConfig) -> Iterator[Problem]:
+    """Yield why the members cannot be in so many processes."""
+    count, members, processors = league.processes, len(league.members), available_processors()
+    if not count:
+        return
+    path = "league.processes"
+    if members and count > members:
+        yield Problem(path, value=count, expected=f"at most {members}, the members of the league")
+    elif count > processors:
+        yield Problem(path, value=count, expected=f"at most {processors}, the processors of this machine")
+    for setting, value, usual in (
+        ("cluster.rollouts", preset.cluster.rollouts, 0),
+        ("cluster.learners", preset.cluster.learners, 1),
+    ):
+        if value != usual:
+            wanted = f"{usual} where {path} = {count}: members learn and play in processes of this machine"
+            yield Problem(setting, value=value, expected=wanted)
 
 
 def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:

@@ -49,7 +49,7 @@ class ProcessHosts(MemberHosts):
             RunFailed: The system starts no process.
         """
         super().__init__(members, slots)
-        self._stopped_s = stopped_s
+        self.stopped_s = stopped_s  #: after which a stopped process counts as lost
         self._children: list[Child] = []
         self._closer = weakref.finalize(self, end_all, self._children, os.getpid())
         self._poll = select.poll()
@@ -104,7 +104,7 @@ class ProcessHosts(MemberHosts):
         for number, child in enumerate(self._children):
             if child.channel.fileno() in news:
                 self._receive(number, child)
-            elif why := child.why_stopped(self._stopped_s):
+            elif why := child.why_stopped(self.stopped_s):
                 raise self.lost(why)
 
     def _receive(self, number: int, child: Child) -> None:

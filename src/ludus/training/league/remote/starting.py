@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from ludus.algorithms.updates.parameters import tensors_of
+from ludus.games.registry import is_python
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
-from ludus.presets.hardware import thread_count
+from ludus.presets.hardware import pool_thread_count, thread_count
 from ludus.training.actor_learner.sampler import first_network
 from ludus.training.league.remote.board import slot_count
 from ludus.training.league.remote.processes import ProcessHosts
@@ -34,7 +35,14 @@ def started_hosts(preset: Preset, ahead: int) -> ProcessHosts:
 
 
 def with_shared_threads(preset: Preset) -> Preset:
-    """Return the preset with each process's share of the run's threads."""
+    """Return the preset with each process's share of the run's threads.
+
+    The matches of a game in Python depend on the number of the pool's processes, which stays what it is.
+    """
     assert preset.league is not None
     threads = max(1, thread_count(preset.run) // max(1, preset.league.processes))
-    return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, threads=threads))
+    pool = preset.pool
+    if is_python(preset.game.name):
+        pool = msgspec.structs.replace(pool, threads=max(1, pool_thread_count(preset)))
+    run = msgspec.structs.replace(preset.run, threads=threads)
+    return msgspec.structs.replace(preset, run=run, pool=pool)
