@@ -23,6 +23,7 @@ from ludus.presets.file import load_preset
 from ludus.reporting.metrics import UpdateMetrics
 from ludus.training.league import components
 from ludus.training.league.remote.processes import ProcessHosts
+from ludus.training.league.remote.starting import started_hosts
 from ludus.training.resumed import resumed_settings
 from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import (
@@ -167,10 +168,9 @@ class Hurt(Recorder):
 def hosts(monkeypatch: pytest.MonkeyPatch) -> list[ProcessHosts]:
     """The processes of each start of a run; a stopped one is lost after a second."""
     made: list[ProcessHosts] = []
-    started = components.started_hosts
 
     def start(preset: Preset, ahead: int) -> ProcessHosts:
-        made.append(started(preset, ahead))
+        made.append(started_hosts(preset, ahead))
         made[-1].stopped_s = 1.0
         return made[-1]
 

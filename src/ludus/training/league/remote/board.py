@@ -1,8 +1,8 @@
 """Weights of all members in memory that their processes share, for those who meet them live.
 
 Each member has a few slots. Its process writes the weights of a new version into the slot that the manager
-names; another process waits for that version in that slot. The manager gives a slot again only when nobody
-will read it any more.
+names; another process waits for that version in that slot. The manager gives a slot again only after its
+last reader.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class SlotBook:
         self.slot = -1  #: of the newest version
 
     def turn(self) -> int:
-        """Return a slot for the next version: nobody reads it."""
+        """Return a slot without readers for the next version."""
         last, self.slot = self.slot, self._free.pop(0)
         if last >= 0 and not self._readers[last]:
             self._release(last)

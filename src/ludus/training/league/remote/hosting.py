@@ -1,4 +1,4 @@
-"""What a process does that hosts members of a league: it carries out requests in their order."""
+"""Process that hosts members of a league and carries out requests in their order."""
 
 from __future__ import annotations
 

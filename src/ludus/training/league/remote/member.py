@@ -92,7 +92,7 @@ class RemoteMember(LeagueMember):
         restarts: int = 0,
         resumed: bool = False,
     ) -> None:
-        """Wait for a member that has been begun. See :class:`LeagueMember`. Raises ``ConfigError``."""
+        """Wait for a member that its process builds. See :class:`LeagueMember`. Raises ``ConfigError``."""
         self._link, self._begun = begun.link, begun
         self._matches: Coming | None = begun.matches
         super().__init__(preset, index, config, state, restarts=restarts, resumed=resumed)

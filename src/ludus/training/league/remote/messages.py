@@ -203,7 +203,7 @@ class MatchesMade(MemberAnswer, frozen=True):
     rows: int
 
 
-class InPlay(msgspec.Struct, frozen=True):
+class AfterSlab(msgspec.Struct, frozen=True):
     """The matches of a sampler after its last slab.
 
     Args:
@@ -225,7 +225,7 @@ class SlabAnswer(MemberAnswer, frozen=True):
     """A slab was played. Its arrays stay where it was played."""
 
     stats: RolloutStats
-    after: InPlay
+    after: AfterSlab
 
 
 class UpdateAnswer(MemberAnswer, frozen=True):
@@ -258,7 +258,7 @@ class MemberRestored(MemberAnswer, frozen=True):
     """The member has returned to a checkpoint."""
 
     version: int
-    after: InPlay
+    after: AfterSlab
 
 
 class RequestFailed(MemberAnswer, frozen=True):

@@ -56,7 +56,7 @@ class MirrorSampler:
         self._known: Collection[str] = own | {c.bot for c in plan.controllers if c.policy < 0}
         self._live = parts.seats.live
         self._lanes, self._shelf = Lanes(parts.seats.ids.past), Shelf(parts.seats.cache)
-        self._after = m.InPlay()
+        self._after = m.AfterSlab()
         self._asked: deque[Coming] = deque()  # slabs, oldest first
         self._reads: list[tuple[LiveSource, m.LiveWeights]] = []  # of lanes, until the next slab is there
         self._held: dict[Coming, list[tuple[str, int]]] = {}
@@ -67,7 +67,7 @@ class MirrorSampler:
         """The state after the last slab that has come."""
         return SamplerState(self._after.time_step, self._after.played, self._lanes.bound)
 
-    def restored(self, after: m.InPlay) -> None:
+    def restored(self, after: m.AfterSlab) -> None:
         """Take over the matches of a checkpoint that the sampler has returned to."""
         self._after = after
 
@@ -98,7 +98,7 @@ class MirrorSampler:
             case commands.CountInPlay():
                 return dict(self._settled().tags)
             case commands.StartAt():
-                self._after = m.InPlay(command.time_step)
+                self._after = m.AfterSlab(command.time_step)
                 self._link.send(m.CountFrom(command.time_step))
             case _:
                 raise TypeError(f"{type(command).__name__}: not a command of samplers in other processes")
@@ -156,13 +156,13 @@ class MirrorSampler:
         return self._asked[0] if self._asked else None
 
     def _come(self, coming: Coming) -> m.SlabAnswer:
-        """Wait for a slab, after which nobody reads the weights that its lanes have copied."""
+        """Wait for a slab, after which its lanes have copied the weights that they waited for."""
         answer = self._link.wait(coming, m.SlabAnswer)
         for member, slot in self._held.pop(coming, ()):
             self._link.hosts.books[member].done(slot)
         return answer
 
-    def _settled(self) -> m.InPlay:
+    def _settled(self) -> m.AfterSlab:
         """Return the matches in play after all slabs that were asked for."""
         for coming in self._asked:
             self._after = self._come(coming).after

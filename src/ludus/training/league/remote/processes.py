@@ -120,7 +120,7 @@ class ProcessHosts(MemberHosts):
             arrays = dict(bundle.arrays)
             bundle.close()
         coming = self._coming[number].pop(sent.number, None)
-        if coming is not None:  # else a request without an answer failed, and the next answered one says so
+        if coming is not None:  # else a request without an answer failed, and the next answer reports it
             coming.come(sent.answer, arrays)
 
     def close(self) -> None:

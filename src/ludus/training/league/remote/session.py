@@ -160,11 +160,11 @@ class MemberSession:
         self.rounds.fetch()
         return m.SlabAnswer(self.rounds.arrived[-1].stats, self._in_play())
 
-    def _in_play(self) -> m.InPlay:
+    def _in_play(self) -> m.AfterSlab:
         sampler = self.rounds.components.sampler
         state = sampler.state
         tags = self.rounds.arrived[-1].stats.in_play if self.rounds.arrived else self.rounds.in_play()
-        return m.InPlay(
+        return m.AfterSlab(
             state.time_step, state.played, tags, tuple(sorted(self._lanes_in_play())), dict(state.bound)
         )
 
