@@ -249,10 +249,10 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run_with_its_error(
 
     def kill(sampler: Sampler, version: int) -> None:
         assert isinstance(sampler, RemoteSampler)
-        monkeypatch.setattr("ludus.cluster.processes.crew.start_one", dead)
+        monkeypatch.setattr("ludus.cluster.elastic.roster.start_one", dead)
         os.kill(sampler.fleet.pids()[0], signal.SIGKILL)
 
-    with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
+    with pytest.raises(PoolError, match="the rollout of part 0 died 5 times without a slab: ActorDiedError"):
         trained(preset_of("tic_tac_toe", rollouts=1), successors, 3, kill)
 
 

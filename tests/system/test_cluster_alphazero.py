@@ -236,9 +236,11 @@ def test_a_rollout_that_dies_again_and_again_ends_the_run(
         return actor
 
     with self_play(machines, preset(1)) as workers:
-        monkeypatch.setattr("ludus.cluster.processes.crew.start_one", dead)
+        monkeypatch.setattr("ludus.cluster.elastic.roster.start_one", dead)
         os.kill(workers.pids()[0], signal.SIGKILL)
-        with pytest.raises(PoolError, match="rollout 0 died 5 times without a slab: ActorDiedError"):
+        with pytest.raises(
+            PoolError, match="the rollout of part 0 died 5 times without a slab: ActorDiedError"
+        ):
             workers.play_until(100, lambda: False)
 
 

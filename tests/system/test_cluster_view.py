@@ -191,6 +191,18 @@ def test_one_of_two_rollouts_that_has_room_is_the_advice(monkeypatch: pytest.Mon
         starting.wait_for_all([started, late], asked, Room(1), ignore)
 
 
+def test_fewer_rollouts_may_start_once_all_that_have_room_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ClusterConfig(rollouts=3, min_rollouts=1, address="10.0.0.1:6379")
+    lines: list[str] = []
+    actors = [Slow(True), Slow(True), Slow(False)]
+    starting.wait_for_all(actors, asked, Room(2), lines.append)
+    assert lines[0] == "0 of 3 rollouts: 3 CPUs asked, 2 free"
+    assert [actor.wait_for_start(0.0) for actor in actors] == [True, True, False]
+    monkeypatch.setattr(starting, "START_S", 0.0)
+    with pytest.raises(ConfigError, match="0 of 3 rollouts started within 0 s"):
+        starting.wait_for_all([Slow(False)] * 3, asked, Room(0), ignore)
+
+
 def test_the_bench_plays_the_same_matches_both_ways(
     machines: RayMachines, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,10 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     },
     "clusters": {
         "cluster render": Entry("cluster:ClusterRender", "write the file of a run for KubeRay or SLURM"),
+        "cluster status": Entry(
+            "cluster:ClusterStatus", "show the rollouts of a run, or a cluster's machines"
+        ),
+        "cluster drain": Entry("cluster:ClusterDrain", "let the rollouts of a machine move to others"),
         "plan": Entry("cluster:PlanRun", "plan the machines of a run from measured rates"),
     },
     "matches": {

@@ -56,7 +56,8 @@ def lacking(cluster: ClusterConfig, cpus: float, gpus: float) -> Problem | None:
     """Return the setting, what it asks for too much of, and what helps; None if there is enough."""
     if not (text := shortage(cluster, cpus, gpus)):
         return None
-    path, rollouts = "cluster.rollouts", cluster.rollouts
+    path = "cluster.min_rollouts" if cluster.min_rollouts else "cluster.rollouts"
+    rollouts = cluster.rollouts
     more = advice(cluster, fitting(cluster, cpus, gpus))
     return Problem(path, f"{path} = {rollouts}: {text}", rollouts, more=more)
 

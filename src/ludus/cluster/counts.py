@@ -46,7 +46,8 @@ class FleetCounts:
     def __init__(self, rollouts: int) -> None:
         """Start at zero for ``rollouts`` rollouts."""
         self.rollouts = [RolloutCounts() for _ in range(rollouts)]
-        self.deaths = 0  #: rollouts that were replaced
+        self.present = rollouts  #: rollouts that are there
+        self.deaths = 0  #: rollouts that died
         self.slabs_dropped = 0  #: slabs lost with their rollout
         self.wait_s = 0.0  #: for the slabs of the newest round
 
@@ -54,6 +55,7 @@ class FleetCounts:
         """Return the metrics by namespaced name."""
         out = {
             "cluster/rollouts": float(len(self.rollouts)),
+            "cluster/present": float(self.present),
             "cluster/deaths": float(self.deaths),
             "cluster/slabs_dropped": float(self.slabs_dropped),
             "cluster/wait_s": self.wait_s,

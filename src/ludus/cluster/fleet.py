@@ -1,4 +1,4 @@
-"""The rollouts of one sampler: asked all together, replaced where they die."""
+"""The parts of one sampler: their rollouts are asked all together, and replaced where they die."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ludus.cluster.counts import FleetCounts
-from ludus.cluster.processes.actors import Call, RolloutLost, fetch, first_ready, put
+from ludus.cluster.processes.actors import Call, RolloutActor, RolloutLost, fetch, first_ready, put
 from ludus.cluster.processes.crew import Crew, NamedRollouts
 from ludus.cluster.processes.starting import check_store
 from ludus.cluster.rollout import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
@@ -21,11 +21,13 @@ from ludus.presets.config import Preset
 from ludus.rollouts.commands import (
     AddPlayer,
     BindLanes,
+    MissingPlayers,
     ReplacePlayer,
     RestoreMatches,
     Seated,
     SeatPlayers,
     StartAt,
+    TakeSnapshot,
     stored_number,
 )
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
@@ -47,10 +49,11 @@ class Asked(NamedTuple):
 
 
 class Fleet:
-    """N rollouts with a sampler each. One thread calls it.
+    """A sampler's N parts on rollouts. One thread calls it.
 
-    A rollout that dies gets a successor with the next incarnation, which plays separate matches; the slab
-    that was lost with it is played again by the successor, so that every slab counts once.
+    A part whose rollout dies gets the next incarnation, which plays separate matches; the slab that was lost
+    is played again, so that every slab counts once. A part that moves to another rollout continues
+    its matches.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Fleet:
         self._live: list[dict[int, tuple[int, Any]]] = [{} for _ in range(count)]  # of live players' lanes
         self._sent: list[dict[int, int]] = [{} for _ in range(count)]  # versions that a rollout has
         self._players: dict[str, Any] = {}  # weights of frozen players that a successor needs
+        self._dropped: set[str] = set()  # frozen players whose weights only rollouts may still have
         self._digests: dict[int, tuple[int, str]] = {}  # newest of the acting weights of each policy id
         self._orders: Orders | None = None
         self.terms = Terms()  #: of the next requests
@@ -91,7 +95,9 @@ class Fleet:
         self._owned = crew is None
         self._crew = crew or Crew(preset, report)
         self._settings = self._crew.settings_of(preset)
-        self._rollouts = NamedRollouts(self._crew, count, self._prepare, self._died)
+        self._deaths_before = self._crew.deaths
+        self._turns = [0] * count  # grows: the last turn in which each part was asked for a slab
+        self._rollouts = NamedRollouts(self._crew, count, self._prepare, self._died, self._carry)
         try:
             calls = [("build", self._order(i), self._settings) for i in range(count)]
             self.layout: RolloutLayout = self._rollouts.together(calls)[0]
@@ -101,7 +107,7 @@ class Fleet:
             raise
 
     def __len__(self) -> int:
-        """Return the number of rollouts."""
+        """Return the number of parts."""
         return len(self.bound)
 
     @property
@@ -150,6 +156,7 @@ class Fleet:
         match command:
             case AddPlayer() | ReplacePlayer():
                 self._players[command.player] = weights[0]
+                self._dropped.discard(command.player)
             case BindLanes():
                 self.bound = [dict(part.lanes) for part in parts]
             case SeatPlayers():
@@ -158,6 +165,8 @@ class Fleet:
                 self.time_step = command.time_step
         if isinstance(command, ReplacePlayer | SeatPlayers):
             self._forget_live()
+        if isinstance(command, MissingPlayers):  # a part that is built again needs them too
+            answers.append([player for player in command.players if player in self._dropped])
         return command.joined(answers)
 
     def _seated(self, orders: Orders, answers: Sequence[Seated]) -> None:
@@ -165,6 +174,7 @@ class Fleet:
         self.bound, self._orders = [answer.bound for answer in answers], orders
         needed = {*orders.mixture, *orders.kept, *(p for order in orders.batch for p in order.players)}
         needed |= {player for bound in self.bound for player in bound.values()}
+        self._dropped |= self._players.keys() - needed
         self._players = {player: ref for player, ref in self._players.items() if player in needed}
 
     def _build_again(self, number: int, part: Mapping[str, Any]) -> None:
@@ -187,6 +197,7 @@ class Fleet:
 
     def ask(self) -> None:
         """Ask every rollout for a slab, with the weights that were sent last."""
+        self._crew.attend()
         self._asked.append([self._ask(number) for number in range(len(self))])
 
     def play(self) -> Iterator[tuple[int, SlabReport, Tensors]]:
@@ -201,9 +212,16 @@ class Fleet:
             yield number, *self._answer(number, asked)
 
     def play_first(self) -> tuple[int, SlabReport, Tensors]:
-        """Keep every rollout busy. Return the number of the one whose slab is there first, and its answer."""
-        for number in range(len(self)):
-            if number not in self._flying:
+        """Keep every rollout busy. Return the number of the part whose slab is there first, and its answer.
+
+        A rollout with several parts plays a slab of one of them at a time, of the one that waited longest.
+        """
+        self._crew.attend()
+        busy = {self._crew.home(number) for number in self._flying}
+        for number in sorted(range(len(self)), key=self._turns.__getitem__):
+            if number not in self._flying and self._crew.home(number) not in busy:
+                busy.add(self._crew.home(number))
+                self._turns[number] = max(self._turns) + 1
                 self._flying[number] = self._ask(number)
         start = time.perf_counter()
         number = first_ready({number: asked.call for number, asked in self._flying.items()})
@@ -256,6 +274,7 @@ class Fleet:
 
     def _count(self, number: int, answer: SlabReport) -> None:
         """Count a slab that arrived."""
+        self.counts.present, self.counts.deaths = self._crew.present, self._crew.deaths - self._deaths_before
         newest = {p: version for p, (version, _) in self._weights.items() if p in answer.versions}
         lag = max((version - answer.versions[p] for p, version in newest.items()), default=0)
         matches = len(answer.stats.results)
@@ -264,16 +283,29 @@ class Fleet:
     # ---- deaths ----------------------------------------------------------------------------------
 
     def _died(self, number: int, error: RolloutLost) -> None:
-        """Count a rollout that died, and forget what it had."""
-        self.counts.deaths += 1
+        """Forget what a rollout had that died."""
         self._sent[number] = {}
         self._flying.pop(number, None)
 
     def _prepare(self, number: int) -> None:
-        """Build the sampler of a successor, with the weights, lanes and orders of the one that died."""
+        """Build a part whose rollout died, with its weights, lanes and orders, and with other matches."""
+        self._rollouts.actors[number].ask("build", self._order(number), self._settings).first()
+        self._rollouts.actors[number].ask("send", StartAt(self.time_step)).first()
+        self._seat_again(number)
+
+    def _carry(self, number: int, target: RolloutActor) -> None:
+        """Move a part with its matches to the rollout ``target``. Raises :class:`RolloutLost`."""
+        source = self._rollouts.actors[number]
+        matches = source.ask("send", TakeSnapshot()).first()  # after the slabs that it was asked for
+        source.ask("close").first()
+        self._rollouts.actors[number], self._sent[number] = target, {}
+        target.ask("build", self._order(number), self._settings).first()
+        target.ask("send", RestoreMatches(matches)).first()
+        self._seat_again(number)
+
+    def _seat_again(self, number: int) -> None:
+        """Give a part that was built the players, lanes and orders that it had."""
         actor = self._rollouts.actors[number]
-        actor.ask("build", self._order(number), self._settings).first()
-        actor.ask("send", StartAt(self.time_step)).first()
         for player, weights in self._players.items():
             command = AddPlayer(player, SENT_APART, tuple(self._players))
             actor.ask("send", command, weights).first()
@@ -282,7 +314,7 @@ class Fleet:
             actor.ask("send", SeatPlayers(self._orders, bind=False)).first()
 
     def pids(self) -> list[int]:
-        """Return the process ids of the rollouts."""
+        """Return the process id of the rollout of each part."""
         return self._rollouts.pids()
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from ludus.policies.accelerator import kind_of
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
+from ludus.training.machines import MachineEvent
 from ludus.training.opponents import Seats
 
 if TYPE_CHECKING:
@@ -117,6 +118,10 @@ class RayMachines:
         """See :meth:`ludus.training.machines.Machines.workers`; ``evaluator`` plays after ``set_weights``."""
         crew = self._started(preset)
         return RemoteWorkers(preset, components.spec, components.seed, session, crew)
+
+    def take_events(self) -> list[MachineEvent]:
+        """See :meth:`ludus.training.machines.Machines.take_events`."""
+        return [] if self._crew is None else self._crew.take_events()
 
     def close(self) -> None:
         """End the rollouts and learners, and leave the cluster. Idempotent."""

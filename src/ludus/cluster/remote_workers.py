@@ -16,7 +16,7 @@ from typing import Any, cast
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.cluster.counts import FleetCounts
 from ludus.cluster.processes import actors
-from ludus.cluster.processes.actors import Call, RolloutLost, fetch, put, ready_of
+from ludus.cluster.processes.actors import Call, RolloutActor, RolloutLost, fetch, put, ready_of
 from ludus.cluster.processes.crew import Crew, NamedRollouts
 from ludus.cluster.self_play import INCARNATIONS, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.weights import DIGEST_EVERY, arrays_of, check_digest, digest_of
@@ -46,8 +46,8 @@ class RemoteWorkers:
     """Self-play of N rollouts (:class:`ludus.training.alphazero.workers.SelfPlayWorkers`).
 
     A rollout has one request at a time and answers it once, so what waits is bounded by the moves of a
-    request. One that dies loses the matches that it had not delivered. Its successor plays matches with
-    separate numbers.
+    request. A part whose rollout dies, or that moves to another one, loses the matches that had not been
+    delivered, and then plays matches with separate numbers.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RemoteWorkers:
         numbers = range(preset.cluster.rollouts)
         self.counts = FleetCounts(len(numbers))
         self.rollouts = [_Rollout(number) for number in numbers]
-        self._there = NamedRollouts(crew, len(numbers), self._prepare, self._died)
+        self._there = NamedRollouts(crew, len(numbers), self._prepare, self._died, self._carry)
         try:
             calls = [actor.ask(*self._build(number)) for number, actor in enumerate(self._there.actors)]
             for number, call in enumerate(calls):
@@ -105,6 +105,7 @@ class RemoteWorkers:
     def start(self) -> None:
         """Let every rollout play on by itself, at most the moves of a round's positions. Idempotent."""
         config = cast(AlphaZeroConfig, self._preset.algorithm)
+        self._attend()
         for rollout in self.rollouts:
             if rollout.call is None:
                 self._ask(rollout, config.round_positions)
@@ -117,6 +118,7 @@ class RemoteWorkers:
         missing = moves - self._moves
         if missing <= 0:
             return
+        self._attend()
         for rollout in self.rollouts:
             if rollout.call is None:
                 self._ask(rollout, -(-missing // len(self.rollouts)))
@@ -192,6 +194,7 @@ class RemoteWorkers:
 
     def _keep(self, rollout: _Rollout, answer: SelfPlayAnswer, columns: dict[str, Any]) -> None:
         self._crew.count_slab(rollout.number)
+        self.counts.present = self._crew.present
         try:
             rollout.matches.append(Matches.check(columns, self._spec.mask_size))
         except ValueError as error:
@@ -218,17 +221,35 @@ class RemoteWorkers:
         if rollout.call is not None:
             self.counts.slabs_dropped += 1
         rollout.call, rollout.lost = None, error
-        self._there.actors[number].kill()
-        self.counts.deaths += 1
+        actor = self._there.actors[number]
+        actor.kill()
+        others = [r.number for r in self.rollouts if r.lost is not None and r is not rollout]
+        if not any(self._there.actors[other].same_process(actor) for other in others):
+            self.counts.deaths += 1
 
     def _prepare(self, number: int) -> None:
-        """Build the self-play of a successor. Raises ``PoolError`` after too many deaths."""
+        """Build the self-play of a successor. Raises ``PoolError`` after too many of them."""
         rollout = self.rollouts[number]
         if self._crew.incarnations[number] >= INCARNATIONS:
-            text = f"rollout {number} died {INCARNATIONS} times in this session"
+            text = f"part {number} was lost or moved {INCARNATIONS} times in this session"
             raise PoolError(f"{text}; resume the run to start another") from rollout.lost
         rollout.has, rollout.lost = 0, None
         self._there.actors[number].ask(*self._build(number)).first()
+
+    # ---- rollouts that join and leave ------------------------------------------------------------
+
+    def _attend(self) -> None:
+        """Let rollouts join and leave, if no call is without an answer and none has died."""
+        if all(rollout.call is None and rollout.lost is None for rollout in self.rollouts):
+            self._crew.attend()
+
+    def _carry(self, number: int, target: RolloutActor) -> None:
+        """Move a part to ``target``, where it starts other matches. Raises :class:`RolloutLost`."""
+        with suppress(RolloutLost):
+            self._there.actors[number].ask("close").first()
+        self._there.actors[number] = target
+        self._there.incarnations[number] = self._crew.restart_part(number)
+        self._prepare(number)
 
     # ---- between two requests --------------------------------------------------------------------
 

@@ -244,6 +244,8 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines that play, by Ray; the process that was started learns.
 
     ``rollouts``: processes that play, each with ``pool.slots`` matches; 0 = this process plays.
+    ``min_rollouts``: how many of them are enough; they play the matches of the missing ones too, until others
+    join; 0 = all.
     ``learners``: processes that learn together, this one included; each learns from the slabs of its share of
     the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
     ``cuda``.
@@ -257,6 +259,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     rollouts: Rollouts = 0
+    min_rollouts: Rollouts = 0
     learners: Learners = 1
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0

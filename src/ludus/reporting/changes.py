@@ -34,6 +34,7 @@ RESUMABLE = (
     "run.keep_checkpoints",
     "run.threads",
     "cluster.rollouts",
+    "cluster.min_rollouts",
     "cluster.address",
     "league.processes",
     "evaluation.final_matches",

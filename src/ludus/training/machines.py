@@ -5,7 +5,10 @@ A trainer asks for samplers, or for the workers of self-play, and does not know 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from ludus.algorithms.learner import Learner
 from ludus.presets.config import Preset
@@ -18,6 +21,20 @@ if TYPE_CHECKING:
     from ludus.mcts.network import NetworkEvaluator
     from ludus.training.alphazero.components import AlphaZeroComponents
     from ludus.training.alphazero.workers import SelfPlayWorkers
+
+
+class MachineEvent(msgspec.Struct, frozen=True):
+    """Something that happened to the machines of a run while it trained.
+
+    Attributes:
+        kind: Name of the event in ``events.jsonl``.
+        text: The same for people; empty = they know it.
+        detail: Further fields of the event.
+    """
+
+    kind: str
+    text: str
+    detail: Mapping[str, object] = {}
 
 
 class Machines(Protocol):
@@ -81,6 +98,10 @@ class Machines(Protocol):
         """
         ...
 
+    def take_events(self) -> Sequence[MachineEvent]:
+        """Return what happened to the machines since the last call. Any thread may call it."""
+        ...
+
 
 class LocalMachines:
     """Everything plays in this process."""
@@ -112,6 +133,10 @@ class LocalMachines:
         from ludus.training.alphazero.workers import Workers
 
         return Workers(make_plays(preset, components, session, evaluator))
+
+    def take_events(self) -> Sequence[MachineEvent]:
+        """See :meth:`Machines.take_events`: nothing happens to this process."""
+        return ()
 
 
 class JoinedMachines(LocalMachines):

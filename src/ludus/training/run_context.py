@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from ludus.flow.process.interrupts import on_stop
 from ludus.presets.config import Preset
@@ -17,6 +18,9 @@ from ludus.reporting.run_view import RunView
 from ludus.reporting.sinks import Reporter, Sink, Sinks
 from ludus.storage import RunDirectory, RunLog
 from ludus.training.stopping import Budget
+
+if TYPE_CHECKING:
+    from ludus.training.machines import MachineEvent
 
 
 class Interrupt:
@@ -111,6 +115,8 @@ class RunContext:
         #: In a league, the members that evaluations rate in turn; the best of them is the run's best.
         self.contenders: tuple[str, ...] = ("",)
         self.evaluated = ""  #: the member whose weights are evaluated now
+        #: Returns what happened to the run's machines since the last call.
+        self.take_events: Callable[[], Sequence[MachineEvent]] = tuple
         self.initial_weights = ""  #: in a league, the initial weights of this member; empty for random ones
 
     def describe_weights(self) -> None:
@@ -136,6 +142,13 @@ class RunContext:
         """Cut the log to the rows of a checkpoint; missing rows are reported."""
         for lost in self.log.rewind(sizes):
             self.report.problem(lost)
+
+    def report_machines(self) -> None:
+        """Report what happened to the run's machines: an event each, and a message where it is news."""
+        for event in self.take_events():
+            self.report.event(event.kind, **event.detail)
+            if event.text:
+                self.report.message(event.text)
 
     def report_removed(self) -> None:
         """Report in one line what was removed from the ends of the run's files when it was resumed."""

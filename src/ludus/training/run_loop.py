@@ -93,11 +93,13 @@ class RunLoop:
                 steps.before_learning(self._evaluate_initial)
             while not self._is_over():
                 steps.prepare_round()
+                context.report_machines()
                 evaluate = self._evaluate if self.evaluations.due() else None
                 self._leave_if_interrupted()
                 if evaluate or self.saver.due():
                     self._saved = steps.version if self.saver.save(taken=steps.ask) else -1
                 steps.round(evaluate)
+            context.report_machines()
             context.report.message(f"training ends: {self.reason}")
             if why := steps.why_untrained():
                 context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")

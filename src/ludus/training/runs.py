@@ -274,11 +274,13 @@ def _train(
 ) -> RunResult:
     """Run the loop to its end, and write the report."""
     context = RunContext(preset, run, report.members)
+    context.take_events = machines.take_events
     with closing(context.report):
         try:
             context.describe_weights()
             return _continued(builder, context, machines)
         except Exception as error:
+            context.report_machines()
             if not isinstance(error, Interrupted):
                 context.report.event("failed", text=str(error))
             raise

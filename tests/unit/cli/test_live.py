@@ -240,11 +240,14 @@ def test_a_cluster_has_a_row_for_each_rollout() -> None:
     view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
     view.update(with_rollouts(11))
     lines = [line.split()[1:-1] for line in board(view).splitlines()]
-    head = lines.index(["rollout", "matches/s", "lag", "idle"])
+    head = lines.index(["part", "matches/s", "lag", "idle"])
     assert lines[head + 1] == ["0", "12.25", "1", "12.5%"]
     assert lines[head + 10] == ["9", "12.25", "1", "12.5%"]
     assert lines[head + 11] == ["10", "0.50", "4", "0.0%"]
     assert "11 rollouts: waited 0.31 s, 2 rounds ahead, 1 died, 1 slab lost" in board(view)
+    fewer = with_rollouts(11)
+    view.update(msgspec.structs.replace(fewer, numbers=fewer.numbers | {"cluster/present": 4.0}))
+    assert "4 of 11 rollouts: waited 0.31 s" in board(view)
 
 
 def test_a_board_with_many_rollouts_fits_a_small_terminal() -> None:

@@ -30,9 +30,11 @@ def test_the_first_slab_sets_the_rates_and_later_ones_move_them_by_a_tenth() -> 
 
 def test_numbers_have_deaths_dropped_slabs_and_the_wait() -> None:
     counts = FleetCounts(3)
-    counts.deaths, counts.slabs_dropped, counts.wait_s = 2, 1, 0.25
+    assert counts.numbers()["cluster/present"] == 3.0
+    counts.present, counts.deaths, counts.slabs_dropped, counts.wait_s = 2, 2, 1, 0.25
     numbers = counts.numbers()
     assert numbers["cluster/rollouts"] == 3.0
+    assert numbers["cluster/present"] == 2.0
     assert numbers["cluster/deaths"] == 2.0
     assert numbers["cluster/slabs_dropped"] == 1.0
     assert numbers["cluster/wait_s"] == 0.25

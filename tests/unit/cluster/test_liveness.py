@@ -13,6 +13,7 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 import ray
 from ray.exceptions import ActorDiedError, GetTimeoutError
 
+from ludus.cluster.elastic.nodes import ClusterNode
 from ludus.cluster.processes import actors
 from ludus.cluster.processes.actors import PATIENCE_S, Call, RolloutActor, RolloutLost, first_ready
 from ludus.cluster.processes.crew import Crew
@@ -70,8 +71,12 @@ class Process:
     def ping(self) -> Any:  # noqa: ANN401
         return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=self.answer))
 
+    @property
+    def call(self) -> Any:  # noqa: ANN401
+        return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda *_: self.answer()))
+
     def answer(self) -> Answer:
-        """Return the answer to a ping sent now."""
+        """Return the answer to a ping, or a call, sent now."""
         at = max(self.machine.now, self.starts_at)
         if self.silent_at <= at:
             at = NEVER
@@ -179,15 +184,22 @@ def test_a_call_of_a_process_that_starts_waits_for_it_and_one_of_a_silent_one_do
 def test_a_rollout_without_a_machine_for_its_successor_is_reported_with_what_helps(
     settings: dict[str, str], why: str, seconds: float, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew = object.__new__(Crew)
-    lost = actor_of(Process(machine, 0.0), monkeypatch)
-    crew._preset, crew._rollouts = load_preset("tic_tac_toe", settings).preset, [lost]
-    crew._in_a_row, crew.incarnations, crew.deaths = [0], [0], 0
-    nowhere = actor_of(Process(machine, NEVER), monkeypatch)
-    monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: nowhere)
-    with pytest.raises(PoolError, match=f"rollout 0 died .gone., and no machine has {why}"):
-        crew.replace(0, lost, RolloutLost("gone"))
-    late = actor_of(Process(machine, machine.now + seconds), monkeypatch)
-    monkeypatch.setattr("ludus.cluster.processes.crew.start_one", lambda preset: late)
-    crew.replace(0, nowhere, RolloutLost("gone"))
+    preset = load_preset("tic_tac_toe", settings).preset
+    lost, other = (actor_of(Process(machine, 0.0), monkeypatch) for _ in range(2))
+    for name, fake in (
+        ("crew.put_settings", lambda preset: None),
+        ("roster.start_all", lambda *_: ([lost, other], [])),
+        ("roster.check_alike", lambda about, spec_hash: None),
+        ("roster.nodes.node_of", lambda actor: ClusterNode("0" * 8, "rack7")),
+    ):
+        where = "processes" if name.startswith("crew") else "elastic"
+        monkeypatch.setattr(f"ludus.cluster.{where}.{name}", fake)
+    crew = Crew(preset)
+    late = actor_of(Process(machine, seconds), monkeypatch)
+    monkeypatch.setattr("ludus.cluster.elastic.roster.start_one", lambda preset: late)
+    crew.replace(0, lost, RolloutLost("gone"))
     assert crew.rollout(0, "sampler0").same_process(late)
+    nowhere = actor_of(Process(machine, NEVER), monkeypatch)
+    monkeypatch.setattr("ludus.cluster.elastic.roster.start_one", lambda preset: nowhere)
+    with pytest.raises(PoolError, match=f"the rollout of part 0 died .gone., and no machine has {why}"):
+        crew.replace(0, late, RolloutLost("gone"))

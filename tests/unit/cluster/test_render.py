@@ -126,6 +126,20 @@ def test_the_rules_beside_the_schema_find_what_it_does_not_see(rendered: Rendere
     assert broken_rules(rayjob) == []
 
 
+def test_a_group_of_rollouts_grows_from_those_that_are_needed_to_all(rendered: Rendered) -> None:
+    words = ("minirts", "--cluster.rollouts", "8", "--cluster.min-rollouts", "3", "--per-machine", "2")
+    _, rayjob = yaml.safe_load_all(rendered("kuberay", *words))
+    assert _errors(rayjob) == []
+    assert broken_rules(rayjob) == []
+    cluster = rayjob["spec"]["rayClusterSpec"]
+    (group,) = cluster["workerGroupSpecs"]
+    assert [group[name] for name in ("replicas", "minReplicas", "maxReplicas")] == [2, 2, 4]
+    assert cluster["enableInTreeAutoscaling"] is True
+    assert cluster["autoscalerOptions"]["version"] == "v2"
+    _, fixed = yaml.safe_load_all(rendered("kuberay", *MINIRTS))
+    assert "enableInTreeAutoscaling" not in fixed["spec"]["rayClusterSpec"]
+
+
 def test_a_preset_file_travels_in_the_config_map(tmp_path: Path, rendered: Rendered) -> None:
     mine = tmp_path / "My RTS_1.toml"
     mine.write_text('title = "ü: # \\" $(id)"\n[game]\nname = "minirts"\n')
@@ -368,6 +382,69 @@ def test_a_head_without_an_address_of_ipv4_ends_the_job_with_one_line(
     (tmp_path / "bin/hostname").write_text(f'#!/bin/bash\necho "{addresses}"\n')
     assert batch(CODE="0").wait(30) == 2
     assert _lines(tmp_path / "ray") == []
+
+
+def test_machines_beyond_those_that_are_needed_are_an_array_of_their_own(rendered: Rendered) -> None:
+    words = ("minirts", "--cluster.rollouts", "8", "--cluster.min-rollouts", "2", "--hours", "1")
+    assert "#SBATCH --nodes=2 " in rendered("slurm", *words)
+    more = rendered("slurm", *words, "--extend")
+    assert subprocess.run(["bash", "-n"], input=more, text=True, timeout=30).returncode == 0
+    assert [line for line in more.splitlines() if line.startswith("#SBATCH")] == [
+        "#SBATCH --job-name=minirts-more --array=1-6",
+        "#SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=1",
+        "#SBATCH --time=60",
+        "#SBATCH --signal=B:USR1@120",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("slurm", *MINIRTS, "--extend"), "cluster.min_rollouts = 0: expected 1 to 2 with --extend"),
+        (("kuberay", *MINIRTS, "--extend"), "--extend: expected slurm"),
+        (
+            ("slurm", *MINIRTS, "--cluster.min-rollouts", "4"),
+            "cluster.min_rollouts = 4: expected at most 3 (cluster.rollouts = 3)",
+        ),
+    ],
+)
+def test_an_extension_that_cannot_be_is_refused(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["cluster", "render", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_machine_of_the_array_joins_the_running_job_and_is_drained_on_usr1(
+    batch: Callable[..., subprocess.Popen[str]], rendered: Rendered, tmp_path: Path
+) -> None:
+    job = batch()
+    _wait_for(tmp_path / "playing")
+    access = tmp_path / "runs/minirts.cluster"
+    assert access.stat().st_mode & 0o777 == 0o600
+    script = tmp_path / "more.sbatch"
+    script.write_text(rendered("slurm", *MINIRTS, "--cluster.min-rollouts", "1", "--extend"))
+    (tmp_path / "ray").unlink()
+    (tmp_path / "bin/hostname").write_text("#!/bin/bash\necho rack7\n")
+    (tmp_path / "bin/ludus").write_text("#!/bin/bash\necho $@ $RAY_ADDRESS >> drained; kill $PPID\n")
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "8"}
+    more = subprocess.Popen(["bash", str(script)], cwd=tmp_path, env=environment, start_new_session=True)
+    try:
+        _wait_for(tmp_path / "ray")
+        more.send_signal(signal.SIGUSR1)
+        _wait_for(tmp_path / "drained")
+    finally:
+        os.killpg(more.pid, signal.SIGKILL)
+        more.wait()
+    address, token = (word.partition("=")[2] for word in access.read_text().split())
+    (started,) = _lines(tmp_path / "ray")
+    assert f"--address={address} " in started
+    assert "--node-name=rack7-8 " in started
+    assert started.endswith(f"token={token}")
+    assert _lines(tmp_path / "drained") == [f"cluster drain rack7-8 {address}"]
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(30) == 130
+    assert not access.exists()
 
 
 @pytest.mark.parametrize(

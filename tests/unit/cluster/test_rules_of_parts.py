@@ -11,8 +11,16 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'ludus-rl[c
 
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.remote_sampler import RemoteSampler
-from ludus.flow import Orders
-from ludus.rollouts.commands import BindLanes, RestoreMatches, Seated, SeatPlayers, lane_of
+from ludus.flow import Orders, Weights, WeightsMeta
+from ludus.rollouts.commands import (
+    AddPlayer,
+    BindLanes,
+    MissingPlayers,
+    RestoreMatches,
+    Seated,
+    SeatPlayers,
+    lane_of,
+)
 from ludus.rollouts.exchange import TIME_STEP
 
 
@@ -20,6 +28,7 @@ def fleet_of(answers: list[Seated] | list[None], calls: list[object]) -> Fleet:
     """Return a fleet whose rollouts give these answers to every command; ``calls`` has what each got."""
     fleet = object.__new__(Fleet)
     fleet.bound, fleet._weights, fleet._players = [{} for _ in answers], {}, {"a": 1, "b": 2, "c": 3, "d": 4}
+    fleet._dropped = set()
     fleet._live, fleet._sent, fleet.time_step = [{} for _ in answers], [{} for _ in answers], 0
 
     def together(asked: list[object]) -> list[Seated] | list[None]:
@@ -64,3 +73,19 @@ def test_a_state_without_the_arrays_of_one_rollout_is_refused(lacking: int) -> N
     with pytest.raises(ValueError, match=f"matches of {lacking} samplers, expected 3"):
         sampler.send(RestoreMatches(state))
     assert len(calls) == 3
+
+
+def test_a_player_whose_weights_were_dropped_is_missing_although_rollouts_have_it() -> None:
+    """Otherwise a part that is built again would lack it."""
+    fleet = fleet_of([Seated(True, {1: "b"})], [])
+    fleet.send(SeatPlayers(Orders(mixture={"b": 1.0}), bind=False))
+    assert set(fleet._players) == {"b"}
+    fleet._rollouts = SimpleNamespace(together=lambda asked: [["e"]])  # type: ignore[assignment]
+    assert fleet.send(MissingPlayers(("a", "b", "e", "live"))) == ["a", "e"]
+    weights = Weights(WeightsMeta(0, "", "", "", ""), {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ludus.cluster.fleet.put", lambda value: value)
+        fleet._rollouts = SimpleNamespace(together=lambda asked: [None])  # type: ignore[assignment]
+        fleet.send(AddPlayer("a", weights))
+    fleet._rollouts = SimpleNamespace(together=lambda asked: [["e"]])  # type: ignore[assignment]
+    assert fleet.send(MissingPlayers(("a", "b", "e", "live"))) == ["e"]

@@ -40,6 +40,7 @@ RARE = {
     "initial_weights",
     "playoff/OPPONENT/KEY",
     "cluster/rollouts",
+    "cluster/present",
     "cluster/deaths",
     "cluster/slabs_dropped",
     "cluster/wait_s",
@@ -47,6 +48,11 @@ RARE = {
     "cluster/lag/N",
     "cluster/idle/N",
     "cluster/ahead",
+    "rollout",  # events of a cluster
+    "node",
+    "node_id",
+    "homes",
+    "error",
 }
 #: Scalars whose names have names of players in them.
 WITH_OPPONENT = re.compile(r"^(rollout/win_rate(?:_with_help)?/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")

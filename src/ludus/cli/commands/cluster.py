@@ -1,7 +1,10 @@
-"""``ludus cluster render`` and ``ludus plan``: a run on a cluster that others manage, and its machines."""
+"""``ludus cluster`` and ``ludus plan``: a run on a cluster that others manage, and its machines."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -12,6 +15,8 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.cli.words import said
 from ludus.cluster.render.job import JobOptions
+from ludus.flow.inputs.shown import shell
+from ludus.flow.process.extras import install_command
 from ludus.presets.checks.game import check_game
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
 
@@ -34,6 +39,7 @@ class ClusterRender(msgspec.Struct, frozen=True):
     EXAMPLES: ClassVar = (
         "ludus cluster render kuberay minirts --cluster.rollouts 8 --image registry/ludus:1 > job.yaml",
         "ludus cluster render slurm minirts --cluster.rollouts 8 --runs /scratch/runs > job.sbatch",
+        "ludus cluster render slurm minirts --cluster.rollouts 8 --cluster.min-rollouts 2 --extend",
     )
 
     manager: Annotated[Literal["kuberay", "slurm"], positional("kuberay or slurm", "MANAGER")]
@@ -55,6 +61,10 @@ class ClusterRender(msgspec.Struct, frozen=True):
         str, option("taint that rollouts tolerate, of machines that may be taken away (kuberay)", "KEY")
     ] = JobOptions().spot
     hours: Annotated[Hours, option("longest time of the job; 0 = unbounded", "H")] = 0.0
+    extend: Annotated[
+        bool,
+        option("write the array of machines that join the running job, beyond cluster.min_rollouts (slurm)"),
+    ] = False
     json: Annotated[bool, option("print one JSON document")] = False
     overrides: dict[str, str] = {}
 
@@ -77,10 +87,15 @@ class ClusterRender(msgspec.Struct, frozen=True):
             self.spot,
             self.hours,
         )
+        if on_kuberay and self.extend:
+            raise UserError(
+                "--extend: expected slurm; the group of kuberay grows to cluster.rollouts by itself"
+            )
         is_file = not is_game(self.preset) and self.preset not in shipped_presets()
         if not on_kuberay:
             preset = str(Path(find_preset(self.preset)).resolve()) if is_file else self.preset
-            script = slurm.script(job_of(loaded, preset, self.overrides, options))
+            job = job_of(loaded, preset, self.overrides, options)
+            script = slurm.extension(job) if self.extend else slurm.script(job)
             if self.json:
                 console.document({"script": script})
             else:
@@ -99,6 +114,146 @@ class ClusterRender(msgspec.Struct, frozen=True):
         else:
             console.result("---\n".join(map(kuberay.to_yaml, documents)).rstrip("\n"))
         return DONE
+
+
+class ClusterStatus(msgspec.Struct, frozen=True):
+    """Show the rollouts of a run, or the machines of a Ray cluster.
+
+    Of a run: its rollouts, their machines, and the parts of the matches that each plays, as its events tell.
+    Of a cluster: its machines, with the processes of Ludus there. That needs Ray and the cluster's token.
+    """
+
+    EXAMPLES: ClassVar = (
+        "ludus cluster status runs/minirts-20261120-1530-3f2a",
+        "ludus cluster status 10.0.0.1:6379 --json",
+    )
+
+    target: Annotated[str, positional("a run directory, or the address of a Ray cluster", "RUN|HOST:PORT")]
+    json: Annotated[bool, option("print one JSON document")] = False
+
+    def run(self) -> int:
+        """Print the status and return the exit code."""
+        path = Path(self.target)
+        if path.exists() or ":" not in self.target:
+            self._show_run(path)
+        else:
+            self._show_cluster()
+        return DONE
+
+    def _show_run(self, path: Path) -> None:
+        from ludus.cluster.elastic.status import rollouts_of
+        from ludus.reporting.changes import run_settings
+        from ludus.storage import RunDirectory
+
+        run = RunDirectory.open(path)
+        cluster = run_settings(run).preset.cluster
+        found = rollouts_of(run, cluster)
+        if self.json:
+            console.document(found)
+            return
+        head = f"{found.state}: {len(found.rollouts)} of {found.wanted} rollouts, {found.least} needed"
+        console.result(f"{head}, {found.lost} lost; cluster {found.address}")
+        rows = [
+            (
+                str(r.rollout),
+                r.node,
+                " ".join(map(str, r.parts)),
+                r.since,
+                "leaves when another joins" if r.leaving else "",
+            )
+            for r in found.rollouts
+        ]
+        if rows:
+            console.result(console.table(rows, ("rollout", "machine", "parts", "since", "")))
+
+    def _show_cluster(self) -> None:
+        with connected(self.target):
+            from ludus.cluster.elastic.nodes import present_nodes
+
+            there = present_nodes()
+        if self.json:
+            fields = ("name", "id", "address", "cpus", "gpus", "processes", "draining")
+            listed = [dict(zip(fields, (n.node.name, n.node.id, *n[1:]), strict=True)) for n in there]
+            console.document({"address": self.target, "machines": listed})
+            return
+        rows = [
+            (
+                n.node.name,
+                n.node.id[:8],
+                n.address,
+                f"{n.cpus:g}",
+                f"{n.gpus:g}",
+                str(n.processes),
+                "drained" if n.draining else "",
+            )
+            for n in there
+        ]
+        head = ("machine", "id", "address", "processors", "GPUs", "processes", "")
+        console.result(console.table(rows, head))
+
+
+class ClusterDrain(msgspec.Struct, frozen=True):
+    """Let rollouts leave a machine: their matches move to others, and the machine leaves the cluster.
+
+    Nothing starts there any more. A run whose rollouts would be fewer than cluster.min_rollouts keeps its
+    rollout until another has joined. The command waits for the machine to leave. It needs Ray and the
+    cluster's token.
+    """
+
+    EXAMPLES: ClassVar = ("ludus cluster drain node17 --address 10.0.0.1:6379",)
+
+    node: Annotated[str, positional("name, address or id of the machine", "NODE")]
+    address: Annotated[str, option("address of the Ray cluster (default: $RAY_ADDRESS)", "HOST:PORT")] = ""
+    wait: Annotated[Amount, option("seconds to wait for the machine to leave; 0 = not", "S")] = 120.0
+    json: Annotated[bool, option("print one JSON document")] = False
+
+    def run(self) -> int:
+        """Drain the machine and return the exit code."""
+        address = self.address or os.environ.get("RAY_ADDRESS", "")
+        if not address:
+            raise UserError("--address: missing, and there is no RAY_ADDRESS; expected HOST:PORT")
+        with connected(address):
+            from ludus.cluster.elastic import nodes
+
+            node = nodes.find_node(self.node, nodes.present_nodes())
+            nodes.drain(node, "ludus cluster drain")
+            console.note(f"{node.node.name}: drained; its rollouts leave")
+            is_gone = nodes.wait_until_gone(node, self.wait)
+            if self.wait and not is_gone:
+                raise UserError(
+                    f"{node.node.name}: still there after {self.wait:g} s; it leaves when its rollouts have, "
+                    f"see: ludus cluster status {shell(address)}"
+                )
+        if self.json:
+            console.document({"machine": node.node.name, "id": node.node.id, "is_gone": is_gone})
+        return DONE
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Connect to the cluster at ``address`` in the body.
+
+    Raises:
+        UserError: Ray is not installed.
+        ConfigError: An address that is none, or without an answer.
+    """
+    from ludus.cluster.checks import LOCAL_ADDRESS, host_and_port
+    from ludus.presets.config import ClusterConfig
+
+    if address == LOCAL_ADDRESS:
+        raise UserError(f"{address}: such a cluster belongs to one run; see: ludus cluster status RUN")
+    host_and_port(address)
+    try:
+        from ludus.cluster.session import connect, disconnect
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise UserError(f"{address}: Ray is not installed; {install_command('cluster')}") from error
+    connect(ClusterConfig(address=address))
+    try:
+        yield
+    finally:
+        disconnect()
 
 
 class PlanRun(msgspec.Struct, frozen=True):

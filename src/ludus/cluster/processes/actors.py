@@ -42,6 +42,10 @@ class Call:
         self.actor.wait(self.refs[0])
         return fetch(self.refs[0], self.actor.kind)
 
+    def is_there(self) -> bool:
+        """Return whether the answer has come, or will never."""
+        return bool(ray.wait([self.refs[0]], timeout=0, fetch_local=False)[0])
+
     def second(self) -> Any:  # noqa: ANN401
         """Fetch the second object of the answer. Raises :class:`RolloutLost`, or the rollout's error."""
         return fetch(self.refs[1], self.actor.kind)
@@ -53,6 +57,10 @@ class RayHost(Host):
     def __init__(self, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
         """Start without rollouts. ``part``: see :class:`ludus.cluster.rollout.Host`."""
         super().__init__(ray.util.get_node_ip_address(), part)
+
+    def place(self) -> str:
+        """Return the id of this machine."""
+        return str(ray.get_runtime_context().get_node_id())
 
 
 class RolloutActor:
@@ -116,6 +124,14 @@ class RolloutActor:
 
     def _ping(self) -> Any:  # noqa: ANN401
         return self._handle.ping.options(concurrency_group="health").remote()
+
+    def place(self) -> str:
+        """Return the id of the process's machine. Raises :class:`RolloutLost`."""
+        try:
+            ref = self._handle.place.options(concurrency_group="health").remote()
+            return str(ray.get(ref, timeout=PATIENCE_S))
+        except RayError as error:
+            raise RolloutLost(first_line(error)) from error
 
     def wait_for_start(self, seconds: float) -> bool:
         """Return whether the process has started, or failed to, within ``seconds``."""

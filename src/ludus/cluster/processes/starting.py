@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ludus.cluster.checks import LOCAL_ADDRESS, advice, check_alike, fitting, lacking, part_of, shortage
+from ludus.cluster.elastic.assignment import least_rollouts
 from ludus.cluster.processes.actors import RolloutActor, RolloutLost, end_all, put
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
@@ -38,8 +39,10 @@ def start_all(
     settings: Any,  # noqa: ANN401
     spec_hash: str,
     report: Callable[[str], None],
-) -> list[RolloutActor]:
+) -> tuple[list[RolloutActor], list[RolloutActor]]:
     """Start the processes of all rollouts and compare their machines with this one.
+
+    Returns the ones that have started, and the others, which wait for machines.
 
     Args:
         preset: Settings of the run.
@@ -51,13 +54,15 @@ def start_all(
         ConfigError: Too few processors or GPUs, or a machine with another Ludus or game.
     """
     cluster = preset.cluster
-    if cluster.address == LOCAL_ADDRESS and (why := lacking(cluster, all_cpus(), all_gpus())):
+    needed = msgspec.structs.replace(cluster, rollouts=least_rollouts(cluster))
+    if cluster.address == LOCAL_ADDRESS and (why := lacking(needed, all_cpus(), all_gpus())):
         raise ConfigError(why, more=" on this machine")
     room = _Room()
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
         wait_for_all(actors, cluster, room, report)
-        calls = [actor.ask("about", settings) for actor in actors]
+        started = [actor for actor in actors if actor.wait_for_start(0.0)]
+        calls = [actor.ask("about", settings) for actor in started]
         for number, call in enumerate(calls):
             try:
                 check_alike(call.first(), spec_hash)
@@ -66,7 +71,7 @@ def start_all(
     except BaseException:
         end_all(actors)
         raise
-    return actors
+    return started, [actor for actor in actors if actor not in started]
 
 
 class Starting(Protocol):
@@ -109,7 +114,7 @@ class _Room:
 def wait_for_all(
     actors: Sequence[Starting], cluster: ClusterConfig, room: Room, report: Callable[[str], None]
 ) -> None:
-    """Wait until all processes have started.
+    """Wait until all processes have started, or enough of them and no other has room.
 
     Args:
         actors: The processes.
@@ -129,8 +134,12 @@ def wait_for_all(
         left = msgspec.structs.replace(cluster, rollouts=len(actors) - started)
         cpus, gpus = room.cpus() - started * cluster.cpus, room.gpus() - started * cluster.gpus
         text = shortage(left, max(cpus, 0.0), max(gpus, 0.0))
-        if text and time.monotonic() >= end:
-            remedy = advice(cluster, started + fitting(left, max(cpus, 0.0), max(gpus, 0.0)))
+        room_for = fitting(left, max(cpus, 0.0), max(gpus, 0.0))
+        is_late = time.monotonic() >= end
+        if text and started >= least_rollouts(cluster) and (is_late or room_for == 0):
+            return
+        if text and is_late:
+            remedy = advice(cluster, started + room_for)
             found = f"{started} of {len(actors)} rollouts started within {START_S:.0f} s"
             raise ConfigError(f"{found}: {text}", *remedy)
         report(f"{started} of {len(actors)} rollouts: {text or 'processes are starting'}")

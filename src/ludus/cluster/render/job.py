@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.cluster.elastic.assignment import least_rollouts
 from ludus.flow.inputs.shown import shell
 from ludus.flow.problem import Argument, Setting
 from ludus.presets.config import Preset
@@ -58,8 +59,8 @@ class JobOptions(msgspec.Struct, frozen=True):
 class MachineKind(msgspec.Struct, frozen=True):
     """Machines of one kind.
 
-    ``cpus``, ``gpus``: number in each machine. ``ray_cpus``, ``ray_gpus``: how many Ray may use; the
-    controller keeps the rest.
+    ``least``: how many are enough; others may join later. ``cpus``, ``gpus``: number in each machine.
+    ``ray_cpus``, ``ray_gpus``: how many Ray may use; the controller keeps the rest.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class MachineKind(msgspec.Struct, frozen=True):
     gpus: int
     ray_cpus: int
     ray_gpus: int
+    least: int
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -158,15 +160,16 @@ def machines_of(job: Job) -> tuple[MachineKind, ...]:
     cluster, options = job.preset.cluster, job.options
     gpus = 1 if job.preset.run.device == "cuda" else 0
     cpus = max(options.learner_cpus, job.preset.run.threads)
-    machines = [MachineKind("controller", 1, cpus, gpus, 0, 0)]
+    machines = [MachineKind("controller", 1, cpus, gpus, 0, 0, 1)]
     if cluster.learners > 1:
-        machines.append(MachineKind("learner", cluster.learners - 1, cpus, gpus, cpus, gpus))
+        ranks = cluster.learners - 1
+        machines.append(MachineKind("learner", ranks, cpus, gpus, cpus, gpus, ranks))
     together = min(options.per_machine, cluster.rollouts)
     played = math.ceil(together * cluster.gpus)
     count = math.ceil(cluster.rollouts / together)
-    machines.append(
-        MachineKind("rollout", count, together * cluster.cpus, played, together * cluster.cpus, played)
-    )
+    least = math.ceil(least_rollouts(cluster) / together)
+    played_by = together * cluster.cpus
+    machines.append(MachineKind("rollout", count, played_by, played, played_by, played, least))
     return tuple(machines)
 
 

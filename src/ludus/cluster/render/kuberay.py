@@ -18,6 +18,7 @@ PRESET = f"{FILES}/preset.toml"
 PID = "/tmp/ludus.pid"
 USER = 1000  # of the image: without rights
 RETRIES = 100  # each starts a cluster and resumes the run
+IDLE_S = 120  # of a machine without a process, until the autoscaler gives it up
 SAVE_S = 120  # to write a checkpoint before a pod ends
 STORE_SHARE = 0.3  # of a pod's memory: Ray's object store
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -78,30 +79,34 @@ def documents(job: Job, whole: Preset | None) -> tuple[dict[str, object], ...]:
 def rayjob(job: Job, files: str) -> dict[str, object]:
     """Return the RayJob of a job. ``files``: name of its ConfigMap."""
     head, *workers = machines_of(job)
+    cluster: dict[str, object] = {
+        "rayVersion": RAY_VERSION,
+        "authOptions": {"mode": "token"},
+        "headGroupSpec": {
+            "rayStartParams": _start_params(head) | {"dashboard-host": "0.0.0.0"},
+            "template": _pod(job, head, files),
+        },
+        "workerGroupSpecs": [
+            {
+                "groupName": machines.kind,
+                "replicas": machines.least,
+                "minReplicas": machines.least,
+                "maxReplicas": machines.count,
+                "rayStartParams": _start_params(machines),
+                "template": _pod(job, machines, ""),
+            }
+            for machines in workers
+        ],
+    }
     spec: dict[str, object] = {
         "entrypoint": f"sh {FILES}/run.sh",
         "shutdownAfterJobFinishes": True,
         "backoffLimit": RETRIES,
-        "rayClusterSpec": {
-            "rayVersion": RAY_VERSION,
-            "authOptions": {"mode": "token"},
-            "headGroupSpec": {
-                "rayStartParams": _start_params(head) | {"dashboard-host": "0.0.0.0"},
-                "template": _pod(job, head, files),
-            },
-            "workerGroupSpecs": [
-                {
-                    "groupName": machines.kind,
-                    "replicas": machines.count,
-                    "minReplicas": machines.count,
-                    "maxReplicas": machines.count,
-                    "rayStartParams": _start_params(machines),
-                    "template": _pod(job, machines, ""),
-                }
-                for machines in workers
-            ],
-        },
+        "rayClusterSpec": cluster,
     }
+    if any(machines.least < machines.count for machines in workers):
+        cluster["enableInTreeAutoscaling"] = True
+        cluster["autoscalerOptions"] = {"version": "v2", "idleTimeoutSeconds": IDLE_S}
     if job.options.hours:
         spec["activeDeadlineSeconds"] = round(3600 * job.options.hours)
     return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": job.name}, "spec": spec}

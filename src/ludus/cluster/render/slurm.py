@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import shlex
 
+import msgspec
+
 from ludus.cluster.processes.health import HEALTH
 from ludus.cluster.render.job import Job, MachineKind, machines_of, program
+from ludus.flow.inputs.shown import shell
+from ludus.presets.errors import ConfigError
 
 WARNING_S = 120  # before the job's end: time to write a checkpoint
 
@@ -26,14 +30,49 @@ def script(job: Job) -> str:
         head_gpus=head.ray_gpus,
         workers=starts,
         runs=shlex.quote(job.options.runs),
+        access=shell(access_file(job)),
         program=program(job),
     )
+
+
+def extension(job: Job) -> str:
+    """Return the script of an array of machines that join a running job, each for itself.
+
+    Raises:
+        ConfigError: The job has all its rollouts.
+    """
+    *_, machines = machines_of(job)
+    more = machines.count - machines.least
+    if not more:
+        cluster = job.preset.cluster
+        raise ConfigError(
+            f"cluster.min_rollouts = {cluster.min_rollouts}: expected 1 to {cluster.rollouts - 1} with "
+            "--extend, fewer than the machines of cluster.rollouts; the others are those that join"
+        )
+    one = msgspec.structs.replace(machines, least=1)
+    first, *others = _resources(one, job.options.hours)
+    return _EXTENSION.format(
+        name=job.name,
+        count=more,
+        resources="\n".join((first.removesuffix(" --requeue"), *others)),
+        warning=WARNING_S,
+        health=" ".join(f"{name}={value}" for name, value in HEALTH.items()),
+        access=shell(access_file(job)),
+        cpus=machines.ray_cpus,
+        gpus=machines.ray_gpus,
+        wait=_WAIT,
+    )
+
+
+def access_file(job: Job) -> str:
+    """Return the file by which machines join a running job: its cluster's address and token."""
+    return f"{job.run_dir}.cluster"
 
 
 def _resources(machines: MachineKind, hours: float) -> list[str]:
     """Return the directives of a group of machines. SLURM applies each to its group."""
     lines = [
-        f"#SBATCH --nodes={machines.count} --ntasks-per-node=1 --cpus-per-task={machines.cpus} --requeue"
+        f"#SBATCH --nodes={machines.least} --ntasks-per-node=1 --cpus-per-task={machines.cpus} --requeue"
     ]
     if machines.gpus:
         lines.append(f"#SBATCH --gpus-per-node={machines.gpus}")
@@ -95,6 +134,8 @@ srun --het-group=0 --overlap --nodes=1 --ntasks=1 --nodelist="$head" --output=ra
     + _WAIT.replace("{", "{{").replace("}", "}}")
     + """
 mkdir -p {runs}
+(umask 077; rm -f {access}; echo "RAY_ADDRESS=$RAY_ADDRESS RAY_AUTH_TOKEN=$token" > {access})
+trap 'rm -f {access}' EXIT
 {program}code=143
 if [ $((again + ending)) = 0 ]; then
   "$@" &  # the batch shell is on the head's machine, and no step: the signals reach it alone
@@ -112,3 +153,31 @@ esac
 exit "$code"
 """
 )
+
+_EXTENSION = """#!/usr/bin/env bash
+#SBATCH --job-name={name}-more --array=1-{count}
+{resources}
+#SBATCH --signal=B:USR1@{warning}
+# Each machine joins the running job. USR1 (scancel --signal=USR1 --batch ID): it is drained, and leaves.
+set -u
+export RAY_AUTH_MODE=token {health}
+for i in {{1..60}}; do [ -f {access} ] && break; sleep 5; done
+if ! [ -O {access} ]; then
+  echo {access}": no such file of yours; the job that it joins is not running" >&2
+  exit 2
+fi
+read -r line < {access}
+for word in $line; do export "$word"; done
+name="$(hostname)-${{SLURM_JOB_ID:-0}}"
+drained=0
+drain() {{ ludus cluster drain "$name" && drained=1; }}
+trap drain USR1
+{wait}
+ray start --address="$RAY_ADDRESS" --num-cpus={cpus} --num-gpus={gpus} --node-name="$name" \\
+  --disable-usage-stats --block &
+ray=$!
+wait "$ray"; code=$?
+while kill -0 "$ray" 2>/dev/null; do wait "$ray"; code=$?; done  # a trap ends a wait early
+[ "$drained" = 0 ] || code=0  # for Ray the end of a machine is a failure
+exit "$code"
+"""

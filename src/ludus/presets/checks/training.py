@@ -185,6 +185,10 @@ def cluster_problems(preset: Preset, method: Method) -> Iterator[Problem]:
         yield from _expected("cluster.learners", learners, reasons)
     if cluster.ahead is not None and cluster.ahead > 0 and preset.league is None:
         yield Problem("cluster.ahead", value=cluster.ahead, expected="0 without a league")
+    least = cluster.min_rollouts
+    if least > rollouts:
+        wanted = f"at most {rollouts} (cluster.rollouts = {rollouts})"
+        yield Problem("cluster.min_rollouts", value=least, expected=wanted)
     if rollouts == 0:
         return
     yield from _expected("cluster.rollouts", rollouts, _own_process(preset, method), "0 where ")
