@@ -24,6 +24,7 @@ _KNOWN = (
     ("ludus.cli.errors", "CommandError", errors.FAILED),
     ("ludus.presets.file", "PresetError", errors.USAGE),
     ("ludus.presets.errors", "ConfigError", errors.USAGE),
+    ("ludus.league.rules.errors", "RuleError", errors.USAGE),
     ("ludus.export.errors", "ExportError", errors.USAGE),
     ("ludus.flow.errors", "RunFailed", errors.FAILED),
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),

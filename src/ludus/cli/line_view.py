@@ -13,6 +13,7 @@ from ludus.cli.console import duration, percent, si
 from ludus.cli.update_texts import (
     Rates,
     doing_text,
+    flow_text,
     interval_text,
     lag_text,
     remaining,
@@ -101,7 +102,8 @@ class LineView(ProgressView):
             text = (
                 f"{version_text(metrics)}, {si(metrics.steps)} decisions, "
                 f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
-                f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}{self._results(metrics)}"
+                f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}"
+                f"{f', {flow}' if (flow := flow_text(metrics)) else ''}{self._results(metrics)}"
             )
         else:
             text = doing_text(self.doing)

@@ -23,7 +23,15 @@ from ludus.cli.line_view import LineView, ProgressView
 from ludus.cli.member_rows import MemberRows
 from ludus.cli.progress import bar
 from ludus.cli.rollout_rows import cluster_text, rollout_table, rollouts_of
-from ludus.cli.update_texts import Rates, doing_text, interval_text, known_share, lag_text, remaining
+from ludus.cli.update_texts import (
+    Rates,
+    doing_text,
+    flow_text,
+    interval_text,
+    known_share,
+    lag_text,
+    remaining,
+)
 from ludus.flow.inputs.shown import visible
 from ludus.reporting.sinks import PROBLEM, RunStart
 
@@ -200,6 +208,8 @@ class LiveView(ProgressView):
             f"version {metrics.version}, {saved}{best}",
             lag_text(metrics),
         ]
+        if text := flow_text(metrics):
+            lines.append(text)
         waits = {
             who: numbers[name]
             for who in ("sampler", "learner")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ludus.cli.console import percent, si
+from ludus.reporting.rates import CONSUMED, RECEIVED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +44,7 @@ class MemberRows:
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
-        for title in ("member", "version", "decisions", "score", "return", "lag"):
+        for title in ("member", "version", "decisions", "score", "return", "lag", "received", "consumed"):
             table.add_column(title, no_wrap=True, overflow="ellipsis")
         for player, metrics in list(self.newest.items())[:rows]:
             earned = metrics.numbers.get("rollout/running_return")
@@ -54,5 +55,10 @@ class MemberRows:
                 percent(self._score[player]) if player in self._score else "-",
                 "-" if earned is None else f"{earned:.2f}",
                 f"{metrics.numbers.get('lag/mean', 0.0):.2f}",
+                *(_rate(metrics, name) for name in (RECEIVED, CONSUMED)),
             )
         return table
+
+
+def _rate(metrics: UpdateMetrics, name: str) -> str:
+    return f"{si(metrics.numbers[name])}/s" if name in metrics.numbers else "-"

@@ -69,6 +69,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "league players": Entry("league:LeaguePlayers", "list all players: members, frozen ones, bots"),
         "league payoff": Entry("league:LeaguePayoff", "show how often each player beats each other"),
         "league ratings": Entry("league:LeagueRatings", "rate the players: Elo, TrueSkill, Nash averaging"),
+        "league audit": Entry("league:LeagueAudit", "ask a league's own rules again, and compare"),
         "league lineage": Entry("league:LeagueLineage", "show the parent of each frozen player"),
     },
     "games": {

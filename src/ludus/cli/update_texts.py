@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ludus.cli.console import duration, percent
+from ludus.cli.console import duration, percent, si
+from ludus.reporting.rates import CONSUMED, RECEIVED
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
@@ -47,6 +48,14 @@ def lag_text(metrics: UpdateMetrics) -> str:
         f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
         f"reuse {numbers.get('learner/sample_reuse', 0.0):.2f}"
     )
+
+
+def flow_text(metrics: UpdateMetrics) -> str:
+    """Return the decisions that the learner received and consumed a second; empty where it does not say."""
+    received, consumed = (metrics.numbers.get(name) for name in (RECEIVED, CONSUMED))
+    if received is None or consumed is None:
+        return ""
+    return f"{si(received)}/s received, {si(consumed)}/s consumed"
 
 
 def interval_text(result: EvalResult) -> str:

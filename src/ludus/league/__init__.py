@@ -4,6 +4,7 @@ Decisions only, no torch, no file. ``League.apply(event) -> effects`` holds the 
 lists its inputs and outputs. ``payoff`` counts results, ``meeting``, ``freezing``, ``origin`` and
 ``populations`` are the rules, ``roles`` names choices of them, ``config`` holds their settings and ``checks``
 refuses wrong ones. ``orders`` draws opponents and attributes results. ``matchmaker`` is the protocol of all
-runs, ``league_matchmaker`` the matchmaker of a league's member. The journal of events is
+runs, ``league_matchmaker`` the matchmaker of a league's member. The package ``rules`` asks rules of one's own
+and checks their answers; :mod:`ludus.presets.rule_file` loads them. The journal of events is
 ``ludus.storage.journal``.
 """

@@ -70,8 +70,15 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[Proble
             yield Problem(f"{path}.role", value=player.role, expected="a role of a league", near=near)
             continue
         choices = choices_of(player)
-        yield from _meet(path, choices, names, around.bots)
-        yield from _choices(path, choices, names, around.bots)
+        if player.rule:
+            yield from _beside_rule(path, player)
+        else:
+            yield from _meet(path, choices, names, around.bots)
+            yield from _choices(path, choices, names, around.bots)
+            if player.params:
+                yield Problem(
+                    f"{path}.params", f"{path}.params: expected {path}.rule, whose parameters these are"
+                )
         for setting, tune in player.tune.items():
             yield from _tune(f"{path}.tune.{setting}", setting, tune, choices, around)
         spec = around.seed_specs.get(player.seed, around.spec_hash)
@@ -141,6 +148,17 @@ def _names(
         if wanted:
             yield Problem(where, value=name, expected=wanted)
         owners.setdefault(name, path)
+
+
+def _beside_rule(path: str, player: cfg.PlayerConfig) -> Iterator[Problem]:
+    """Yield choices of an entry whose rule of one's own makes them."""
+    default = cfg.PlayerConfig()
+    for field in msgspec.structs.fields(cfg.PlayerConfig):
+        if field.name in ("meet", "freeze", "origin") and getattr(player, field.name) != getattr(
+            default, field.name
+        ):
+            where = f"{path}.{field.encode_name}"
+            yield Problem(where, f"{where}: expected none beside {path}.rule, which decides it")
 
 
 def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[Problem]:
@@ -239,7 +257,11 @@ def _unknown(path: str, name: str, expected: str, valid: Sequence[str]) -> Probl
 
 
 def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
-    """Why a run of the league ``old`` cannot be resumed as ``new``: the journal would mean something else."""
+    """Why a run of the league ``old`` cannot be resumed as ``new``: the journal would mean something else.
+
+    The file of a rule may lie elsewhere: what is compared is its class.
+    """
+    old, new = _with_rule_names(old), _with_rule_names(new)
     found = []
     if [p.name for p in old.members] != [p.name for p in new.members]:
         was, now = (", ".join(p.name for p in league.members) for league in (old, new))
@@ -258,3 +280,11 @@ def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
         and getattr(old, field.name) != getattr(new, field.name)
     ]
     return found
+
+
+def _with_rule_names(league: cfg.LeagueConfig) -> cfg.LeagueConfig:
+    """Return the settings with the class or name of each rule of one's own in place of its path."""
+    players = tuple(
+        msgspec.structs.replace(player, rule=player.rule.rpartition(":")[2]) for player in league.players
+    )
+    return msgspec.structs.replace(league, players=players)

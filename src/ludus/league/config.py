@@ -40,6 +40,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 MAX_COPIES = 256  # members that one entry stands for
+MAX_RULE = 4096  # characters of a path with a class
 
 Weighting = Literal["squared", "linear", "linear_capped", "variance", "variance_floor"]
 
@@ -340,6 +341,8 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     decisions, relative to other members. ``seed``: a weights file or ``RUN@VERSION`` to start with, empty = a
     new network. ``value_only_updates``: number of updates after each reset to other weights that move only
     the parameters that only the value depends on (TLeague's burn-in).
+    ``rule``: code that decides in place of ``meet``, ``freeze`` and ``from``: ``FILE.py:CLASS``, or the name
+    of an installed package's rule; empty = none. ``params``: its parameters.
     """
 
     name: Annotated[str, msgspec.Meta(max_length=64)] = ""
@@ -353,6 +356,8 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     tune: dict[str, Tune] = {}
     seed: str = ""
     value_only_updates: Natural = 0
+    rule: Annotated[str, msgspec.Meta(max_length=MAX_RULE)] = ""
+    params: dict[str, str | int | float | bool] = {}
 
     @property
     def member_names(self) -> tuple[str, ...]:

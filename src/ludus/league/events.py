@@ -10,6 +10,11 @@ carried out, that is another event::
     Results(p2, round 9)    -> Copy(p2, source p0, hyper)      population based training
     Copied(p2, p0, hyper)   -> nothing                         weights, optimiser and settings are copied
 
+A rule of one's own (``league.rules``) is asked between two rounds. Its answers are events, so that a journal
+is applied without the rule::
+
+    Answered(main, "freeze", "yes") -> Freeze(main, version 400)
+
 Between an effect and its event a process may be killed: then the effect comes again, because the journal
 holds events only. Effects are therefore safe to carry out twice.
 """
@@ -24,9 +29,11 @@ from ludus.flow.inputs.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 
 Kind = Literal["learner", "frozen", "bot"]
-Reason = Literal["period", "beats", "timeout", "updates", "asked"]
+Reason = Literal["period", "beats", "timeout", "updates", "asked", "rule"]
+Method = Literal["freeze", "origin"]
 
 SEED = "seed"  #: source of :class:`ResetTo`: first weights, of the member's seed or of a new network
+YES, NO = "yes", "no"  #: answers of ``freeze`` (:class:`Answered`)
 ITSELF = "itself"  #: source of :class:`ResetTo`: load no weights
 
 
@@ -63,11 +70,38 @@ class Results(Event, frozen=True, tag="results"):
     returns: float = 0.0
 
 
-class Ordered(Event, frozen=True, tag="ordered"):
-    """``count`` orders were drawn for a member: its random stream moves on by as many."""
+class Ordered(Event, frozen=True, tag="ordered", omit_defaults=True):
+    """``count`` orders were drawn for a member: its random stream moves on by as many.
+
+    ``weights``: shares of opponents by name, by which a rule of one's own had them drawn; empty without such
+    a rule, or where it was not asked.
+    """
 
     member: str
     count: int
+    weights: dict[str, float] = {}
+
+
+class Ruled(Event, frozen=True, tag="ruled"):
+    """The rule of one's own ``rule`` decides for the member in all events that follow.
+
+    ``sha256``: hash of the file with its code.
+    """
+
+    member: str
+    rule: str
+    sha256: str = ""
+
+
+class Answered(Event, frozen=True, tag="answered"):
+    """A rule of one's own was asked for a decision; opponents are in :class:`Ordered`.
+
+    ``answer``: ``yes`` or ``no``, for the origin ``itself``, ``seed`` or a frozen player.
+    """
+
+    member: str
+    method: Method
+    answer: str
 
 
 class Frozen(Event, frozen=True, tag="frozen"):
@@ -106,7 +140,7 @@ class Retired(Event, frozen=True, tag="retired"):
     player: str
 
 
-AnyEvent = Joined | Results | Ordered | Frozen | Reset | Copied | Mutated | Retired
+AnyEvent = Joined | Results | Ordered | Frozen | Reset | Copied | Mutated | Retired | Ruled | Answered
 
 
 class Effect(msgspec.Struct, frozen=True, tag_field="effect"):

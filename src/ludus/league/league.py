@@ -12,6 +12,8 @@ How a trainer uses it::
     league.apply(Ordered(member, count))         # the random stream moves on
     ... the member plays and learns one round; OrderBook turns its matches into tallies ...
     effects = league.apply(Results(...))         # Freeze, Copy, Mutate: carry out, apply what they say
+    while (event := league.answer()) is not None:  # rules of one's own are asked
+        effects = league.apply(event)
 
 Everything is a function of the configuration, the seed and the events in their order, floating point
 included: replaying the journal gives the live state bit by bit. An event that does not fit (a copy, an
@@ -33,6 +35,8 @@ from ludus.league.checks import own_settings
 from ludus.league.events import (
     ITSELF,
     SEED,
+    YES,
+    Answered,
     AnyEffect,
     AnyEvent,
     Copied,
@@ -48,12 +52,15 @@ from ludus.league.events import (
     ResetTo,
     Results,
     Retired,
+    Ruled,
     from_row,
     merge,
 )
 from ludus.league.orders import Drawer
 from ludus.league.players import player_of
 from ludus.league.roles import choices_of
+from ludus.league.rules.asking import new_rules, next_answer
+from ludus.league.rules.checked import CheckedRule
 from ludus.league.standings import MemberStanding, PlayerState, RandomStream, Standings
 
 STREAM_ORIGIN, STREAM_POPULATION = 2, 3
@@ -63,12 +70,23 @@ ELO_MATCHES = 50_000  # of one tally that Elo moves by: it settles within far fe
 
 
 class League:
-    """``defaults``: the preset's values of the settings that players tune, by path."""
+    """State and decisions of a league.
+
+    Args:
+        config: Its settings.
+        seed: Decides all draws.
+        defaults: The preset's values of the settings that players tune, by path.
+        rules: Rules of one's own by the member that they decide for. A journal is applied without them.
+    """
 
     def __init__(
-        self, config: cfg.LeagueConfig, seed: int, defaults: Mapping[str, float] | None = None
+        self,
+        config: cfg.LeagueConfig,
+        seed: int,
+        defaults: Mapping[str, float] | None = None,
+        rules: Mapping[str, CheckedRule] | None = None,
     ) -> None:
-        """Start a league without players; ``seed`` decides all draws."""
+        """Start a league without players."""
         self.config = config
         self.number = 0  #: events that were applied
         self.ignored: dict[str, int] = {}  #: events and rows that were not counted, by reason
@@ -79,7 +97,8 @@ class League:
         self._seed = seed
         self._defaults = dict(defaults or {})
         self._players = {p.name: p for p in config.members}
-        self._drawer = Drawer(self.standings, seed, config.rating_share)
+        self._rules = dict(rules or {})
+        self._drawer = Drawer(self.standings, seed, config.rating_share, self._rules)
         self._metas = _meta_strategies(config)
 
     def initial_events(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
@@ -91,7 +110,19 @@ class League:
             placed[player.role] += 1
             hyper = populations.starting(player.tune, self._defaults_of(player), order)
             members.append(Joined(player.name, "learner", player.role, hyper))
-        return [*members, *(Joined(bot, "bot") for bot in bots)]
+        return [*members, *self.ruled(), *(Joined(bot, "bot") for bot in bots)]
+
+    def ruled(self) -> list[AnyEvent]:
+        """Return an event for each rule of one's own that is another one than the standings have."""
+        return new_rules(self.standings, self._rules)
+
+    def answer(self) -> AnyEvent | None:
+        """Ask a rule of one's own for the next decision that is due. Raises ``RuleError``."""
+        return next_answer(self.standings, self._rules, self._seed)
+
+    def ordered(self, member: str, count: int) -> Ordered:
+        """Return the event after ``count`` orders of :meth:`draw`, with what a rule of one's own decided."""
+        return Ordered(member, count, self._drawer.weights(member))
 
     def admit(self, player: cfg.PlayerConfig) -> None:
         """Allow a member to join that the configuration does not have."""
@@ -119,6 +150,11 @@ class League:
             return self._reset(event, member)
         if isinstance(event, Copied):
             return self._copied(event, member)
+        if isinstance(event, Ruled):
+            member.rule, member.rule_sha256 = event.rule, event.sha256
+            return []
+        if isinstance(event, Answered):
+            return self._answered(event, member)
         self._settle(member, event.hyper)
         return []
 
@@ -237,6 +273,9 @@ class League:
             member.pending = None
         if event.version == 0 or member.pending is not None:
             return []  # a member keeps its weights until it becomes another one's copy
+        if member.choices.rule:
+            member.awaited = "origin"
+            return []
         stream = RandomStream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
@@ -310,6 +349,8 @@ class League:
 
     def _due(self, member: MemberStanding) -> list[AnyEffect]:
         """Return what the member's rules request after a round; nothing while a request is pending."""
+        if member.pending is None and member.awaited is None and member.choices.rule:
+            member.awaited = "freeze"
         if member.pending is None:
             reason = freezing.due(member.choices.freeze, member, self.standings)
             if reason is not None and self.standings.find(player_of(member.name, member.version)) is None:
@@ -334,6 +375,22 @@ class League:
     def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
         """Return the preset's values of what the player may tune, its rules included."""
         return {**self._defaults, **own_settings(choices_of(player))}
+
+    def _answered(self, event: Answered, member: MemberStanding) -> list[AnyEffect]:
+        """Request what a rule of one's own has decided."""
+        member.awaited = None
+        if event.method == "freeze":
+            name = player_of(member.name, member.version)
+            if event.answer != YES or member.pending is not None or self.standings.find(name) is not None:
+                return []
+            member.pending = Freeze(member.name, member.version, "rule")
+            return [member.pending]
+        if event.answer == ITSELF or member.pending is not None:
+            return []
+        if event.answer != SEED and self.standings.find(event.answer) is None:
+            return self._ignore("unknown player", event.answer)
+        member.pending = ResetTo(member.name, event.answer)
+        return [member.pending]
 
     # --- resets and copies ---------------------------------------------------------------------------
 

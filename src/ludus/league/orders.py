@@ -11,25 +11,36 @@ of another member; a frozen one is a lane of the bank; a bot is a bot.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ludus.flow import Order
+from ludus.flow.inputs.shown import shown
 from ludus.flow.league import Tally
 from ludus.league.events import merge
 from ludus.league.meeting import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
+from ludus.league.rules.checked import CheckedRule
+from ludus.league.rules.errors import RuleError
 from ludus.league.standings import BOTS, MemberStanding, RandomStream, Standings
 
 STREAM_DRAW, STREAM_SCORE = 1, 5
+OWN = "own"  #: tag of matches with opponents of a rule of one's own
 
 
 class Drawer:
     """Draws orders. Distributions are worked out once between two events."""
 
-    def __init__(self, standings: Standings, seed: int, rating_share: float) -> None:
-        """Draw by ``standings``; orders rate frozen players with probability ``rating_share``."""
+    def __init__(
+        self, standings: Standings, seed: int, rating_share: float, rules: Mapping[str, CheckedRule]
+    ) -> None:
+        """Draw by ``standings``; orders rate frozen players with probability ``rating_share``.
+
+        ``rules``: rules of one's own by member.
+        """
+        self._rules = rules
+        self._own: dict[str, dict[str, float]] = {}  # shares by these rules, by member
         self._standings = standings
         self._seed = seed
         self._rating_share = rating_share
@@ -39,7 +50,12 @@ class Drawer:
     def forget(self) -> None:
         """Forget distributions: the standings have changed."""
         self._known.clear()
+        self._own.clear()
         self._pairs = None
+
+    def weights(self, member: str) -> dict[str, float]:
+        """Return the shares that a rule of one's own gave since the last event; empty if it was not asked."""
+        return self._own.get(member, {})
 
     def draws(self, me: MemberStanding, count: int, teams: int) -> Iterator[Order]:
         """Return the member's next orders, at most ``count``, each drawn when taken."""
@@ -60,6 +76,8 @@ class Drawer:
 
     def _opponent(self, me: MemberStanding, stream: RandomStream) -> tuple[int, str]:
         """Draw an opponent; returns it and the tag of the rule that drew it."""
+        if me.choices.rule:
+            return self._own_opponent(me, stream)
         rules = me.choices.meet
         total = sum(rule.weight for rule in rules)
         mark = stream.uniform() * total
@@ -76,6 +94,24 @@ class Drawer:
             if at < len(players):
                 return players[at], tag_of(rules[which])
         return last_resort(me, self._standings), "latest"
+
+    def _own_opponent(self, me: MemberStanding, stream: RandomStream) -> tuple[int, str]:
+        """Draw an opponent by the member's rule of one's own."""
+        key = (me.name, 0)
+        if key not in self._known:
+            if me.name not in self._rules:
+                raise RuleError(f"league rule {shown(me.choices.rule)} of {me.name} is not loaded")
+            shares = self._own[me.name] = self._rules[me.name].meet(self._standings, me, self._seed)
+            found = [(self._standings.find(name), share) for name, share in shares.items()]
+            players = [index for index, _ in found if index is not None]
+            sums = np.cumsum([share for _, share in found])
+            if len(sums):
+                sums[-1] = 1.0
+            self._known[key] = (players, sums.tolist())
+        players, known = self._known[key]
+        if not players:
+            return last_resort(me, self._standings), OWN
+        return players[bisect_right(known, stream.uniform())], OWN
 
     def _distribution(self, me: MemberStanding, which: int) -> tuple[list[int], list[float]]:
         key = (me.name, which)

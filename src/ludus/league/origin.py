@@ -47,7 +47,7 @@ def members_reset_to(config: cfg.LeagueConfig) -> frozenset[str]:
             found |= {p.name for p in config.members if p.role == player.role}
         elif isinstance(rule, cfg.Cycle):
             found.add(player.name)
-        elif isinstance(rule, cfg.Meta):
+        elif player.rule or isinstance(rule, cfg.Meta):
             found |= {p.name for p in config.members}
     return frozenset(found)
 

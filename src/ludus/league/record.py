@@ -18,13 +18,16 @@ from ludus.flow.league import JournalRow, Tally
 from ludus.league import config as cfg
 from ludus.league.events import (
     SEED,
+    Answered,
     AnyEvent,
     Copied,
     Frozen,
     Joined,
     Mutated,
+    Ordered,
     Reset,
     Results,
+    Ruled,
     from_row,
     merge,
 )
@@ -270,6 +273,12 @@ def _names(event: AnyEvent) -> Iterator[str]:
             yield from (tally.player, tally.opponent, tally.tag)
     elif isinstance(event, (Copied, Mutated)):
         yield from event.hyper
+    elif isinstance(event, Ordered):
+        yield from event.weights
+    elif isinstance(event, Ruled):
+        yield from (event.rule, event.sha256)
+    elif isinstance(event, Answered):
+        yield event.answer
     if isinstance(event, (Reset, Copied)):
         yield event.source
 

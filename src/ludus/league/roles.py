@@ -85,17 +85,20 @@ ROLES: dict[str, Role] = {
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """Choices of a player, its role's filled in."""
+    """Choices of a player, its role's filled in. ``rule``: the rule of one's own that decides, if any."""
 
     kind: RoleKind
     meet: tuple[AnyMeet, ...]
     freeze: AnyFreeze
     origin: AnyOrigin
+    rule: str = ""
 
 
 def choices_of(player: PlayerConfig) -> Choices:
     """Return the player's choices, its role's where it makes none. ``KeyError`` for an unknown role."""
     role = ROLES[player.role]
+    if player.rule:
+        return Choices(role.kind, (), Never(), Itself(), player.rule)
     return Choices(
         role.kind,
         player.meet or role.meet,

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
-from ludus.league.events import Kind, Request
+from ludus.league.events import Kind, Method, Request
 from ludus.league.payoff import Floats, Indices, Payoff
 from ludus.league.roles import Choices, RoleKind
 
@@ -73,6 +73,8 @@ class MemberStanding:
 
     ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``exploit_steps``: at the
     last exploit step of the population's rule. ``pending``: a request that was not reported yet.
+    ``rule``: the rule of one's own that decides for it, with the hash of its file; ``awaited``: what that is
+    asked next.
     """
 
     name: str
@@ -98,6 +100,9 @@ class MemberStanding:
     quality: dict[int, float] = field(default_factory=dict)
     returns: float = 0.0  # decayed sum
     episodes: float = 0.0  # decayed count
+    rule: str = ""
+    rule_sha256: str = ""
+    awaited: Method | None = None
 
     def mean_return(self) -> float | None:
         """Return the decayed mean of the member's returns a match; None before the first."""

@@ -16,7 +16,9 @@ class MemberRow(msgspec.Struct, frozen=True):
     """Row of a member.
 
     ``win_rate``: mean rate against frozen players and bots that it met, None before. ``mean_return``: of
-    about its last 100 matches. ``asked``: its last milestone.
+    about its last 100 matches. ``asked``: its last milestone. ``rule``: the rule of one's own that decides
+    for it, with the hash of its file. ``received_per_s``, ``consumed_per_s``: decisions that it receives and
+    consumes a second of its rounds; None: not known.
     """
 
     name: str
@@ -32,6 +34,10 @@ class MemberRow(msgspec.Struct, frozen=True):
     mean_return: float | None
     asked: str
     hyper: dict[str, float]
+    rule: str = ""
+    rule_sha256: str = ""
+    received_per_s: float | None = None
+    consumed_per_s: float | None = None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -140,12 +146,20 @@ class OpponentRow(msgspec.Struct, frozen=True):
     window: float = 0.0
 
 
-def status(record: Record, state: str) -> Status:
-    """Return the rows of the members of ``record``; ``state`` is the run's."""
+def status(record: Record, state: str, rates: Mapping[str, tuple[float, float]] | None = None) -> Status:
+    """Return the rows of the members of ``record``.
+
+    Args:
+        record: The journal's contents.
+        state: State of the run.
+        rates: Decisions that members receive and consume a second, by name.
+    """
+    known: Mapping[str, tuple[float | None, float | None]] = rates or {}
     last = {m.member: f"{m.what} {m.detail}".strip() for m in record.milestones if m.what != "joined"}
     payoff, stays = record.league.standings.payoff, record.league.standings.anchored()
     rows = []
     for m in record.members:
+        received, consumed = known.get(m.name, (None, None))
         met = stays[payoff.matches(m.player, stays) > 0]
         rows.append(
             MemberRow(
@@ -162,6 +176,10 @@ def status(record: Record, state: str) -> Status:
                 mean_return=m.mean_return(),
                 asked=last.get(m.name, ""),
                 hyper=dict(m.hyper),
+                rule=m.rule,
+                rule_sha256=m.rule_sha256,
+                received_per_s=received,
+                consumed_per_s=consumed,
             )
         )
     return Status(

@@ -23,7 +23,14 @@ GAME, TEACHER = "game.name", "algorithm.teacher"
 def code_of(preset: Preset) -> dict[str, str]:
     """Return the references of the keys whose values may load code, by path."""
     teacher = getattr(preset.algorithm, "teacher", "")
-    return {GAME: preset.game.name} | ({TEACHER: teacher} if is_bot_file(teacher) else {})
+    players = preset.league.players if preset.league is not None else ()
+    rules = {rule_path(k): player.rule for k, player in enumerate(players) if is_bot_file(player.rule)}
+    return {GAME: preset.game.name} | ({TEACHER: teacher} if is_bot_file(teacher) else {}) | rules
+
+
+def rule_path(entry: int) -> str:
+    """Return the path of the rule of a league's entry."""
+    return f"league.players.{entry}.rule"
 
 
 def with_code(preset: Preset, code: dict[str, str]) -> Preset:
@@ -34,6 +41,13 @@ def with_code(preset: Preset, code: dict[str, str]) -> Preset:
     if TEACHER in code:
         algorithm = msgspec.structs.replace(preset.algorithm, teacher=code[TEACHER])
         preset = msgspec.structs.replace(preset, algorithm=algorithm)
+    league = preset.league
+    if league is not None and (paths := [k for k in range(len(league.players)) if rule_path(k) in code]):
+        players = list(league.players)
+        for k in paths:
+            players[k] = msgspec.structs.replace(players[k], rule=code[rule_path(k)])
+        league = msgspec.structs.replace(league, players=tuple(players))
+        preset = msgspec.structs.replace(preset, league=league)
     return preset
 
 

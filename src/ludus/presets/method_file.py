@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,19 +18,17 @@ import msgspec.inspect as mi
 from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.registry import Method
-from ludus.flow.inputs.regular import why_unusable
 from ludus.flow.problem import Argument, Part
 from ludus.flow.process.extensions import ExtensionError
 from ludus.games.names import is_typed, typed
 from ludus.presets import schema
 from ludus.presets.errors import ConfigError
 from ludus.presets.overrides import setting_paths
-from ludus.storage.errors import StorageError
-from ludus.storage.files import read_bounded
+from ludus.presets.user_code import MAX_BYTES as MAX_BYTES
+from ludus.presets.user_code import read_code, run_code
 
 ATTRIBUTE = "METHOD"
 NAME = "algorithm.name"
-MAX_BYTES = 1 << 20
 _EXPECTED = f"expected a Python file with a learning method ({ATTRIBUTE} = Method(...))"
 
 
@@ -79,12 +76,12 @@ def load_method(reference: str, where: Part = "") -> MethodFile:
             "a name read from a file loads no code; if you trust it, name it yourself", where=where
         )
     path = Path(os.path.realpath(reference))
-    data = _read(reference, path, where)
+    data = read_code(reference, path, where, _EXPECTED)
     sha256 = hashlib.sha256(data).hexdigest()
     for known in _loaded.values():
         if (known.path, known.sha256) == (str(path), sha256) and registry.find(known.name) is known.method:
             return known
-    method = _method_of(_run(path, data, where), where)
+    method = _method_of(run_code(path, data, where, _EXPECTED), where)
     try:
         registry.register(method)
     except ExtensionError as error:
@@ -118,56 +115,6 @@ def file_at_fault(error: BaseException) -> str:
             return path
         trace = trace.tb_next
     return ""
-
-
-def _read(reference: str, path: Path, where: Part) -> bytes:
-    if why := why_unusable(path, ""):
-        raise ConfigError(f"{why}; {_EXPECTED}", where=where)
-    if path.suffix != ".py":
-        raise ConfigError(f"no Python file; {_EXPECTED}", where=where)
-    try:
-        return read_bounded(path, MAX_BYTES)
-    except FileNotFoundError:
-        what = "a link to no file" if os.path.islink(reference) else "no such file"
-        raise ConfigError(f"{what}; {_EXPECTED}", where=where) from None
-    except (OSError, StorageError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        raise ConfigError(f"cannot be read ({reason}); {_EXPECTED}", where=where) from None
-
-
-def _run(path: Path, data: bytes, where: Part) -> ModuleType:
-    """Return the module that the file's bytes make."""
-    name = f"ludus_method_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    before = sys.modules.get(name)
-    sys.modules[name] = module  # annotations of a settings struct are looked up there
-    try:
-        exec(compile(data, str(path), "exec", dont_inherit=True), module.__dict__)
-    except BaseException as error:
-        if before is None:
-            del sys.modules[name]
-        else:
-            sys.modules[name] = before
-        if isinstance(error, SyntaxError):
-            raise ConfigError(f"line {error.lineno}: {error.msg}; {_EXPECTED}", where=where) from error
-        if isinstance(error, (Exception, SystemExit)):
-            line = _line_of(error, str(path))
-            text = " ".join(str(error).split())
-            raise ConfigError(f"{line}{type(error).__name__}: {text}", where=where) from error
-        raise
-    return module
-
-
-def _line_of(error: BaseException, path: str) -> str:
-    """Return the last line of the file that an error came through: ``line 7: ``."""
-    lines: list[int] = []
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return f"line {lines[-1]}: " if lines else ""
 
 
 def _method_of(module: ModuleType, where: Part) -> Method:

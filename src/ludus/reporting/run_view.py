@@ -26,6 +26,7 @@ from ludus.reporting.columns import Columns
 from ludus.reporting.floors import Floors, floors_of
 from ludus.reporting.followed_league import FollowedLeague
 from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics, metrics_of
+from ludus.reporting.rates import LearnerRates, learner_rates
 from ludus.storage import CorruptFile, RunDirectory, StorageError, read_jsonl
 from ludus.storage.files import open_regular
 from ludus.storage.jsonl import TAIL_BYTES, Row, last_rows, rows_back, rows_from
@@ -239,6 +240,15 @@ class RunView:
                 if isinstance(found := metrics_of(row), UpdateMetrics):
                     return found
         return None
+
+    def newest_rates(self) -> dict[str, LearnerRates]:
+        """Return the rates of each learner, by the updates at the end of the log."""
+        found: list[UpdateMetrics] = []
+        for row in last_rows(self.source):
+            with contextlib.suppress(ValueError):
+                if isinstance(metrics := metrics_of(row), UpdateMetrics):
+                    found.append(metrics)
+        return learner_rates((update.player, update.numbers) for update in found)
 
     def newest(self) -> Newest:
         """Return how far the run is; the steps of a league are summed over its members."""

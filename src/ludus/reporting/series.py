@@ -54,6 +54,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "lag/max": ("Largest policy lag", "versions"),
     "throughput/ticks_per_s": ("Ticks per second", "ticks/s"),
     "throughput/steps_per_s": ("Decisions per second", "decisions/s"),
+    "throughput/received_per_s": ("Decisions received per second", "decisions/s"),
+    "throughput/consumed_per_s": ("Decisions consumed per second, epochs counted", "decisions/s"),
     "throughput/matches_per_s": ("Matches per second", "matches/s"),
     "throughput/evaluations_per_s": ("Positions evaluated per second", "positions/s"),
     "throughput/simulations_per_s": ("Simulations of the search per second", "simulations/s"),

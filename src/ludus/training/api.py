@@ -173,6 +173,7 @@ def resume(
     game: str = "",
     teacher: str = "",
     method: str | Path = "",
+    rule: str = "",
 ) -> RunResult:
     """Continue a run from its newest whole checkpoint.
 
@@ -184,6 +185,8 @@ def resume(
             start here.
         teacher: The file of a bot in Python that the run learns from, for such a run.
         method: The file of the run's learning method, for such a run.
+        rule: The rule of a league's members, ``FILE.py:CLASS``, for such a run; several with commas between
+            them.
 
     Returns:
         The result of the run, with the final evaluation of its best weights.
@@ -195,7 +198,7 @@ def resume(
     from ludus.training.resumed import resumed_settings
     from ludus.training.runs import resume_run
 
-    resumed = resumed_settings(Path(run_dir), game=game, teacher=teacher, method=str(method))
+    resumed = resumed_settings(Path(run_dir), game=game, teacher=teacher, method=str(method), rule=rule)
     return _with_callback(callback, lambda more: resume_run(resumed, sinks=(*more, *sinks)))
 
 

@@ -40,6 +40,7 @@ def resumed_settings(
     game: str = "",
     teacher: str = "",
     method: str = "",
+    rule: str = "",
 ) -> Resumed:
     """Return the settings under which a run resumes.
 
@@ -51,6 +52,8 @@ def resumed_settings(
             here (:mod:`ludus.training.trusted_code`).
         teacher: File of a bot in Python that the run learns from, for such a run.
         method: File of the learning method, for such a run.
+        rule: Rules of a league's members from files, for such a run: ``FILE.py:CLASS``, several with commas
+            between them.
 
     Raises:
         RunNotFound: No such run.
@@ -61,7 +64,7 @@ def resumed_settings(
     resumed_method(run, method)
     loaded = run_settings(run, typed)
     configured = run_settings(run).preset if typed else loaded.preset
-    preset = resumed_code(run_dir, loaded.preset, game, teacher)
+    preset = resumed_code(run_dir, loaded.preset, game, teacher, rule)
     needed = without_seeds(preset) if run.checkpoints.versions() else preset
     declared = check_game(msgspec.structs.replace(loaded, preset=needed))
     started = run.info()

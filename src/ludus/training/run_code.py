@@ -18,6 +18,7 @@ from ludus.games.sources import game_files
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.method_file import NAME, method_file
+from ludus.presets.rule_file import rule_files
 from ludus.reporting.changes import read_changes
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ RULEBOOK = "rulebook"  # the parameter of a game
 
 
 def code_files(preset: Preset) -> tuple[CodeFile, ...]:
-    """Return the files of a preset's game, teacher and rulebooks, and of a method that a package has.
+    """Return the files of a preset's game, teacher, rules and rulebooks, and of a method that a package has.
 
     Its code has been loaded. The file of ``--method`` is not among them (:func:`method_code`).
     """
@@ -35,6 +36,8 @@ def code_files(preset: Preset) -> tuple[CodeFile, ...]:
     if teacher := code_of(preset).get(TEACHER, ""):
         file = Path(teacher if teacher.endswith(".py") else teacher.rpartition(":")[0])
         found += [code_file(TEACHER, file)]
+    if preset.league is not None:
+        found += rule_files(preset.league)
     if method_file(preset.algorithm) is None:
         found += [_package_method(preset)]
     for setting, lines in rulebooks(preset).items():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.inputs.shown import shell
+from ludus.league.rules.errors import RuleError
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed, RunUnsaved
 from ludus.reporting.changes import options
@@ -82,6 +83,7 @@ class RunLoop:
             Interrupted: Ctrl-C; the run was saved.
             RunUnsaved: The last state, or the record of the end, is not on disk.
             RunFailed: Training cannot continue.
+            RuleError: A rule of a league's member failed; the run was saved.
         """
         steps, context = self.steps, self.context
         context.clock.lap()
@@ -92,7 +94,7 @@ class RunLoop:
             if not self._evaluated_initial:
                 steps.before_learning(self._evaluate_initial)
             while not self._is_over():
-                steps.prepare_round()
+                self._prepare_round()
                 context.report_machines()
                 evaluate = self._evaluate if self.evaluations.due() else None
                 self._leave_if_interrupted()
@@ -110,6 +112,17 @@ class RunLoop:
             final = self._final()
             self._record_end()
             return final
+
+    def _prepare_round(self) -> None:
+        """Prepare a round. A rule of one's own that fails leaves a run that is saved and can be resumed."""
+        try:
+            self.steps.prepare_round()
+        except RuleError as error:
+            saved = self.saver.save(last=True) and self.context.directory.checkpoints.versions()
+            stands = "the run was saved" if saved else "no checkpoint was saved"
+            run = self.context.directory.path
+            more = f"; {stands}; once the rule is corrected: ludus resume {shell(str(run))}"
+            raise RuleError(error, more=more) from error
 
     def _save_last(self) -> None:
         """Save the weights at the end: what is lost gets no result. Raises ``RunUnsaved``."""

@@ -33,6 +33,7 @@ from ludus.reporting.changes import (
     schedules_in_words,
 )
 from ludus.reporting.floors import Floors
+from ludus.reporting.rates import LearnerRates
 from ludus.reporting.run_view import RunView
 from ludus.reporting.sinks import RunStart, Sink, Sinks
 from ludus.reporting.tracking.process import sinks_of
@@ -71,7 +72,8 @@ class RunResult(msgspec.Struct, frozen=True):
     league of those of ``best_player``; both are on disk. ``final``: the final evaluation of the best weights;
     ``floors``: results without training; ``report``: path of the report, empty if it could not be written;
     ``more``: settings under which a resumed run continues; ``alone``: the game has one seat, so there is no
-    opponent; ``ladder``: strength of the best weights among plain searches, if these are opponents.
+    opponent; ``ladder``: strength of the best weights among plain searches, if these are opponents;
+    ``rates``: decisions that each learner received and consumed a second, by member ("" without a league).
     """
 
     run: str
@@ -88,6 +90,7 @@ class RunResult(msgspec.Struct, frozen=True):
     best_player: str = ""
     alone: bool = False
     ladder: LadderRating | None = None
+    rates: dict[str, LearnerRates] = {}
 
 
 @as_found()
@@ -374,4 +377,5 @@ def _result(loop: RunLoop, context: RunContext, final: tuple[EvalResult, ...], r
         best_player="" if best is None else best.player,
         alone=alone,
         ladder=loop.evaluations.strength,
+        rates=RunView(run).newest_rates(),
     )

@@ -1,4 +1,4 @@
-"""Code that a resumed run may load: its game, its learning method and its teacher.
+"""Code that a resumed run may load: its game, its learning method, its teacher and its league's rules.
 
 A run directory may come from another person, so the names in its files load built-in and installed games and
 methods only, and no bot in Python. For code of the user's own the user either names it again, or started the
@@ -46,6 +46,8 @@ class RunRecord(msgspec.Struct, frozen=True):
         teacher: Of a bot in Python: its name in the configuration, and the reference.
         method: Of a method from a file: the hash of the table ``algorithm``, and the path of the file.
         rulebooks: Paths of the rulebooks that the run's rules were read from.
+        rules: Of rules of a league's members from files: the hash of their settings, and the references by
+            the paths of their keys.
     """
 
     run: str
@@ -54,6 +56,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     teacher: tuple[str, str] = ("", "")
     method: tuple[str, str] = ("", "")
     rulebooks: tuple[str, ...] = ()
+    rules: tuple[str, dict[str, str]] = ("", {})
 
 
 def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
@@ -67,10 +70,12 @@ def record_code(run: RunDirectory, configured: Preset, preset: Preset) -> None:
     file = method_file(preset.algorithm)
     method = (_digest(_algorithm(run)), file.path) if file is not None else ("", "")
     books = tuple(str(known[0]) for lines in rulebooks(preset).values() if (known := rulebook.file_of(lines)))
-    if bot[1] or method[1] or books or not is_installed_name(preset.game.name):
+    rules = _rule_references(preset)
+    own = (_digest(_rule_settings(configured)), rules) if rules else ("", {})
+    if bot[1] or method[1] or books or rules or not is_installed_name(preset.game.name):
         path = str(run.path.resolve())
         books = books or given_rulebooks(run.path)
-        record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method, books)
+        record = RunRecord(path, _digest(configured.game), preset.game.name, bot, method, books, own)
         write_private(_file(run.path), to_json(record))
 
 
@@ -89,6 +94,8 @@ def why_not_recorded(run: RunDirectory, configured: Preset, preset: Preset) -> P
         needed = [] if is_installed_name(code[GAME]) else [Argument("game", code[GAME])]
         needed += [Argument("teacher", code[TEACHER])] if TEACHER in code else []
         needed += [Argument("method", file.path)] if file is not None else []
+        if rules := _rule_references(preset):
+            needed += [Argument("rule", ",".join(dict.fromkeys(rules.values())))]
         if needed:  # without any the run resumes all the same
             text = "; this run could not be recorded as yours, so resuming it will need"
             return Problem(text=(str(error), text, *(part for word in needed for part in (" ", word))))
@@ -129,14 +136,16 @@ def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
     return file
 
 
-def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -> Preset:
-    """Return ``preset`` of the run at ``run`` with the references by which its game and teacher are loaded.
+def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "", rule: str = "") -> Preset:
+    """Return ``preset`` of the run at ``run`` with the references by which its code is loaded.
 
-    ``game``, ``teacher``: those that the user gave; empty = the record's, if there is one of this
-    configuration, else the configuration's own, which load no code but what is installed. Raises
-    ``StorageError``, and ``ConfigError`` for a bot in Python that only the configuration names.
+    ``game``, ``teacher``, ``rule``: those that the user gave (several rules with commas between them);
+    empty = the record's, if there is one of this configuration, else the configuration's own, which load no
+    code but what is installed. Raises ``StorageError``, and ``ConfigError`` for a bot or a rule in Python
+    that only the configuration names.
     """
     code = code_of(preset)
+    rules = resumed_rules(run, preset, rule)
     if teacher and TEACHER not in code:
         raise ConfigError(f"the teacher of {run} is no Python file", where=Argument("teacher", teacher))
     known = None
@@ -152,8 +161,51 @@ def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -
             "yourself: ",
             Argument("teacher", form="FILE.py"),
         )
-    given = {path: text for path, text in ((GAME, game), (TEACHER, teacher)) if text}
+    given = {path: text for path, text in ((GAME, game), (TEACHER, teacher)) if text} | rules
     return with_code(preset, {path: typed_code(text) for path, text in given.items()})
+
+
+def resumed_rules(run: Path, preset: Preset, given: str = "") -> dict[str, str]:
+    """Return the references of the rules of a league's members by the paths of their keys.
+
+    They are to be marked with ``typed_code`` before they are loaded. Raises ``StorageError``, and
+    ``ConfigError`` for a rule that only the configuration names.
+    """
+    needed = _rule_references(preset)
+    words = [word.strip() for word in given.split(",") if word.strip()]
+    if words and not needed:
+        raise ConfigError(f"no member of {run} has a rule from a file", where=Argument("rule", given))
+    known = None if words or not needed else _record(run)
+    if known is not None and known.rules[0] == _digest(_rule_settings(preset)):
+        return {path: known.rules[1].get(path, text) for path, text in needed.items()}
+    found: dict[str, str] = {}
+    for path, text in needed.items():
+        file, _, name = text.rpartition(":")
+        fitting = [word for word in words if word.rpartition(":")[2] == name]
+        fitting.sort(key=lambda word: Path(word.rpartition(":")[0]).name != Path(file).name)
+        if words and not fitting:
+            raise ConfigError(
+                f"no class {shown(name)}, which {path} of {run} needs", where=Argument("rule", given)
+            )
+        if not fitting:
+            raise ConfigError(
+                f"{run / 'config.toml'}: {path} = {shown(text)}: this user did not start the run here, and a "
+                "name read from a file loads no Python file; if you trust its code, name it yourself: ",
+                Argument("rule", form="FILE.py:CLASS"),
+            )
+        found[path] = fitting[0]
+    return found
+
+
+def _rule_references(preset: Preset) -> dict[str, str]:
+    """Return the rules of a league's members that are files, by the paths of their keys."""
+    return {path: text for path, text in code_of(preset).items() if path not in (GAME, TEACHER)}
+
+
+def _rule_settings(preset: Preset) -> dict[str, object]:
+    """Return the rules of a league's members with their parameters: what decides which code is called how."""
+    players = preset.league.players if preset.league is not None else ()
+    return {str(k): [player.rule, player.params] for k, player in enumerate(players) if player.rule}
 
 
 def _check_known(run: RunDirectory, name: str) -> None:

@@ -208,18 +208,35 @@ def test_a_league_has_a_row_for_each_member() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
     view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    rates = {"throughput/received_per_s": 1500.0, "throughput/consumed_per_s": 4500.0}
     main = msgspec.structs.replace(update(), player="main", outcomes={"main:0": (6, 4, 0)})
+    main = msgspec.structs.replace(main, numbers=main.numbers | rates)
     view.update(main)
-    view.update(msgspec.structs.replace(main, player="exploiter", steps=1000, version=3, outcomes={}))
+    other = msgspec.structs.replace(update(), player="exploiter", steps=1000, version=3, outcomes={})
+    view.update(other)
     view.update(msgspec.structs.replace(main, outcomes={"main:0": (0, 0, 5), "simple": (0, 0, 5)}))
     view.evaluation(evaluation())
     lines = board(view).splitlines()
-    assert lines[1].split()[1:] == ["member", "version", "decisions", "score", "return", "lag", "│"]
-    assert lines[2].split()[1:-1] == ["main", "12", "346", "k", "72.0%", "-", "1.00"]
-    assert lines[3].split()[1:-1] == ["exploiter", "3", "1", "k", "-", "-", "1.00"]
+    assert lines[1].split()[1:7] == ["member", "version", "decisions", "score", "return", "lag"]
+    assert lines[1].split()[7:] == ["received", "consumed", "│"]
+    assert lines[2].split()[1:8] == ["main", "12", "346", "k", "72.0%", "-", "1.00"]
+    assert lines[2].split()[8:-1] == ["1.5", "k/s", "4.5", "k/s"]
+    assert lines[3].split()[1:-1] == ["exploiter", "3", "1", "k", "-", "-", "1.00", "-", "-"]
     text = "\n".join(lines)
     assert "347 k decisions, 8.64 k matches" in text
     assert "simple 68.4% [61.7, 74.5] of 200" in text
+
+
+def test_a_run_without_a_league_shows_what_its_learner_receives_and_consumes() -> None:
+    numbers = {"throughput/received_per_s": 24_000.0, "throughput/consumed_per_s": 72_000.0}
+    metrics = msgspec.structs.replace(update(), numbers=update().numbers | numbers)
+    assert update_texts.flow_text(metrics) == "24 k/s received, 72 k/s consumed"
+    assert update_texts.flow_text(update()) == ""
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    view.update(metrics)
+    assert "24 k/s received, 72 k/s consumed" in board(view)
 
 
 def with_rollouts(count: int) -> UpdateMetrics:

@@ -17,7 +17,12 @@ from ludus.cluster.plan.measured import Measured
 from ludus.cluster.plan.papers import PAPERS
 from ludus.cluster.plan.simulation import Loop, simulate
 from ludus.cluster.plan.sizing import BUSY, Wanted, make_plan
+from ludus.presets.document import to_toml
 from ludus.presets.file import load_preset
+from ludus.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.reporting.rates import CONSUMED, RECEIVED, LearnerRates, learner_rates
+from ludus.storage.run_info import RunInfo
+from ludus.storage.rundir import RunDirectory
 
 #: Rates of two processors, as bench train prints them.
 MEASURED = Measured(
@@ -214,7 +219,7 @@ def test_bad_input_of_a_plan_is_one_line(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "expected a preset, or --like with a paper"),
+        ((), "expected a preset, --run with a run, or --like with a paper"),
         (("minirts",), "--decisions-per-s: missing"),
     ],
 )
@@ -249,3 +254,73 @@ def test_planning_needs_no_ray() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert "13.333" in done.stdout
+
+
+# ---- beside a run ----------------------------------------------------------------------------------------
+
+
+def _logged(run: Path, seconds: tuple[float, ...], steps_per_s: float) -> None:
+    """Write a run whose updates took ``seconds``, with their numbers."""
+    preset = load_preset("minirts", {"run.lag": "sync"}).preset
+    info = RunInfo(1, "0.1.0", "minirts", "", 1, "2026-01-01T00:00:00Z", ())
+    RunDirectory.create(run, to_toml(preset), info, 1)
+    lines = b""
+    for version, time in enumerate(seconds, 1):
+        numbers = {
+            "time/update_s": time,
+            "throughput/steps_per_s": steps_per_s,
+            "throughput/received_per_s": 2 * steps_per_s,
+            "throughput/consumed_per_s": 3 * steps_per_s * version,
+            "lag/mean": float(version),
+        }
+        update = UpdateMetrics(version, version, version, 0, 0, 0.0, numbers)
+        lines += msgspec.json.encode(metrics_row(update)) + b"\n"
+    (run / "metrics.jsonl").write_bytes(lines)
+
+
+def test_a_plan_is_compared_with_the_rates_of_a_run(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _logged(tmp_path / "run", (1.0, 3.0), 5000.0)
+    words = ("plan", "--run", str(tmp_path / "run"), "--rollout", str(bench), "--learner", str(bench))
+    assert cli.main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["run"]["updates"] == 2
+    assert document["run"]["learned_per_s"] == 5000.0
+    assert document["run"]["lag_mean"] == pytest.approx(1.75)  # by time
+    assert document["run"]["update_s"] == 2.0
+    assert document["run"]["learner_idle"] is None
+    plan, rows = document["plan"], {row["name"]: row for row in document["compared"]}
+    assert plan["rollouts"] == 1  # the run's, on the measured machine
+    assert plan["cores"] == 2
+    learned = rows["decisions learned from a second"]
+    assert learned["planned"] == plan["decisions_per_s"]
+    assert learned["share"] == pytest.approx(5000.0 / plan["decisions_per_s"])
+    assert rows["decisions received a second"]["measured"] == 10_000.0
+    assert rows["mean lag, versions"]["share"] is None  # planned 0, in sync
+    assert "share of the learner's time idle" not in rows
+    assert cli.main(list(words)) == 0
+    assert "of the plan" in capsys.readouterr().out
+
+
+def test_a_run_that_no_plan_can_be_compared_with_is_refused(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _logged(tmp_path / "run", (), 1.0)
+    files = ("--rollout", str(bench), "--learner", str(bench))
+    for words, message in (
+        (("--run", str(tmp_path / "run"), *files), "no update has been logged yet"),
+        (("--run", str(tmp_path / "nowhere"), *files), "not a run directory"),
+        (("minirts", "--run", str(tmp_path / "run"), *files), "expected no preset"),
+    ):
+        assert cli.main(["plan", *words]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
+
+
+def test_rates_of_learners_are_weighed_by_time() -> None:
+    numbers = {"time/update_s": 1.0, RECEIVED: 100.0, CONSUMED: 400.0}
+    slow = {"time/update_s": 3.0, RECEIVED: 20.0, CONSUMED: 80.0}
+    old = {"time/update_s": 5.0, "throughput/steps_per_s": 7.0}
+    rates = learner_rates([("a", numbers), ("b", slow), ("a", slow), ("a", old), ("c", old)])
+    assert rates == {"a": LearnerRates(40.0, 160.0, 4.0, 2), "b": LearnerRates(20.0, 80.0, 3.0, 1)}

@@ -21,6 +21,7 @@ from ludus.presets.checks.game import check_game
 from ludus.presets.file import find_preset, is_game, load_preset, shipped_presets
 
 if TYPE_CHECKING:
+    from ludus.cluster.plan.compared import ComparedRate, RunRates
     from ludus.cluster.plan.sizing import Plan
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
@@ -262,10 +263,14 @@ class PlanRun(msgspec.Struct, frozen=True):
     The rates are files that ludus bench train PRESET --json wrote on a machine that plays and on one that
     learns. Lag and idle time come from a simulation. cluster.rollouts = 0 means: as many as are needed.
     Any setting of the preset can be given as for ludus train. Ray is not needed.
+
+    With --run the plan is of that run's settings and rollouts, at the rate that it had, and is compared with
+    what the run's log has. A run without rollouts is planned as one rollout on a separate machine.
     """
 
     EXAMPLES: ClassVar = (
         "ludus plan minirts --decisions-per-s 1e6 --rollout rollout.json --learner learner.json",
+        "ludus plan --run runs/minirts --rollout rollout.json --learner learner.json",
         "ludus plan --like openai-five",
     )
 
@@ -273,6 +278,7 @@ class PlanRun(msgspec.Struct, frozen=True):
     decisions_per_s: Annotated[Amount, option("decisions to be learned from a second", "D")] = 0.0
     rollout: Annotated[str, option("file of ludus bench train on a machine that plays", "FILE")] = ""
     learner: Annotated[str, option("file of ludus bench train on a machine that learns", "FILE")] = ""
+    run_: Annotated[str, option("compare a plan of this run's settings with its own rates", "RUN")] = ""
     gbit: Annotated[Speed, option("network of each machine, in Gbit/s", "G")] = 10.0
     core_price: Annotated[Amount, option("price of a processor of a rollout, an hour", "P")] = 0.0
     learner_price: Annotated[Amount, option("price of a learner's machine, or a GPU, an hour", "P")] = 0.0
@@ -287,15 +293,28 @@ class PlanRun(msgspec.Struct, frozen=True):
         """Print the plan and return the exit code."""
         from ludus.cluster.plan.papers import PAPERS
 
-        if not (self.preset or self.like):
-            raise UserError("ludus plan: expected a preset, or --like with a paper; see: ludus plan --help")
-        plan = self._plan() if self.preset else None
+        if not (self.preset or self.like or self.run_):
+            raise UserError(
+                "ludus plan: expected a preset, --run with a run, or --like with a paper; see: "
+                "ludus plan --help"
+            )
+        if self.preset and self.run_:
+            raise UserError(
+                f"--run {self.run_}: expected no preset beside it: the plan is of the run's settings"
+            )
+        plan, rates, compared = self._compared() if self.run_ else (None, None, None)
+        if self.preset:
+            plan = self._plan()
         figures = PAPERS[self.like]() if self.like else []
         if self.json:
-            console.document({"plan": plan, "like": self.like, "figures": figures})
+            document = {"plan": plan, "like": self.like, "figures": figures}
+            console.document({**document, "run": rates, "compared": compared} if self.run_ else document)
             return DONE
         if plan is not None:
-            self._show(plan)
+            self._show(plan, self.decisions_per_s or (rates.learned_per_s if rates is not None else 0.0))
+        if compared is not None:
+            told = [(c.name, f"{c.planned:,.4g}", f"{c.measured:,.4g}", _percent(c.share)) for c in compared]
+            console.result("\n" + console.table(told, ("", "plan", "run", "of the plan")))
         if figures:
             rows = [(f.name, f"{f.ours:,.5g}", _range(f.paper), f.source) for f in figures]
             console.result(console.table(rows, (self.like, "ours", "paper", "ours from")))
@@ -315,7 +334,26 @@ class PlanRun(msgspec.Struct, frozen=True):
         wanted = Wanted(self.decisions_per_s, self.gbit, self.core_price, self.learner_price)
         return make_plan(loaded.preset, rollout, learner, wanted)
 
-    def _show(self, plan: Plan) -> None:
+    def _compared(self) -> tuple[Plan, RunRates, list[ComparedRate]]:
+        from ludus.cluster.plan.compared import compare, planned_as_run, run_rates
+        from ludus.cluster.plan.measured import check_alike, read_measured
+        from ludus.cluster.plan.sizing import Wanted, make_plan
+        from ludus.reporting.changes import run_settings
+        from ludus.reporting.run_view import RunView
+
+        view = RunView.open(Path(self.run_))
+        rates = run_rates(view)
+        rollout = read_measured("rollout", self.rollout)
+        learner = read_measured("learner", self.learner)
+        check_alike(rollout, learner, view.info().game)
+        wanted = Wanted(
+            self.decisions_per_s or rates.learned_per_s, self.gbit, self.core_price, self.learner_price
+        )
+        preset = planned_as_run(run_settings(view.directory, self.overrides).preset, rollout)
+        plan = make_plan(preset, rollout, learner, wanted)
+        return plan, rates, compare(plan, rates)
+
+    def _show(self, plan: Plan, decisions_per_s: float) -> None:
         percent, si = console.percent, console.si
         per_rollout = plan.cores // plan.rollouts
         gpus = f", {plan.inference_gpus:,} GPUs" if plan.inference_gpus else ""
@@ -334,7 +372,7 @@ class PlanRun(msgspec.Struct, frozen=True):
             ("calls", f"{plan.calls_per_s:,.4g} a second of the controller"),
             ("lag", f"{plan.lag_mean:.2f} versions, at most {plan.lag_max}; {percent(plan.dropped)} dropped"),
             ("idle", f"rollouts {percent(plan.rollout_idle)}, learners {percent(plan.learner_idle)}"),
-            ("decisions", f"{si(plan.decisions_per_s)}/s as simulated, {si(self.decisions_per_s)}/s wanted"),
+            ("decisions", f"{si(plan.decisions_per_s)}/s as simulated, {si(decisions_per_s)}/s wanted"),
         ]
         if plan.cost_per_hour:
             a_billion = plan.cost_per_hour / 3600 / plan.decisions_per_s * 1e9
@@ -343,6 +381,10 @@ class PlanRun(msgspec.Struct, frozen=True):
         short = "; not enough" if use > 1.0 else ""
         rows.append(("limit", f"{plan.limit}, {percent(use)} of the capacity{short}"))
         console.result(console.table(rows))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else console.percent(share)
 
 
 def _range(numbers: tuple[float, float]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE, UserError
+from ludus.cli.errors import DONE, REFUSED, UserError
 from ludus.cli.results import note_groups
 from ludus.cli.words import said
 from ludus.flow.names import did_you_mean
@@ -24,6 +24,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
 Json = Annotated[bool, option("print one JSON document")]
 NONE_MET = "no player has met another: a league that has just started, or a game of one seat"
+RULE_FORM = "FILE.py:CLASS"
 WIDE = 12  # columns of a payoff that fit a terminal
 
 
@@ -44,6 +45,10 @@ def _cell(table: PayoffTable, i: int, j: int) -> str:
     return "." if i == j else f"{100 * table.rate[i][j]:.0f}" if met else "-"
 
 
+def _rate(decisions_per_s: float | None) -> str:
+    return "-" if decisions_per_s is None else f"{console.si(decisions_per_s)}/s"
+
+
 def _ago(then: float) -> str:
     return f"{console.duration(max(0.0, time.time() - then) / 60)} ago" if then else "-"
 
@@ -51,7 +56,8 @@ def _ago(then: float) -> str:
 class LeagueStatus(msgspec.Struct, frozen=True):
     """Show the members of a league: how far each is, what it froze, and what it is doing.
 
-    Works during the run and does not slow it down. STEPS are decisions that a member learned from.
+    Works during the run and does not slow it down. STEPS are decisions that a member learned from; RECEIVED
+    and CONSUMED are decisions a second of its rounds, CONSUMED counts each as often as it was learned.
     """
 
     EXAMPLES: ClassVar = ("ludus league status runs/league", "ludus league status runs/league --json")
@@ -64,7 +70,8 @@ class LeagueStatus(msgspec.Struct, frozen=True):
         view, record = _read(self.run_dir)
         from ludus.league.summary import status
 
-        shown = status(record, view.status().state)
+        rates = {n: (r.received_per_s, r.consumed_per_s) for n, r in view.newest_rates().items()}
+        shown = status(record, view.status().state, rates)
         if self.json:
             console.document(shown)
             return DONE
@@ -82,12 +89,15 @@ class LeagueStatus(msgspec.Struct, frozen=True):
                 console.si(m.steps - m.last_frozen_steps) if m.frozen else "-",
                 "-" if m.win_rate is None else console.percent(m.win_rate),
                 "-" if m.mean_return is None else f"{m.mean_return:.3g}",
+                _rate(m.received_per_s),
+                _rate(m.consumed_per_s),
                 m.asked or "-",
             )
             for m in shown.members
         ]
         head = (
-            "member", "role", "version", "steps", "frozen", "since", "against frozen", "return", "last",
+            "member", "role", "version", "steps", "frozen", "since", "against frozen", "return", "received",
+            "consumed", "last",
         )  # fmt: skip
         console.result(console.filled(rows, head))
         hyper = [
@@ -95,6 +105,9 @@ class LeagueStatus(msgspec.Struct, frozen=True):
         ]
         if hyper:
             console.result("\n" + console.table(hyper, ("member", "settings")))
+        ruled = [(m.name, m.rule, m.rule_sha256[:12]) for m in shown.members if m.rule]
+        if ruled:
+            console.result("\n" + console.table(ruled, ("member", "rule", "sha256")))
         for why, count in shown.ignored.items():
             console.note(f"not counted, {why}: {count}")
         return DONE
@@ -339,3 +352,56 @@ class LeagueLineage(msgspec.Struct, frozen=True):
         ]
         console.result(console.table(rows, ("steps", "event", "", "settings")))
         return DONE
+
+
+class LeagueAudit(msgspec.Struct, frozen=True):
+    """Ask the rules of a league's members again for every decision, and compare the journal's.
+
+    Rules are those from files or packages (league.players.*.rule). Equal inputs must have equal answers.
+    Exit code 3: some differ. A file is loaded if you started the run on this machine, or if --rule names it.
+    """
+
+    EXAMPLES: ClassVar = (
+        "ludus league audit runs/league",
+        "ludus league audit runs/league --rule ./pfsp.py:Pfsp",
+    )
+
+    run_dir: Run
+    rule: Annotated[
+        str, option("rule of the members, if the run was started elsewhere; several: with commas", RULE_FORM)
+    ] = ""
+    json: Json = False
+
+    def run(self) -> int:
+        """Print how many decisions differ, and return the exit code."""
+        from ludus.league.league import League
+        from ludus.league.rules.audit import audit
+        from ludus.presets.code import typed_code, with_code
+        from ludus.presets.rule_file import rule_problems, rules_of
+        from ludus.reporting.changes import run_settings
+        from ludus.storage.journal import Journal
+        from ludus.storage.rundir import RunDirectory
+        from ludus.training.trusted_code import resumed_rules
+
+        run = RunDirectory.open(Path(self.run_dir))
+        preset = run_settings(run).preset
+        found = resumed_rules(run.path, preset, self.rule)
+        preset = with_code(preset, {path: typed_code(text) for path, text in found.items()})
+        config = preset.league
+        if config is None or not any(player.rule for player in config.players):
+            raise UserError(f"{self.run_dir}: no member of this run has a rule from a file or a package")
+        if wrong := [*rule_problems(config)]:
+            raise UserError("\n".join(said(problem) for problem in wrong))
+        with Journal.read(run.league) as journal:
+            league = League(config, preset.run.seed)
+            result = audit(league, journal.rows(), rules_of(config), preset.run.seed)
+        if self.json:
+            console.document(result)
+        else:
+            console.result(f"{result.decisions:,} decisions, {result.different:,} differ")
+            if result.other_file:
+                console.note(f"{result.other_file:,} of them were made under another file of the rule")
+            rows = [(str(d.number), d.member, d.method, d.recorded, d.now) for d in result.differences]
+            if rows:
+                console.result(console.table(rows, ("event", "member", "method", "journal", "now")))
+        return REFUSED if result.different else DONE

@@ -111,7 +111,8 @@ class Resume(msgspec.Struct, frozen=True):
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
     so may --run.threads and --cluster.rollouts. RUN/changes.jsonl records the change. The code of a game that
     is neither built in nor installed is loaded if you started the run on this machine, or if --game names it;
-    so is a learning method from a file, which --method names, and a teacher in Python, which --teacher names.
+    so is a learning method from a file, which --method names, a teacher in Python, which --teacher names, and
+    a league's rule, which --rule names.
     """
 
     EXAMPLES: ClassVar = (
@@ -129,6 +130,13 @@ class Resume(msgspec.Struct, frozen=True):
     method: Annotated[
         str, option("Python file of the run's method, if the run was started elsewhere", "FILE.py")
     ] = ""
+    rule: Annotated[
+        str,
+        option(
+            "league rule of the run's members, if the run was started elsewhere; several: with commas",
+            "FILE.py:CLASS",
+        ),
+    ] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -142,7 +150,12 @@ class Resume(msgspec.Struct, frozen=True):
         from ludus.training.resumed import resumed_settings
 
         resumed = resumed_settings(
-            run_dir, resumable(self.overrides), game=self.game, teacher=self.teacher, method=self.method
+            run_dir,
+            resumable(self.overrides),
+            game=self.game,
+            teacher=self.teacher,
+            method=self.method,
+            rule=self.rule,
         )
 
         from ludus.cli.live import make_view
@@ -291,6 +304,13 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
             final.append(("floor", floor))
     if strength := in_words(result.ladder):
         final.append(("strength", strength))
+    rates = [
+        (
+            f"rates {name}".rstrip(),
+            f"{console.si(r.received_per_s)} decisions received/s, {console.si(r.consumed_per_s)} consumed/s",
+        )
+        for name, r in result.rates.items()
+    ]
     rows = [
         ("run", result.run),
         ("ended", result.reason),
@@ -298,6 +318,7 @@ def show_ending(result: RunResult, game: str, as_json: bool) -> None:
             "trained",
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
+        *rates,
         ("weights", f"best version {best}, last version {result.version}"),
         *final,
         ("report", str(Path(result.report).with_suffix(".html")) if result.report else "not written"),

@@ -68,6 +68,16 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def line_in(error: BaseException, path: str) -> int:
+    """Return the last line of a file that an error came through; 0 for none."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if path and trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
 def changed(before: Iterable[CodeFile], now: Iterable[CodeFile]) -> tuple[CodeChange, ...]:
     """Return the files in which ``now`` differs from ``before``, for the settings that both have.
 

@@ -18,6 +18,7 @@ from ludus.presets.file import LoadedPreset
 from ludus.presets.hardware import available_processors
 from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
 from ludus.presets.overrides import setting_paths
+from ludus.presets.rule_file import rule_problems
 from ludus.storage.errors import StorageError
 from ludus.storage.references import load_weights
 
@@ -49,7 +50,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         spec_hash=declared.spec_hash,
         seed_specs=seeds,
     )
-    found = problems(league, around)
+    found = [*problems(league, around), *rule_problems(league)]
     yield from found
     yield from _value_only_problems(preset, league)
     yield from _beside(preset, league, declared)

@@ -248,9 +248,7 @@ class SlabSteps(RunSteps):
             made.counts.learned = member.counts.learned
             made.counts.gradient_steps = member.counts.gradient_steps
             self.report.update(
-                update_metrics(
-                    self.preset, member, made.counts, done.update, done.learned, done.times, made.used
-                )
+                update_metrics(self.preset, member, made.counts, done.update, done.learned, done, made.used)
             )
 
     def on_evaluation(self, results: tuple[EvalResult, ...]) -> None:

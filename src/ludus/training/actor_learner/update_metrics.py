@@ -5,10 +5,11 @@ from __future__ import annotations
 from ludus.algorithms.learner import UpdateStats
 from ludus.presets.config import Preset, RunConfig
 from ludus.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
+from ludus.reporting.rates import CONSUMED, RECEIVED
 from ludus.training.actor_learner.member import Member
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.actor_learner.state import TrainerState
-from ludus.training.actor_learner.sync_loop import RoundTimes
+from ludus.training.actor_learner.sync_loop import Round, RoundTimes
 from ludus.training.stopping import Budget, minutes_left, progress
 
 
@@ -18,7 +19,7 @@ def update_metrics(
     state: TrainerState,
     update: UpdateStats,
     summary: RolloutSummary,
-    times: RoundTimes,
+    done: Round,
     used: Budget,
 ) -> UpdateMetrics:
     """Return the report of an update.
@@ -29,10 +30,11 @@ def update_metrics(
         state: Its counters after the round.
         update: The update.
         summary: Results of the slab that was learned from.
-        times: Times of the round.
+        done: Its round.
         used: Budget that all members had used after the round.
     """
     run = preset.run
+    times, total = done.times, max(done.times.total_s, 1e-9)
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/learned"] = float(state.learned)
@@ -43,6 +45,7 @@ def update_metrics(
         numbers |= schedule.numbers(used)
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
+    numbers |= {RECEIVED: done.received / total, CONSUMED: update.learned / total}
     numbers |= times.cluster
     return UpdateMetrics(
         version=update.version,

@@ -8,6 +8,7 @@ from ludus.algorithms.learner import UpdateStats
 from ludus.mcts import Matches
 from ludus.presets.config import Preset
 from ludus.reporting.metrics import UpdateMetrics, lag_numbers
+from ludus.reporting.rates import CONSUMED, RECEIVED
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import AlphaZeroComponents
 from ludus.training.alphazero.workers import SelfPlayTimes
@@ -96,6 +97,8 @@ def _time_numbers(preset: Preset, state: AlphaZeroState, done: SelfPlayRound) ->
         "time/network_share": times.evaluate_s / max(times.busy_s, 1e-9),
         "throughput/ticks_per_s": len(matches.action) / total,
         "throughput/steps_per_s": steps_per_s,
+        RECEIVED: steps_per_s,
+        CONSUMED: done.learned.learned / total,
         "throughput/matches_per_s": len(matches) / total,
         "throughput/evaluations_per_s": times.evaluations / collect,
         "throughput/simulations_per_s": times.simulations / collect,

@@ -20,6 +20,7 @@ from ludus.presets.checks.league import league_problems
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hyper import tunable_defaults
+from ludus.presets.rule_file import rules_of
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
@@ -112,7 +113,7 @@ def build_league(
     if wrong := [*league_problems(without_seeds(preset) if checkpoint else preset, spec)]:
         raise ConfigError(*wrong)
     defaults = tunable_defaults(preset)
-    league = League(config, preset.run.seed, defaults)
+    league = League(config, preset.run.seed, defaults, rules_of(config))
     state = LeagueState(league=config, ahead=preset.ahead)
     if checkpoint is not None:
         state = decode_league_state(checkpoint.state)

@@ -23,7 +23,6 @@ from ludus.league.events import (
     Ignored,
     Mutate,
     Mutated,
-    Ordered,
     Request,
     Reset,
     ResetTo,
@@ -94,7 +93,7 @@ class LeagueTrainer(SlabSteps):
         components.start(
             threads,
             self.frozen,
-            lambda member, count: self._apply(Ordered(member, count)),
+            lambda member, count: self._apply(self.league.ordered(member, count)),
             self._retire,
         )
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
@@ -126,6 +125,8 @@ class LeagueTrainer(SlabSteps):
         self._write_rows()
 
     def _resumed(self) -> None:
+        for event in self.league.ruled():  # a rule's file has changed
+            self._apply(event)
         for request in self.league.pending():
             self._carry_out(request)
 
@@ -138,9 +139,12 @@ class LeagueTrainer(SlabSteps):
     def prepare_round(self) -> None:
         """Choose the next member, and assign it new orders where the last ones have been played.
 
-        With rounds ahead, members are chosen for the rounds after it too, and their slabs asked for.
+        Rules of one's own are asked before. With rounds ahead, members are chosen for the rounds after it
+        too, and their slabs asked for. Raises ``RuleError``.
         """
         with self.failing():
+            while (event := self.league.answer()) is not None:
+                self._apply(event)
             self._schedule()
 
     def _schedule(self) -> None:

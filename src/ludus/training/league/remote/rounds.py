@@ -37,7 +37,7 @@ class RemoteUpdate:
         answer = self._link.wait(self._coming, m.UpdateAnswer)
         done.update, there = answer.update, answer.times
         times = done.times
-        times.total_s += there.total_s
+        times.total_s = times.collect_s + there.total_s  # of the member, whatever others did meanwhile
         times.help_s, times.help_wait_s = there.help_s, there.help_wait_s
         times.cpu_s = there.cpu_s
         times.learn_s, times.learn_wait_s, times.threads = there.learn_s, there.learn_wait_s, there.threads
