@@ -58,6 +58,7 @@ SLOW = (
     "capture-the-flag",
     "tower-defense",
     "pommerman-team-critic",
+    "pommerman-team-league",
     f"minirts {_PAST} lanes=4",  # four frozen players, stacked
     "tic_tac_toe-alphazero",
     "connect-four",

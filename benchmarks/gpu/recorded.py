@@ -47,6 +47,7 @@ NETWORKS = (
     "capture-the-flag",
     "tower-defense",
     "pommerman-team-critic",
+    "pommerman-team-league",
     "minirts policy.value_heads=2",
 )
 PICTURES = "pictures"  # no preset: rollouts of random bytes in the shape of Breakout's pictures

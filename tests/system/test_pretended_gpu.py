@@ -71,6 +71,7 @@ PROGRAMS = (
     "capture-the-flag",
     "minirts-cells",
     "pommerman-team-critic",
+    "pommerman-team-league",
     "minirts policy.value_heads=2",
 )
 

@@ -58,12 +58,13 @@ class PolicyGraph(nn.Module):
         self.layouts: tuple[TensorLayout, ...] = tuple(layout_of(t) for t in network.inputs)
         self.names: GraphNames = graph_names(network.spec, [t.name for t in network.inputs])
         self.twin = _twin(network)
-        self.memory_shape = network.memory_shape
         #: why the graph has no values; "" = it has
         self.without_value = ""
         self.value_heads, self.gives_q = 1, False
         if isinstance(self.twin, PolicyNetwork):
             self._prepare(self.twin)
+        #: the policy's part of the memory: no graph holds a critic
+        self.memory_shape = self.twin.memory_shape
         self.masked = any(h.kind == "discrete" for h in self.spec.heads)
         #: whether heads are decided one after the other
         self.dependent = (

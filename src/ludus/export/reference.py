@@ -18,6 +18,7 @@ from ludus.flow.slab import Array
 from ludus.policies.actions.action_distribution import ActionDistribution, Independent
 from ludus.policies.actions.autoregressive import AutoregressiveDistribution
 from ludus.policies.actions.q_values import QValues
+from ludus.policies.critic import split_memory
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
@@ -55,10 +56,16 @@ def act(network: Network, seen: Seen, uniform: Array) -> Acted:
         value = network.denormalise(several)[0]
     found[VALUE, -1] = value
     if step.memory is not None:
-        found[MEMORY, -1] = step.memory
+        found[MEMORY, -1] = _policy_memory(network, step.memory)
     outputs = {key: tensor.numpy() for key, tensor in found.items()}
     after = None if step.memory is None else step.memory.numpy()
     return Acted(actions.numpy().astype(np.int32), after, outputs)
+
+
+def _policy_memory(network: Network, memory: Tensor) -> Tensor:
+    if isinstance(network, PolicyNetwork) and network.recurrent is not None:
+        return split_memory(memory, network.recurrent.size)[0]
+    return memory
 
 
 def _of_heads(

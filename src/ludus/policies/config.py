@@ -39,6 +39,8 @@ class EncoderConfig(
     kernels: Counts = ()  # one per convolution, without padding; empty = 3x3 with padding 1
     # plain, or residual: IMPALA's stages, each convolution, 3x3 maximum at its stride, two residual blocks
     convolution: Literal["plain", "residual"] = "plain"
+    # cells of the last convolution that are joined: all, or the middle one, where a rolled board has its seat
+    gather: Literal["all", "middle"] = "all"
     dense: Counts = (128,)  # encoder of the tensors that are not planes
     hidden: Counts = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu", "elu"] = "leaky_relu"
@@ -74,12 +76,6 @@ class EncoderConfig(
                     f"has {len(given)} values: expected {len(self.channels)}, "
                     f"one for each of policy.channels{none}",
                 )
-        if self.critic == "own" and self.memory in ("gru", "lstm"):
-            yield (
-                "critic",
-                f'= "own": an own critic has no learned memory; expected policy.memory = "none" or "recall", '
-                f'not "{self.memory}"',
-            )
         if self.critic_sees != "own" and self.critic != "own":
             yield (
                 "critic_sees",
@@ -89,6 +85,12 @@ class EncoderConfig(
             yield (
                 "critic_sees",
                 f'= "{self.critic_sees}": recall covers no other seats; expected policy.memory = "none"',
+            )
+        elif self.critic_sees == "all" and self.memory != "none":
+            yield (
+                "critic_sees",
+                '= "all": a critic with learned memory joins the memories of a team; expected "own" or '
+                f'"team", or policy.memory = "none", not "{self.memory}"',
             )
         if self.encoder and self.memory == "recall":
             yield (

@@ -7,7 +7,6 @@ given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,38 +19,20 @@ from ludus.policies.actions.continuous import FreeDeviation
 from ludus.policies.actions.heads import heads_of
 from ludus.policies.actions.outputs import check_output
 from ludus.policies.actions.own_draws import own_draws
-from ludus.policies.actions.pointed import PointerTargets, check_pointer
+from ludus.policies.actions.pointed import check_pointer
 from ludus.policies.actions.q_values import QValues
 from ludus.policies.config import EncoderConfig, encode_config
-from ludus.policies.critic import Critic, Others
+from ludus.policies.critic import Critic, CriticInput, Mates, Others, split_memory
 from ludus.policies.encoder import Encoder
+from ludus.policies.encoding import Encoding as Encoding
+from ludus.policies.encoding import Sequence as Sequence
+from ludus.policies.encoding import spread, spread_rows
+from ludus.policies.initial import draw_orthogonal
 from ludus.policies.layers.batch_norm import batch_norms, counting
 from ludus.policies.layers.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
 from ludus.policies.layers.torso import Planes, Residual, Rows
 from ludus.policies.memory import Recall, Recurrent
-from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
-
-
-class Sequence(NamedTuple):
-    """Outputs for ``[T, B]`` time steps. ``value`` is normalised, as the loss expects it."""
-
-    distribution: ActionDistribution  # of T * B time steps; undefined for inactive ones
-    value: Tensor  # float32[T, B], or [T, B, K] with K > 1 value heads
-    memory: Tensor | None  # after the last step
-
-    @property
-    def logits(self) -> Tensor:
-        """``float32[T, B, A]`` of independent heads; ``TypeError`` for dependent ones."""
-        return logits_of(self.distribution).reshape(*self.value.shape[:2], -1)
-
-
-class Encoding(NamedTuple):
-    """Inputs of the heads for ``N`` rows."""
-
-    features: Tensor  # [N, hidden], of the policy's heads
-    #: [N, hidden], of the value head; ``features`` themselves with a shared critic, None if it is not asked
-    critic: Tensor | None
-    pointed: dict[str, PointerTargets]  # entities and cells that heads point at
+from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast
 
 
 class PolicyNetwork(Encoder):
@@ -105,7 +86,8 @@ class PolicyNetwork(Encoder):
         features = self.recurrent.size if self.recurrent is not None else self.join.size
         self.policy_head = self._policy_head(features)
         own_critic = self.own is not None and config.critic == "own"  # it has no torsos of pointing heads
-        self.value_head = nn.Linear(self.own_size if own_critic else features, config.value_heads)
+        valued = self.own_size if own_critic and self.recurrent is None else features
+        self.value_head = nn.Linear(valued, config.value_heads)
         self.values: ValueNormaliser | None = None
         if config.normalise_values:
             several = config.value_heads > 1
@@ -148,24 +130,11 @@ class PolicyNetwork(Encoder):
         near_zero = (
             self.policy_head.linear if isinstance(self.policy_head, FreeDeviation) else self.policy_head
         )
+        small = {id(near_zero): 0.01, id(self.value_head): 1.0}
         encoders = (self.own, self.critic.own if self.critic is not None else None)
-        kept = {id(module) for own in encoders if own is not None for module in own.modules()}
-        with torch.no_grad():
-            for name, module in self.named_modules():
-                if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in kept:
-                    gain = 2.0**0.5
-                    if module is near_zero:
-                        gain = 0.01
-                    elif module is self.value_head or (
-                        isinstance(self.recurrent, Recurrent)
-                        and (module is self.recurrent.read or module is self.recurrent.recur)
-                    ):
-                        gain = 1.0
-                    if only is None or f"{name}.weight" in only:
-                        nn.init.orthogonal_(module.weight, gain, generator=generator)
-                    if module.bias is not None:
-                        module.bias.zero_()
-            if isinstance(self.policy_head, AutoregressiveHeads):
+        draw_orthogonal(self, small, [own for own in encoders if own is not None], generator, only)
+        if isinstance(self.policy_head, AutoregressiveHeads):
+            with torch.no_grad():
                 self.policy_head.initialise(generator)
 
     def critic_parameters(self) -> dict[str, nn.Parameter]:
@@ -198,7 +167,10 @@ class PolicyNetwork(Encoder):
     def memory_shape(self) -> tuple[int, ...] | None:
         """Shape of one row's memory, or None."""
         memory = self.recurrent or self.recall
-        return memory.shape if memory is not None else None
+        if memory is None:
+            return None
+        theirs = self.critic.memory_size if self.critic is not None else 0
+        return (*memory.shape[:-1], memory.shape[-1] + theirs)
 
     @property
     def architecture(self) -> str:
@@ -212,8 +184,8 @@ class PolicyNetwork(Encoder):
 
     def initial_memory(self, rows: int) -> Tensor | None:
         """Return zeros ``[rows, *memory_shape]``, or None."""
-        memory = self.recurrent or self.recall
-        return memory.initial(rows, self.device) if memory is not None else None
+        shape = self.memory_shape
+        return None if shape is None else torch.zeros((rows, *shape), device=self.device)
 
     def recalled(self, obs: Observation, first: Tensor, active: Tensor, memory: Tensor | None) -> Tensor:
         """Return the state of :class:`Recall` after each time step: ``[T, B, 2, D]``. Takes no gradient."""
@@ -231,6 +203,11 @@ class PolicyNetwork(Encoder):
     def centralised(self) -> bool:
         """Whether the value depends on other seats' observations, so that only the learner computes it."""
         return self.critic is not None and self.critic.seats > 0
+
+    @property
+    def team_memories(self) -> bool:
+        """Whether the value depends on the memories of the other seats of a team."""
+        return self.centralised and self.recurrent is not None
 
     @property
     def values_in_acting(self) -> bool:
@@ -266,6 +243,8 @@ class PolicyNetwork(Encoder):
         critic: Tensor | None = features
         if self.critic is not None:
             critic = None
+            if self.critic.recurrent is not None:
+                return Encoding(features, None, pointed)  # its memory runs apart
             if not self.centralised or others is not None:
                 critic = self.critic.features(obs, vector, static)[0]
             if critic is not None and others is not None:
@@ -349,9 +328,14 @@ class PolicyNetwork(Encoder):
         if self.recurrent is not None:
             assert memory is not None
             assert first is not None
+            memory, theirs = split_memory(memory, self.recurrent.size)
             memory = self.recurrent.step(encoded.features.float(), memory, first.bool())
             output = self.recurrent.output(memory)
             encoded = Encoding(output, output, encoded.pointed)
+            if self.critic is not None:
+                critic, theirs = self.critic.step(self._critic_features(obs), theirs, first.bool())
+                encoded = encoded._replace(critic=critic)
+                memory = torch.cat([memory, theirs], dim=-1)
         distribution, value = self.outputs(encoded)
         if value is None or not self.values_in_acting:
             return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
@@ -385,17 +369,23 @@ class PolicyNetwork(Encoder):
         return distribution, value
 
     def sequence(
-        self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
+        self,
+        obs: Observation,
+        memory: Tensor | None,
+        first: Tensor,
+        active: Tensor | None = None,
+        mates: Mates | None = None,
     ) -> Sequence:
         """Run the network over rows of time steps. Without memory this is one flat batch.
 
-        Values of a centralised critic are 0: it is not evaluated.
+        Values of a centralised critic are 0: it is not evaluated, unless ``mates`` are known.
 
         Args:
             obs: ``obs[name]: [T, B, *packed]``.
             memory: ``[B, ...]`` at the start, or None for a policy without memory.
             first: ``bool[T, B]``, whether the row's match starts here.
             active: ``bool[T, B]``. Inactive time steps do not change memory; their outputs are undefined.
+            mates: Other seats of the rows' teams, for a critic with memory.
         """
         steps, rows = first.shape
         if active is None:
@@ -410,14 +400,16 @@ class PolicyNetwork(Encoder):
         if self.recurrent is not None:
             if memory is None:
                 raise ValueError("a policy with memory needs the memory at the start of a sequence")
-            outputs, memory = self.recurrent.sequence(
-                encoded.features.float().reshape(steps, rows, *encoded.features.shape[1:]),
-                memory,
-                first.bool(),
-                active,
-            )
+            memory, theirs = split_memory(memory, self.recurrent.size)
+            features = encoded.features.float().reshape(steps, rows, *encoded.features.shape[1:])
+            outputs, memory = self.recurrent.sequence(features, memory, first.bool(), active)
             output = outputs.flatten(0, 1)
             encoded = Encoding(output, output, encoded.pointed)
+            if self.critic is not None:
+                inputs = CriticInput({t.name: obs[t.name] for t in self.inputs}, theirs, first.bool(), active)
+                critic, theirs = self.critic.sequence(inputs, mates, self._critic_features)
+                encoded = encoded._replace(critic=critic)
+                memory = torch.cat([memory, theirs], dim=-1)
         distribution, value = self.outputs(encoded)
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
@@ -433,17 +425,22 @@ class PolicyNetwork(Encoder):
         if recalled is not None:
             recalled = recalled.index_select(0, index)
         some = self.encode({name: x.index_select(0, index) for name, x in obs.items()}, recalled)
-        return _spread(some, index, active.numel())
+        return spread(some, index, active.numel())
 
-
-def _spread(encoded: Encoding, index: Tensor, rows: int) -> Encoding:
-    """Return ``encoded`` at the rows ``index: int64[n]`` among ``rows``; zeros for the rest."""
-
-    def placed(x: Tensor) -> Tensor:
-        return x.new_zeros((rows, x.shape[1])).index_copy(0, index, x)
-
-    features = placed(encoded.features)
-    critic: Tensor | None = features
-    if encoded.critic is not encoded.features:
-        critic = None if encoded.critic is None else placed(encoded.critic)
-    return Encoding(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})
+    def _critic_features(
+        self, obs: Observation, active: Tensor | None = None, counted: Tensor | None = None
+    ) -> Tensor:
+        """Return the critic's features ``float32[N, D]``; see ``critic.Encode`` for the flags."""
+        critic, static = self.critic, self.static
+        assert critic is not None
+        with autocast(self.device, self.precision):
+            if active is None or counted is None:
+                return critic.features(obs, self._vector(obs, static), static)[0].float()
+            if static:
+                with counting(batch_norms(critic), counted):
+                    return critic.features(obs, self._vector(obs, static), static)[0].float()
+            index = active.nonzero().squeeze(1)
+            some = {name: x.index_select(0, index) for name, x in obs.items()}
+            with counting(batch_norms(critic), counted.index_select(0, index)):
+                features = critic.features(some, self._vector(some, static), static)[0].float()
+        return spread_rows(features, index, active.numel())

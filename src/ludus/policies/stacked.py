@@ -31,6 +31,7 @@ from ludus.policies.actions.autoregressive import (
 from ludus.policies.actions.continuous import FreeDeviation
 from ludus.policies.actions.pointed import Cells, Entities, EntityTable, PointerTargets
 from ludus.policies.actions.q_values import QValues
+from ludus.policies.critic import split_memory
 from ludus.policies.encoder import Encoder
 from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear, StackedNorm
 from ludus.policies.layers.torso import Dense, Rows
@@ -67,7 +68,7 @@ class StackedNetworks:
             raise ValueError("networks to be stacked: expected one architecture in float32")
         self._encoder = _StackedEncoder(self.networks, first.static)
         self._critic: _StackedEncoder | None = None
-        if first.critic is not None and not first.centralised:
+        if first.critic is not None and (first.critic.recurrent is not None or not first.centralised):
             self._critic = _StackedEncoder([_some(n.critic) for n in self.networks], first.static)
         self._normaliser: tuple[Tensor, Tensor, float] | None = None
         if first.normaliser is not None:
@@ -78,6 +79,10 @@ class StackedNetworks:
             layers = [_some(n.recurrent) for n in self.networks]
             self._read = StackedLinear([one.read for one in layers])
             self._recur = StackedLinear([one.recur for one in layers])
+        if first.critic is not None and first.critic.recurrent is not None:
+            theirs = [_some(_some(n.critic).recurrent) for n in self.networks]
+            self._critic_read = StackedLinear([one.read for one in theirs])
+            self._critic_recur = StackedLinear([one.recur for one in theirs])
         encoders = [e for e in (first, first.critic) if e is not None]
         planes = sum(p.numel() for e in encoders for p in e.planes.parameters())
         self._batched = sum(p.numel() for p in first.parameters()) - planes  # weights of a lane
@@ -143,10 +148,17 @@ class StackedNetworks:
         critic = features if self._critic is None else self._critic.features(obs, padded, rows, net.static)[0]
         if net.recurrent is not None:
             assert memory is not None
-            before = net.recurrent.reset(memory, first.bool())
+            mine, theirs = split_memory(memory, net.recurrent.size)
+            before = net.recurrent.reset(mine, first.bool())
             recur = self._recur(net.recurrent.output(before), rows)
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
-            features = critic = rows.padded(net.recurrent.output(memory))
+            features = rows.padded(net.recurrent.output(memory))
+            if net.critic is None:
+                critic = features
+            else:
+                theirs = self._critic_memory(critic, theirs, first.bool(), rows)
+                critic = rows.padded(net.recurrent.output(theirs))
+                memory = torch.cat([memory, theirs], dim=-1)
         value = rows.flat(self._value.padded(critic)).squeeze(-1)
         distribution = self._distribution(features, pointed, rows, value)
         if isinstance(distribution, QValues):
@@ -157,6 +169,13 @@ class StackedNetworks:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
         return Step(distribution, value, memory)
+
+    def _critic_memory(self, features: Tensor, memory: Tensor, first: Tensor, rows: LaneRows) -> Tensor:
+        """Return the critics' memories after a decision, as :meth:`Critic.step`."""
+        recurrent = _some(_some(self.first.critic).recurrent)
+        before = recurrent.reset(memory, first)
+        recur = self._critic_recur(recurrent.output(before), rows)
+        return recurrent.cell(rows.flat(self._critic_read.padded(features)), recur, before)
 
     def _distribution(
         self, features: Tensor, pointed: Mapping[str, PointerTargets], rows: LaneRows, value: Tensor

@@ -126,7 +126,8 @@ def _uses(network: nn.Module) -> dict[int, int]:
     if isinstance(network, PolicyNetwork):
         uses |= _uses_of_encoder(network, 1)
         if network.critic is not None:
-            uses |= _uses_of_encoder(network.critic, 1 + network.critic.seats)
+            alone = network.critic.recurrent is not None  # others' memories come from their own rows
+            uses |= _uses_of_encoder(network.critic, 1 if alone else 1 + network.critic.seats)
             if network.critic.together is not None:
                 uses |= {id(m): 1 for m in network.critic.together.modules()}
         if isinstance(network.policy_head, AutoregressiveHeads):
@@ -153,10 +154,13 @@ def _uses_of_encoder(encoder: Encoder, seats: int) -> dict[int, int]:
 def _cells(torso: Planes | Residual) -> Iterator[tuple[nn.Module, int]]:
     """Yield each convolution of a torso with the number of cells of its output."""
     height, width = torso.shape[1:]
+    if isinstance(torso, Planes) and torso.near is not None:
+        height, width = (part.stop - part.start for part in torso.near)
     for k, layer in enumerate(torso.convolutions):
         assert isinstance(layer, nn.Conv2d)
         if isinstance(torso, Planes):
-            shape = layer.kernel_size[0], layer.stride[0], int(layer.padding[0])
+            padding = 0 if torso.near is not None else int(layer.padding[0])
+            shape = layer.kernel_size[0], layer.stride[0], padding
             height, width = after_convolution(height, *shape), after_convolution(width, *shape)
         yield layer, height * width
         if isinstance(torso, Residual) and k % 5 == 0:  # the maximum behind the first convolution of a stage

@@ -17,6 +17,7 @@ _FIXED = (
     "strides",
     "kernels",
     "convolution",
+    "gather",
     "activation",
     "norm",
     "deviation",
@@ -54,6 +55,12 @@ def check_configs(old: EncoderConfig, new: EncoderConfig) -> None:
     if old.critic == "own" and new.critic == "shared":
         raise SurgeryError(
             "policy.critic", "shared", '"own": the value cannot move to the encoder of the policy'
+        )
+    if old.critic != new.critic and new.memory in ("gru", "lstm"):
+        raise SurgeryError(
+            "policy.critic",
+            "own",
+            f'"shared": with policy.memory = "{new.memory}" a new critic remembers nothing',
         )
     if old.critic != new.critic and new.critic_sees != "own":
         raise SurgeryError("policy.critic_sees", new.critic_sees, '"own" with a critic that is new')

@@ -16,7 +16,7 @@ from torch import Tensor
 from ludus.flow import GameSpec
 from ludus.policies.actions.action_distribution import ActionDistribution, Independent
 from ludus.policies.actions.q_values import QValues
-from ludus.policies.critic import Others
+from ludus.policies.critic import Mates, Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Observation
 from ludus.surgery.apply import Array, apply, apply_memory
@@ -39,6 +39,8 @@ class Moments:
     #: observations of other seats, for a centralised critic
     old_others: Others | None = None
     new_others: Others | None = None
+    #: rows of other seats, for critics with memory
+    mates: Mates | None = None
 
 
 class LargestDifferences(msgspec.Struct, frozen=True):
@@ -102,9 +104,9 @@ def compare(
     Raises:
         SurgeryError: The networks do not fit the plan.
     """
-    before = _run(old, moments.old, moments.first, moments.memory, moments.old_others)
+    before = _run(old, moments, moments.old, moments.memory, moments.old_others)
     memory = _new_memory(plan, new, moments)
-    after = _run(new, moments.new, moments.first, memory, moments.new_others)
+    after = _run(new, moments, moments.new, memory, moments.new_others)
     logits, scale = _decisions(plan, before, after, old.spec, new.spec, moments)
     heads = old.config.value_heads
     one, two = (_values(x, moments.first.numel()) for x in (before, after))
@@ -130,10 +132,10 @@ class _Outputs:
 
 
 def _run(
-    network: PolicyNetwork, obs: Observation, first: Tensor, memory: Tensor | None, others: Others | None
+    network: PolicyNetwork, moments: Moments, obs: Observation, memory: Tensor | None, others: Others | None
 ) -> _Outputs:
     if others is None:
-        out = network.sequence(obs, memory, first)
+        out = network.sequence(obs, memory, moments.first, mates=moments.mates)
         return _Outputs(out.distribution, out.value, out.memory)
     flat = {name: x.flatten(0, 1) for name, x in obs.items()}
     distribution, value = network.flat(flat, None, others)

@@ -77,6 +77,7 @@ CASES = {
         "appo", {"value_heads": 2}, {"minibatches": 1, "value_discounts": [0.9, 0.99]}
     ),
     "appo, gru": Case("appo", {"memory": "gru"}, {"minibatches": 1}),
+    "appo, critic with memory": Case("appo", {"memory": "lstm", "critic": "own"}, {"minibatches": 2}),
     "appo, recall": Case("appo", {"memory": "recall"}, {"minibatches": 1}),
     "appo, batch norms": Case("appo", {"norm": "batch"}, {"minibatches": 1}),
     "appo, empty rank": Case("appo", settings={"minibatches": 1}, empty=(0, 1, 2)),

@@ -65,6 +65,10 @@ KINDS = {
     "continuous and discrete heads": (SMALL, mixed_spec()),
     "free deviation": (changed(deviation="free"), mixed_spec()),
     "rows and pointers, lstm": (changed(memory="lstm"), pointing_spec()),
+    "the middle cell, a critic with memory": (
+        changed(memory="lstm", critic="own", gather="middle"),
+        plain_spec(),
+    ),
     "cells as pointers": (SMALL, cells_spec()),
     "duelling with a critic": (changed(output="q", duelling=True, critic="own"), plain_spec()),
 }

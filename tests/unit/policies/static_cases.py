@@ -16,7 +16,7 @@ from ludus.flow.slab import Array
 from ludus.policies.accelerator import Compute
 from ludus.policies.actions.outputs import gives_q_values
 from ludus.policies.config import EncoderConfig
-from ludus.policies.critic import Others
+from ludus.policies.critic import Mates, Others
 from ludus.policies.layers.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.pool.native import NativePool
@@ -130,7 +130,10 @@ def inputs(network: PolicyNetwork, slab: Slab, seed: int) -> Arrays:
     out["active"], out["first"] = active, active & (random.random((steps, rows)) < 0.3)
     if network.memory_shape is not None:
         out["memory"] = random.normal(size=(rows, *network.memory_shape)).astype(np.float32)
-    if network.centralised:
+    if network.team_memories:
+        assert network.critic is not None
+        out["mates"] = random.integers(-1, rows, (rows, network.critic.seats))
+    elif network.centralised:
         assert network.critic is not None
         seen = random.integers(0, steps * rows, steps * rows * network.critic.seats)
         for t in network.inputs:
@@ -187,7 +190,8 @@ def computed(network: PolicyNetwork, other: PolicyNetwork | None = None) -> Comp
             total.zero_()
         with observing(batch_norms(network)) as seen:
             if network.memory_shape is not None:
-                made = network.sequence(obs, memory, given["first"], given["active"])
+                mates = Mates(given["mates"]) if "mates" in given else None
+                made = network.sequence(obs, memory, given["first"], given["active"], mates)
                 assert made.memory is not None
                 distribution, value = made.distribution, made.value.flatten(0, 1)
                 out["memory"] = made.memory

@@ -100,21 +100,22 @@ def test_an_own_critic_works_with_heads_that_point() -> None:
 
 
 @pytest.mark.parametrize("memory", ["gru", "lstm"])
-def test_an_own_critic_with_learned_memory_is_refused(memory: Literal["gru", "lstm"]) -> None:
-    config = msgspec.structs.replace(OWN, memory=memory)
-    with pytest.raises(ValueError, match=r'policy.critic = "own".*"none" or "recall"'):
-        PolicyNetwork(config, SPEC)
+def test_a_critic_of_all_seats_with_learned_memory_is_refused(memory: Literal["gru", "lstm"]) -> None:
+    config = msgspec.structs.replace(OWN, memory=memory, critic_sees="all")
+    with pytest.raises(ValueError, match=r'policy.critic_sees = "all".*"own" or "team"'):
+        PolicyNetwork(config, msgspec.structs.replace(SPEC, seats=2))
     text = f"""[game]
 name = "tic_tac_toe"
 [policy]
 critic = "own"
+critic_sees = "all"
 memory = "{memory}"
 """
     with pytest.raises(PresetError) as error:
         parse_preset(text.encode(), "mine.toml")
     (line,) = error.value.lines
     assert line.startswith("mine.toml")
-    assert 'policy.critic = "own"' in line
+    assert 'policy.critic_sees = "all"' in line
 
 
 @pytest.mark.parametrize("activation", ["leaky_relu", "elu"])
@@ -190,7 +191,7 @@ def test_settings_that_a_weights_file_leaves_out_have_their_defaults() -> None:
 
 def test_a_weights_file_with_an_impossible_network_is_refused() -> None:
     network = PolicyNetwork(SMALL, SPEC, seed=1)
-    fields = msgspec.json.decode(network.architecture) | {"critic": "own", "memory": "gru"}
+    fields = msgspec.json.decode(network.architecture) | {"critic_sees": "all"}
     architecture = msgspec.json.encode(fields).decode()
     meta = WeightsMeta(1, SPEC.spec_hash, architecture, msgspec.json.encode(SPEC).decode(), SPEC.name, 5, 1)
     with pytest.raises(WeightsError, match=r"policy\.critic"):

@@ -69,6 +69,7 @@ FURTHER = (
     "pommerman-league",
     "pommerman-team",
     "pommerman-team-critic",
+    "pommerman-team-league",
     "pommerman-team-spirit",
     "pong",
     "tic_tac_toe",

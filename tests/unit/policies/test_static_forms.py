@@ -69,6 +69,12 @@ SYNTHETIC: dict[str, tuple[GameSpec, EncoderConfig]] = {
         msgspec.structs.replace(pointing_spec(), seats=2),
         changed(critic="own", critic_sees="all"),
     ),
+    "team memories": (
+        msgspec.structs.replace(PICTURE, seats=4, teams=(0, 1, 0, 1)),
+        changed(critic="own", critic_sees="team", memory="lstm", norm="batch"),
+    ),
+    "critic with memory": (pointing_spec(), changed(critic="own", memory="gru")),
+    "middle cell": (PICTURE, changed(gather="middle", norm="none", strides=(1,))),
     "q": (PICTURE, changed(output="q", duelling=True)),
 }
 FAST = [name for name in cases() if not is_library(name)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 import torch
 
@@ -53,3 +56,47 @@ def test_planes_that_do_not_fit_are_refused() -> None:
     config = EncoderConfig(channels=(8,), strides=(1,), kernels=(3,), convolution="residual")
     with pytest.raises(ValueError, match="3x3 convolutions alone"):
         PolicyNetwork(config, SPEC)
+
+
+@pytest.mark.parametrize(
+    ("strides", "side", "left_out"),
+    [
+        ((1, 1), 12, True),
+        ((2, 1, 1), 12, True),
+        ((1, 2, 1), 12, True),
+        ((2, 2), 7, False),
+        ((1, 1, 1), 6, False),
+    ],
+    ids=str,
+)
+def test_the_middle_cell_depends_on_the_cells_near_it(
+    strides: tuple[int, ...], side: int, left_out: bool
+) -> None:
+    """Its features are those of all planes; what is left out has no gradient there either."""
+    config = EncoderConfig(channels=(6,) * len(strides), strides=strides, norm="none", gather="middle")
+    torso = Planes(config, (3, side, side))
+    assert (torso.near is not None) == left_out
+    planes = torch.randn((4, 3, side, side), generator=torch.Generator().manual_seed(1), requires_grad=True)
+    found = torso(planes, 0.5)
+    assert found.shape == (4, torso.size) == (4, 6)
+    (gradient,) = torch.autograd.grad(found.square().sum(), planes)
+    torso.near = None
+    whole = torso(planes, 0.5)
+    torch.testing.assert_close(found, whole)
+    torch.testing.assert_close(gradient, torch.autograd.grad(whole.square().sum(), planes)[0])
+    torch.testing.assert_close(torso.with_cells(planes * 0.5)[0], whole)
+    plain = Planes(msgspec.structs.replace(config, gather="all"), (3, side, side))
+    plain.load_state_dict(torso.state_dict())
+    after = plain(planes, 0.5).reshape(4, 6, -1)
+    size = math.isqrt(after.shape[2])
+    torch.testing.assert_close(whole, after[:, :, size // 2 * size + size // 2])
+
+
+def test_norms_read_all_cells_of_a_board() -> None:
+    config = EncoderConfig(channels=(6,), strides=(1,), norm="layer", gather="middle")
+    torso = Planes(config, (3, 8, 8))
+    planes = torch.randn(2, 3, 8, 8)
+    moved = planes.clone()
+    moved[:, :, 0, 0] += 3.0
+    assert torso.near is None
+    assert not torch.allclose(torso(planes), torso(moved))

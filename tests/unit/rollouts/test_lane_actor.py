@@ -62,6 +62,11 @@ CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
         msgspec.structs.replace(PLAIN, seats=2),
         config(critic="own", critic_sees="all"),
     ),
+    "critic with memory": (PICTURES, config(critic="own", memory="gru")),
+    "team memories": (
+        msgspec.structs.replace(PICTURES, seats=2, teams=(0, 0)),
+        config(critic="own", critic_sees="team", memory="lstm", gather="middle"),
+    ),
     "batch norm": (PICTURES, config(norm="batch", critic="own")),
     "pictures": (PICTURES, config(norm="group")),
 }

@@ -17,7 +17,7 @@ from ludus.codecs import forms
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies import encoder
 from ludus.policies.config import EncoderConfig
-from ludus.policies.critic import Others
+from ludus.policies.critic import Mates, Others
 from ludus.policies.layers.batch_norm import NormSums, observing
 from ludus.policies.network import PolicyNetwork
 from ludus.surgery.apply import apply
@@ -193,11 +193,18 @@ def mask(spec: GameSpec, legal: set[tuple[str, str]] | None = None) -> Tensor:
 
 
 def _others(net: PolicyNetwork, obs: dict[str, Tensor]) -> Others | None:
-    if not net.centralised or net.critic is None:
+    if not net.centralised or net.team_memories or net.critic is None:
         return None
     seats = net.critic.seats
     flat = {n: x.flatten(0, 1).roll(1, 0).repeat_interleave(seats, 0) for n, x in obs.items()}
     return Others(flat, torch.arange(STEPS * ROWS * seats))
+
+
+def _mates(net: PolicyNetwork) -> Mates | None:
+    if not net.team_memories or net.critic is None:
+        return None
+    rows = torch.arange(ROWS).unsqueeze(1) + torch.arange(1, 1 + net.critic.seats)
+    return Mates(rows % ROWS)
 
 
 class Case:
@@ -241,6 +248,7 @@ class Case:
             memory,
             _others(self.old, self.obs[0]),
             _others(self.new, self.obs[1]),
+            _mates(self.new),
         )
 
     def load(self, state: dict[str, Any]) -> None:

@@ -39,6 +39,9 @@ def test_every_place_of_a_preset_has_a_name_of_its_own(name: str) -> None:
     [
         {"memory": "recall", "critic": "own"},
         {"memory": "gru"},
+        {"memory": "lstm", "critic": "own"},
+        {"gather": "middle"},
+        {"gather": "middle", "convolution": "residual"},
         {"convolution": "residual", "norm": "group", "channels": (8, 16)},
         {"critic": "own", "critic_sees": "all", "value_heads": 3, "norm": "batch"},
         {"output": "q", "duelling": True},

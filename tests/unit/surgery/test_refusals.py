@@ -58,7 +58,7 @@ def refused(
         ({"normalise_observations": False}, ("policy.normalise_observations", "false", "true")),
         ({"normalise_values": False}, ("policy.normalise_values", "false", "true")),
         ({"deviation": "free"}, ("policy.deviation", "free", "state")),
-        ({"critic": "own"}, ("new network", "own critic has no learned memory")),
+        ({"critic": "own"}, ("policy.critic", '"shared"', "remembers nothing")),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )

@@ -515,6 +515,7 @@ ENCODER = {
     "channels": Variant("8,8", probes.network, PLANES),
     "strides": Variant("1,1", probes.network, PLANES),
     "kernels": Variant("5,5", probes.network, PLANES),
+    "gather": Variant("middle", probes.network, PLANES),
     "convolution": Variant("residual", probes.network, PLANES),
     "dense": Variant("16", probes.network, RTS),
     "hidden": Variant("16", probes.network),

@@ -104,8 +104,8 @@ def assert_close(ours: Sequence[Thought], theirs: Sequence[Thought]) -> None:
             assert head.number == pytest.approx(its.number, abs=1e-5)
 
 
-def check(config: PolicyConfig, spec: GameSpec, moments: Sequence[Moment]) -> Counting:
-    """Compare thoughts taped, plain in static forms, and plain in compact forms."""
+def check(config: PolicyConfig, spec: GameSpec, moments: Sequence[Moment], some: int = 9) -> Counting:
+    """Compare thoughts taped, plain in static forms, and plain in compact forms; ``some`` taped late."""
     network = network_of(config, spec)
 
     def mind(network: Network, executor: Executor | None) -> NetworkMind:
@@ -114,7 +114,7 @@ def check(config: PolicyConfig, spec: GameSpec, moments: Sequence[Moment]) -> Co
     taped = Counting()
     known = thoughts(mind(network, Plain(static=True)), moments)
     assert thoughts(mind(network, taped), moments) == known
-    assert thoughts(mind(network, Taped(7)), moments[:9]) == known[:9]
+    assert thoughts(mind(network, Taped(7)), moments[:some]) == known[:some]
     assert_close(known, thoughts(mind(network_of(config, spec), None), moments))
     values = [thought.value for thought in known if thought.value is not None]
     assert len(values) == len(known)
@@ -158,6 +158,13 @@ def test_thoughts_with_a_memory_are_one_program(params: Mapping[str, str], confi
     moments = moments_of(Match("minirts", params, seed=2), 1000, 50)
     assert {moment.kept for moment in moments} == {False, True}
     assert check(config, spec, moments).prepared == 1
+
+
+def test_a_critic_of_a_team_joins_memories_in_one_program() -> None:
+    spec = spec_of("pommerman", TEAM)
+    moments = moments_of(Match("pommerman", TEAM, seed=2), 30, 1)
+    config = small(memory="lstm", critic="own", critic_sees="team")
+    assert check(config, spec, moments, some=3 * spec.seats).prepared == 1  # whole ticks
 
 
 def test_another_match_starts_with_an_empty_memory() -> None:

@@ -156,7 +156,8 @@ class AdvantageLearner(SlabLearner[Config]):
     def _minibatches(self, batch: AdvantageBatch, epoch: int, share: float) -> Iterator[list[Index]]:
         """Yield the parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
         key = shuffle_key(self.seed, self.version, epoch)
-        return shuffled_minibatches(self.network, batch.valid, self.config, key, share, self.group)
+        mates = batch.samples.mates_of
+        return shuffled_minibatches(self.network, batch.valid, self.config, key, share, self.group, mates)
 
     def _loss(
         self, batch: AdvantageBatch, network: PolicyNetwork, part: Index, entropy_coefficient: float

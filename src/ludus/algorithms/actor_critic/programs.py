@@ -83,7 +83,8 @@ class EpochPrograms(Generic[Config]):
         else:
             index = mirror.steps_of(units, mirror.steps)
             obs, first, active, memory = mirror.sequences(units, mirror.steps)
-            out = network.sequence(obs, memory, first, active & real)
+            mates = mirror.mates(units, mirror.steps)
+            out = network.sequence(obs, memory, first, active & real, mates)
             distribution, value = out.distribution, out.value.flatten(0, 1)
             weight = weight.repeat(mirror.steps) * mirror.trained.index_select(0, index)
         evaluated = distribution.evaluate(mirror.masks(index), mirror.actions(index))

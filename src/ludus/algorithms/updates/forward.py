@@ -81,7 +81,7 @@ def forward_rows(network: PolicyNetwork, samples: Samples, rows: Index, wanted: 
     steps = len(wanted)
     index = steps_of(rows, steps, samples.slab.rows)
     obs, first, active = samples.sequences(rows, steps)
-    out = network.sequence(obs, samples.memory(rows), first, active)
+    out = network.sequence(obs, samples.memory(rows), first, active, samples.mates(rows, steps))
     keep = wanted.reshape(-1)[index]
     chosen = samples.tensor(keep)
     return Outputs(index[keep], out.distribution.select(chosen), out.value.flatten(0, 1)[chosen])

@@ -23,7 +23,7 @@ from ludus.algorithms.loss import Loss
 from ludus.algorithms.updates.forward import Bools, forward, part_size, units_of
 from ludus.algorithms.updates.optimiser import Optimiser, clip_by_norm
 from ludus.algorithms.updates.parameters import FlatParameters, replica_of, summed
-from ludus.algorithms.updates.samples import Index, Samples, pieces
+from ludus.algorithms.updates.samples import Index, Samples, in_teams, pieces
 from ludus.algorithms.updates.tasks import DividedTasks, Processes, Task
 from ludus.policies.layers.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
@@ -216,6 +216,7 @@ def shuffled_minibatches(
     key: Sequence[int],
     share: float = 1.0,
     group: Group = ALONE,
+    mates: Index | None = None,
 ) -> Iterator[list[Index]]:
     """Yield the parts of each minibatch of one shuffled pass over a slab, where any rank has some.
 
@@ -226,9 +227,11 @@ def shuffled_minibatches(
         key: Key of the shuffle.
         share: Share in (0, 1] of the slab.
         group: Learners that make the pass together, each over its own slab.
+        mates: ``int64[R, K]``, rows of each row's team, which stay together; None: rows are shuffled.
     """
     size = part_size(network, config.micro_batch, len(valid))
-    shuffled = np.random.Generator(np.random.Philox(key=list(key))).permutation(units_of(network, valid))
+    generator, units = np.random.Generator(np.random.Philox(key=list(key))), units_of(network, valid)
+    shuffled = generator.permutation(units) if mates is None else in_teams(units, mates, generator)
     minibatches = minibatches_of(shuffled, share, config.minibatches)
     filled = group.sums({str(i): len(units) for i, units in enumerate(minibatches)})
     for i, minibatch in enumerate(minibatches):

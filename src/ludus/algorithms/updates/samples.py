@@ -14,7 +14,7 @@ from torch import Tensor
 from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array
 from ludus.policies.config import EncoderConfig
-from ludus.policies.critic import Others, seats_seen, seen_seats
+from ludus.policies.critic import CriticInput, Mates, Others, seats_seen, seen_seats, split_memory
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.transfer import uploaded
 
@@ -58,8 +58,14 @@ class Samples:
             rows = np.arange(slab.rows)
             self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 
-        #: int64[T+1, R, K], see :func:`other_seats`; None without a centralised critic
-        self.seats_seen = other_seats(slab, network) if network.centralised else None
+        #: int64[T+1, R, K], see :func:`other_seats`; None without a centralised critic, and with memory
+        self.seats_seen: Index | None = None
+        #: int64[R, K], rows of the other seats of each row's team, -1 for none; None without team memories
+        self.mates_of = team_rows(slab, network)
+        self._policy_memory = network.recurrent.size if network.recurrent is not None else 0
+        self._static = network.static
+        if network.centralised and self.mates_of is None:
+            self.seats_seen = other_seats(slab, network)
 
     def tensor(self, array: Array) -> Tensor:
         """Return a tensor on the learner's device."""
@@ -98,6 +104,28 @@ class Samples:
         where = self.seats_seen[steps, rows].reshape(-1)  # [N * K]
         place = np.flatnonzero(where >= 0)
         return Others(self.observations(where[place]), self.tensor(place))
+
+    def mates(self, rows: Index, steps: int) -> Mates | None:
+        """Return the other seats of the teams of ``rows`` at t = 0..steps-1, for a critic with memory."""
+        if self.mates_of is None:
+            return None
+        mates = self.mates_of[rows]
+        if self._static:
+            more = np.maximum(mates, 0).reshape(-1)
+            index = np.arange(len(more)).reshape(mates.shape) + len(rows)
+        else:
+            more = np.setdiff1d(mates[mates >= 0], rows)
+            place = np.full(self.slab.rows, -1, np.int64)
+            place[rows] = np.arange(len(rows))
+            place[more] = len(rows) + np.arange(len(more))
+            index = place[mates]
+        known = self.tensor(np.where(mates >= 0, index, -1))
+        memory = self.memory(more)
+        if memory is None or not len(more):
+            return Mates(known)
+        obs, first, active = self.sequences(more, steps)
+        extra = CriticInput(obs, split_memory(memory, self._policy_memory)[1], first, active)
+        return Mates(known, extra, in_order=self._static)
 
     def memory(self, rows: Index) -> Tensor | None:
         """Return the memory of ``rows`` at t = 0; None without memory."""
@@ -143,6 +171,30 @@ def other_seats(slab: Slab, network: PolicyNetwork) -> Index:
     latest = latest_observations(slab)[:, np.maximum(rows, 0)]  # [T+1, R, K]
     index: Index = np.where((rows >= 0) & (latest >= 0), latest * slab.rows + rows, -1)
     return index
+
+
+def team_rows(slab: Slab, network: PolicyNetwork) -> Index | None:
+    """Return :func:`rows_of_seats` for a critic that joins the memories of a team; None for others."""
+    if not network.team_memories:
+        return None
+    return rows_of_seats(slab, network.config, network.spec)
+
+
+def in_teams(units: Index, mates: Index, generator: np.random.Generator) -> Index:
+    """Return rows in the shuffled order of their teams, so that few parts cut a team.
+
+    Args:
+        units: Rows, ascending.
+        mates: ``int64[R, K]`` of :func:`team_rows`.
+        generator: Shuffles the teams.
+    """
+    rows = np.arange(len(mates))[:, None]
+    team = np.concatenate([rows, np.where(mates >= 0, mates, rows)], axis=1).min(axis=1)[units]
+    teams = generator.permutation(np.unique(team))
+    order = np.empty(len(mates), np.int64)
+    order[teams] = np.arange(len(teams))
+    shuffled: Index = units[np.argsort(order[team], kind="stable")]
+    return shuffled
 
 
 def rows_of_seats(slab: Slab, config: EncoderConfig, spec: GameSpec) -> Index:

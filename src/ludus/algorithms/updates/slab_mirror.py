@@ -15,10 +15,11 @@ from ludus.algorithms.updates.samples import Samples
 from ludus.flow.slab import Array, Slab
 from ludus.policies.accelerator import Executor, Stream
 from ludus.policies.actions.packing import dtype_of
-from ludus.policies.critic import Others
+from ludus.policies.critic import CriticInput, Mates, Others, split_memory
 from ludus.policies.network import PolicyNetwork
 
 _OBS = "obs."  # prefix of the names of observations
+_MATES = "mates"  # int64[R, S], rows of the other seats of a team, for a critic with memory
 
 
 class SlabMirror:
@@ -48,7 +49,8 @@ class SlabMirror:
         #: int64[(T+1) * R, S], time steps of the observations that a centralised critic sees, -1: absent
         self._host_seen: Array | None = None
         self._seen: Tensor | None = None
-        if network.centralised:
+        self._policy_memory = network.recurrent.size if network.recurrent is not None else 0
+        if network.centralised and not network.team_memories:
             assert network.critic is not None
             self._host_seen = executor.allocate((self.observed, network.critic.seats), np.dtype(np.int64))
             self._seen = self._empty(self._host_seen)
@@ -145,6 +147,19 @@ class SlabMirror:
         first, active = (self._tensors[name][:count].index_select(1, rows) for name in ("first", "active"))
         return obs, first != 0, active, self._tensors["memory"].index_select(0, rows)
 
+    def mates(self, rows: Tensor, steps: int | None = None) -> Mates | None:
+        """Return the other seats of the teams of ``rows: int64[B]`` as ``B * S`` extra rows.
+
+        None without team memories. For ``steps`` see :meth:`sequences`.
+        """
+        if _MATES not in self._tensors:
+            return None
+        mates = self._tensors[_MATES].index_select(0, rows)
+        obs, first, active, memory = self.sequences(mates.clamp(min=0).flatten(), steps)
+        there = torch.arange(mates.numel(), device=self.device).reshape(mates.shape) + len(rows)
+        theirs = split_memory(memory, self._policy_memory)[1]
+        return Mates(there.masked_fill(mates < 0, -1), CriticInput(obs, theirs, first, active), in_order=True)
+
     # ---- arrays of the host ------------------------------------------------------------------------
 
     def _arrays(self, samples: Samples) -> dict[str, Array]:
@@ -155,6 +170,8 @@ class SlabMirror:
         if self._remembers:
             memory = slab.memory[samples.policy]
             arrays |= {"first": slab.is_first, "active": samples.learner_mask, "memory": memory}
+        if samples.mates_of is not None:
+            arrays[_MATES] = samples.mates_of
         return arrays
 
     def _empty(self, array: Array) -> Tensor:

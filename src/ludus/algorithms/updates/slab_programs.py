@@ -160,7 +160,7 @@ class SlabPrograms:
         for rows in self._parts(0, mirror.rows):
             index = torch.arange(rows.start, rows.stop, device=mirror.device)
             obs, first, active, memory = mirror.sequences(index)
-            out = network.sequence(obs, memory, first, active)
+            out = network.sequence(obs, memory, first, active, mirror.mates(index))
             values.append(out.value)
             steps = mirror.steps_of(index, mirror.steps)
             decided = out.distribution.select(torch.arange(len(steps), device=mirror.device))

@@ -228,14 +228,16 @@ class _Names:
             self.memory = self.vector
         value = features
         if network.recurrent is not None:
-            self.memory = [("memory", k) for k in range(network.recurrent.size)]
-            gates = self.state["recurrent.read.bias"][0] // network.recurrent.size
-            of_gates: list[Place] = [("gate", g, m) for g in range(gates) for m in self.memory]
-            self.layer("recurrent.read", of_gates, features)
-            self.layer("recurrent.recur", of_gates, self.memory)
-            value = features = list(self.memory)
+            mine: list[Place] = [("memory", k) for k in range(network.recurrent.size)]
+            self.recurrent("recurrent", features, mine)
+            value = features = self.memory = mine
         if network.critic is not None:
             value = self.encoder("critic.", network.critic, "critic")
+            if network.critic.recurrent is not None:
+                theirs: list[Place] = [("critic memory", k) for k in range(network.critic.recurrent.size)]
+                self.recurrent("critic.recurrent", value, theirs)
+                self.memory = [*self.memory, *theirs]
+                value = theirs
             value = self.together(network.critic, value)
         self.policy_head(network, features)
         values: list[Place] = [("value", k) for k in range(config.value_heads)]
@@ -247,6 +249,13 @@ class _Names:
             self.put("values.weight")
         if network.epsilon is not None:
             self.put("epsilon")
+
+    def recurrent(self, name: str, features: Sequence[Place], memory: Sequence[Place]) -> None:
+        """Name a GRU or LSTM layer."""
+        gates = self.state[f"{name}.read.bias"][0] // len(memory)
+        of_gates: list[Place] = [("gate", g, m) for g in range(gates) for m in memory]
+        self.layer(f"{name}.read", of_gates, features)
+        self.layer(f"{name}.recur", of_gates, memory)
 
     def together(self, critic: Critic, value: list[Place]) -> list[Place]:
         """Name the layer that joins the seats of a centralised critic."""
@@ -315,6 +324,8 @@ class _Names:
                 near = places
         who, tensor = key
         self.point(who, tensor, columns + near if near else columns)
+        if torso.gathers:
+            return [("cell", x, height // 2, width // 2) for x in places]
         return [("cell", x, y, z) for x in places for y in range(height) for z in range(width)]
 
     def convolution(

@@ -119,8 +119,13 @@ class Planes(nn.Module):
             if (height, width) == shape[1:]:
                 self.cell_size = shape[0] + channels
         self.activation = activation_of(config)
-        self.size = channels * height * width
+        #: whether only the middle cell is read
+        self.gathers = config.gather == "middle"
+        self.size = channels if self.gathers else channels * height * width
         self.shape = shape
+        #: cells around the middle one that its features depend on; None: the whole planes are computed
+        self.near = _cells_near(config, shape)
+        self.sparse = self.sparse and self.near is None
 
     def forward(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Tensor:
         """Return features ``[N, size]`` of dense planes, or of sparse ones if there is a convolution.
@@ -129,8 +134,16 @@ class Planes(nn.Module):
         """
         if not self.convolutions:
             assert isinstance(planes, Tensor)
-            return (planes if scale == 1.0 else planes.float() * scale).flatten(1)
-        return list(self._stages(planes, scale))[-1].flatten(1)
+            return self._read(planes if scale == 1.0 else planes.float() * scale)
+        if self.near is not None:
+            assert isinstance(planes, Tensor)
+            rows, columns = self.near
+            near = planes[:, :, rows, columns].contiguous(memory_format=torch.channels_last)  # and aligned
+            return list(self._stages(near, scale, padded=False))[-1].flatten(1)
+        return self._read(list(self._stages(planes, scale))[-1])
+
+    def _read(self, x: Tensor) -> Tensor:
+        return middle_of(x) if self.gathers else x.flatten(1)
 
     def scaled_convolutions(self) -> Sequence[nn.Module]:
         """Return the convolutions whose weights are scaled before they are used."""
@@ -139,9 +152,11 @@ class Planes(nn.Module):
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Return features, and ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
-        return x.flatten(1), cells
+        return self._read(x), cells
 
-    def _stages(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Iterator[Tensor]:
+    def _stages(
+        self, planes: Tensor | SparsePlanes, scale: float = 1.0, padded: bool = True
+    ) -> Iterator[Tensor]:
         x = planes
         for i, convolution in enumerate(self.convolutions):
             assert isinstance(convolution, nn.Conv2d)
@@ -150,13 +165,41 @@ class Planes(nn.Module):
             if isinstance(x, SparsePlanes):
                 x = sparse_convolution(self.shape[1], self.shape[2], convolution.stride[0])(weight, bias, x)
             else:
-                x = functional.conv2d(x, weight, bias, convolution.stride, convolution.padding)
+                padding = convolution.padding if padded else 0
+                x = functional.conv2d(x, weight, bias, convolution.stride, padding)
             if isinstance(norm, BatchNorm):  # folded into the weights
                 norm.observed(x)
             elif norm is not None:
                 x = norm(x)
             x = self.activation(x)
             yield x
+
+
+def middle_of(planes: Tensor) -> Tensor:
+    """Return ``[N, C]`` of ``[N, C, H, W]``: the cell ``(H // 2, W // 2)``."""
+    return planes[:, :, planes.shape[2] // 2, planes.shape[3] // 2]
+
+
+def _cells_near(config: EncoderConfig, shape: tuple[int, int, int]) -> tuple[slice, slice] | None:
+    """Return the rows and columns that the middle cell's features depend on, if the rest can be left out.
+
+    That is so for 3x3 convolutions without norms whose views end inside the planes.
+    """
+    if config.gather != "middle" or config.kernels or config.norm != "none" or not config.channels:
+        return None
+    seen: list[slice] = []
+    for size in shape[1:]:
+        sizes = [size]
+        for stride in config.strides:
+            sizes.append(after_convolution(sizes[-1], 3, stride, 1))
+        first = last = sizes.pop() // 2
+        for stride, inside in zip(reversed(config.strides), reversed(sizes), strict=True):
+            first, last = first * stride - 1, last * stride + 1
+            if first < 0 or last >= inside:
+                return None
+        seen.append(slice(first, last + 1))
+    rows, columns = seen
+    return rows, columns
 
 
 def _with_cells(planes: Tensor, stages: Iterator[Tensor]) -> tuple[Tensor, Tensor]:
@@ -207,12 +250,18 @@ class Residual(nn.Module):
             if (height, width) == shape[1:]:
                 self.cell_size = shape[0] + channels
         self.activation = activation_of(config)
-        self.size = channels * height * width
+        #: whether only the middle cell is read
+        self.gathers = config.gather == "middle"
+        self.size = channels if self.gathers else channels * height * width
         self.shape = shape
 
     def forward(self, planes: Tensor, scale: float = 1.0) -> Tensor:
         """Return features ``[N, size]`` of dense planes, multiplied by ``scale``."""
-        return self.activation([planes, *self._stages(planes, scale)][-1]).flatten(1)
+        return self._read([planes, *self._stages(planes, scale)][-1])
+
+    def _read(self, x: Tensor) -> Tensor:
+        x = self.activation(x)
+        return middle_of(x) if self.gathers else x.flatten(1)
 
     def scaled_convolutions(self) -> Sequence[nn.Module]:
         """Return the convolutions whose weights are scaled before they are used."""
@@ -221,7 +270,7 @@ class Residual(nn.Module):
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Return features, and ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
-        return self.activation(x).flatten(1), cells
+        return self._read(x), cells
 
     def _stages(self, planes: Tensor, scale: float = 1.0) -> Iterator[Tensor]:
         x = planes

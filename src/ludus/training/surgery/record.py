@@ -7,12 +7,12 @@ import numpy as np
 import torch
 
 from ludus.algorithms import registry
-from ludus.algorithms.updates.samples import Samples
+from ludus.algorithms.updates.samples import Samples, team_rows
 from ludus.flow import Slab, Weights
 from ludus.flow.seeds import SEED_SURGERY, derive_seed
 from ludus.league.matchmaker import LATEST
 from ludus.policies.config import EncoderConfig
-from ludus.policies.critic import Others
+from ludus.policies.critic import Mates, Others
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.checks.game import resolve_spec
@@ -110,6 +110,7 @@ def measure(plan: ConversionPlan, pair: Pair) -> LargestDifferences:
         memory=torch.from_numpy(memory) if memory is not None else None,
         old_others=_others(slab, one, policy) if view is None else seen,
         new_others=others,
+        mates=_mates(slab, two),
     )
     return compare(plan, one, two, moments, pair.old.tensors)
 
@@ -124,9 +125,15 @@ def _with_spec(network: PolicyNetwork, view: OldView) -> PolicyNetwork:
 
 def _others(slab: Slab, network: PolicyNetwork, policy: int) -> Others | None:
     """Return the observations of the seats that a centralised critic sees; None for others."""
-    if not network.centralised:
+    if not network.centralised or network.team_memories:
         return None
     return Samples(slab, network, policy).others(np.arange(STEPS * slab.rows))
+
+
+def _mates(slab: Slab, network: PolicyNetwork) -> Mates | None:
+    """Return the rows of the seats whose memories a critic joins; None for others."""
+    rows = team_rows(slab, network)
+    return None if rows is None else Mates(torch.from_numpy(rows))
 
 
 def network_of(weights: Weights) -> PolicyNetwork:

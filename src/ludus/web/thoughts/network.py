@@ -17,7 +17,7 @@ from ludus.policies.accelerator import Executor, executor_of
 from ludus.policies.actions.action_distribution import ActionDistribution
 from ludus.policies.actions.continuous import to_bits
 from ludus.policies.config import EncoderConfig
-from ludus.policies.critic import Others, seen_seats
+from ludus.policies.critic import Mates, Others, mates_among, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.replay_support import why_acting_is_eager
@@ -159,7 +159,10 @@ class NetworkMind:
         first = active & new & (active.cumsum(axis=0) == 1)
         memory = torch.cat([self._memory.get(seat, fresh) for seat in seats])
         index = self._tensor(at)
-        out = network.sequence(obs, memory, self._tensor(first), self._tensor(active))
+        mates: Mates | None = None
+        if network.team_memories:
+            mates = Mates(torch.tensor(mates_among(network.config, self.spec, seats), device=network.device))
+        out = network.sequence(obs, memory, self._tensor(first), self._tensor(active), mates)
         assert out.memory is not None
         if keep:
             self._memory.update((seat, out.memory[i : i + 1].clone()) for i, seat in enumerate(seats))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ludus.flow.slab import Array
 from ludus.policies.accelerator import Compute, Executor, Program
-from ludus.policies.critic import Others, seen_seats
+from ludus.policies.critic import Mates, Others, mates_among, seen_seats
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.policies.replay_support import use_static
@@ -49,6 +49,10 @@ class ThoughtPrograms:
         self._made: dict[tuple[str, int], Program] = {}
         self._memory = np.zeros((network.spec.seats, *(network.memory_shape or ())), np.float32)
         self._remembered = np.zeros(network.spec.seats, np.bool_)
+        self._mates: Mates | None = None
+        if isinstance(network, PolicyNetwork) and network.team_memories:
+            among = mates_among(network.config, network.spec, range(network.spec.seats))
+            self._mates = Mates(torch.tensor(among, device=network.device))
 
     def forget(self) -> None:
         """Start another match with an empty memory."""
@@ -161,7 +165,7 @@ class ThoughtPrograms:
         assert isinstance(network, PolicyNetwork)
         obs = {name: tensor.unsqueeze(0) for name, tensor in self._observed(inputs).items()}
         first, active = (inputs[name].unsqueeze(0) != 0 for name in ("first", "active"))
-        out = network.sequence(obs, inputs["memory"], first, active)
+        out = network.sequence(obs, inputs["memory"], first, active, self._mates)
         assert out.memory is not None
         value = joined(network, self._value_weights, out.value.flatten(0, 1))
         made = _named(*answers(out.distribution, value, _given(inputs)))
