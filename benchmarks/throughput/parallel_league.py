@@ -1,4 +1,4 @@
-"""Decisions a second of a league's members in processes, over those of members that take turns.
+"""Decisions a second of a league's members in processes, over a league whose members take turns.
 
     python -m benchmarks.throughput.parallel_league [pbt] [--processes 2] [--rounds 24] [--turns 7]
 

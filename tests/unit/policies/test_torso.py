@@ -72,7 +72,7 @@ def test_planes_that_do_not_fit_are_refused() -> None:
 def test_the_middle_cell_depends_on_the_cells_near_it(
     strides: tuple[int, ...], side: int, left_out: bool
 ) -> None:
-    """Its features are those of all planes; what is left out has no gradient there either."""
+    """Its features are the features of all planes; what is left out has no gradient there either."""
     config = EncoderConfig(channels=(6,) * len(strides), strides=strides, norm="none", gather="middle")
     torso = Planes(config, (3, side, side))
     assert (torso.near is not None) == left_out
