@@ -7,16 +7,17 @@ from typing import Annotated
 import msgspec
 
 from ludus.cluster.elastic.assignment import least_rollouts
-from ludus.flow.inputs.shown import visible
+from ludus.flow.inputs.shown import shown, visible
 from ludus.presets.config import ClusterConfig
+from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
 from ludus.storage.errors import CorruptFile
-from ludus.storage.jsonl import read_jsonl
 from ludus.storage.run_info import RunState
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 Name = Annotated[str, msgspec.Meta(max_length=200)]
 MOST = 4096  # rollouts that are kept in mind
+MOST_EVENTS = 1 << 17  # newest events that are read
 #: Events after which a rollout is there, and after which it is not.
 HERE, GONE = ("rollout joined", "rollout waits to leave"), ("rollout drained", "rollout lost")
 
@@ -79,14 +80,14 @@ def rollouts_of(run: RunDirectory, cluster: ClusterConfig) -> RunRollouts:
     leaving: set[int] = set()
     homes: tuple[int, ...] = ()
     lost = 0
-    for number, row in enumerate(read_jsonl(run.events_path), 1):
+    for row in RunView(run).events(MOST_EVENTS):
         kind = row.get("event")
         if kind not in HERE + GONE:
             continue
         try:
             event = msgspec.convert(row, _RolloutEvent)
         except msgspec.ValidationError as error:
-            raise CorruptFile(f"{run.events_path}:{number}: {error}") from error
+            raise CorruptFile(f"{run.path}: an event {shown(str(kind))}: {error}") from error
         homes = event.homes
         if kind == "rollout joined":
             if event.rollout == 0:  # the first one of a process that trains

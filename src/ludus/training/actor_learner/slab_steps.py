@@ -203,7 +203,7 @@ class SlabSteps(RunSteps):
     def _learned(self, member: Member, done: Round) -> None:
         """Count the slab of a round's update, if it makes one, and note the update to be reported."""
         summary, counts, used = done.learned, member.counts, self.state.budget
-        if summary is None:
+        if summary is None or not done.learns:
             return
         if done.update is not None:
             check_update(done.update)

@@ -71,7 +71,7 @@ class ComingUpdate(Protocol):
 class Round:
     """Results of one round: an update (none in the first pipelined round), and the decisions collected.
 
-    ``learned`` is set in every round that makes an update, also where that is still ``coming``.
+    ``learned`` belongs to the slab of the update, of a dropped slab too.
     """
 
     update: UpdateStats | None
@@ -81,6 +81,11 @@ class Round:
     results: list[MatchResult] = field(default_factory=list)
     dropped: int = 0  # decisions thrown away because they were too old
     coming: ComingUpdate | None = None  # writes ``update`` when it is there
+
+    @property
+    def learns(self) -> bool:
+        """Whether the round makes an update, which may still be ``coming``."""
+        return self.update is not None or self.coming is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ class LeagueTrainer(SlabSteps):
                 member=member.name,
                 round=known.rounds,
                 steps=member.counts.budget.steps,
-                updates=known.updates + (done.learned is not None),
+                updates=known.updates + done.learns,
                 version=member.version,
                 tallies=results.tallies,
                 episodes=results.episodes,

@@ -95,7 +95,7 @@ class LeagueMember(Member):
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """Play one round. Raises ``MatchError`` and ``PoolError``."""
         done = self.rounds.run(progress, evaluate, value_only=self.state.value_only > 0)
-        if done.learned is not None:
+        if done.learns:
             self.state.value_only = max(0, self.state.value_only - 1)
         return done
 
