@@ -276,7 +276,7 @@ def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
     found += [
         f"league.{field.encode_name} differs: expected the value at the start"
         for field in msgspec.structs.fields(cfg.LeagueConfig)
-        if field.name not in ("players", "lanes", "cache", "processes")
+        if field.name not in ("players", "lanes", "cache", "processes", "on_failure")
         and getattr(old, field.name) != getattr(new, field.name)
     ]
     return found

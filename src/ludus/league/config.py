@@ -375,6 +375,8 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players, a match. ``score``: rates are shares of matches won, or mean leads in ``return``, of which
     ``score_range`` is the most in a match: 1/2 + lead / (2 score_range). ``processes``: processes of this
     machine in which members learn and play at the same time; 0 = members take turns in the run's process.
+    ``on_failure``: a member whose matches or updates fail ends the run (``stop``), or it is withdrawn and the
+    others continue (``continue``).
     """
 
     players: tuple[PlayerConfig, ...] = ()
@@ -388,6 +390,7 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     score_range: NonNegative = 0.0
     freeze_first: bool = True  # the first weights of members that are no exploiters
     processes: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
+    on_failure: Literal["stop", "continue"] = "stop"
 
     @property
     def members(self) -> tuple[PlayerConfig, ...]:

@@ -21,7 +21,7 @@ holds events only. Effects are therefore safe to carry out twice.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -34,6 +34,7 @@ Method = Literal["freeze", "origin"]
 
 SEED = "seed"  #: source of :class:`ResetTo`: first weights, of the member's seed or of a new network
 YES, NO = "yes", "no"  #: answers of ``freeze`` (:class:`Answered`)
+MAX_WHY = 500  #: characters of :attr:`Withdrawn.why`
 ITSELF = "itself"  #: source of :class:`ResetTo`: load no weights
 
 
@@ -134,13 +135,22 @@ class Mutated(Event, frozen=True, tag="mutated"):
     hyper: dict[str, float]
 
 
+class Withdrawn(Event, frozen=True, tag="withdrawn"):
+    """The member failed: it plays no round and is met live no more. Its frozen players and results stay."""
+
+    member: str
+    why: Annotated[str, msgspec.Meta(max_length=MAX_WHY)]
+
+
 class Retired(Event, frozen=True, tag="retired"):
     """The player is met no more: its file is gone. Its results stay."""
 
     player: str
 
 
-AnyEvent = Joined | Results | Ordered | Frozen | Reset | Copied | Mutated | Retired | Ruled | Answered
+AnyEvent = (
+    Joined | Results | Ordered | Frozen | Reset | Copied | Mutated | Retired | Ruled | Answered | Withdrawn
+)
 
 
 class Effect(msgspec.Struct, frozen=True, tag_field="effect"):

@@ -8,16 +8,15 @@ How a trainer uses it::
     # a resumed run: league.replay(journal.rows()), then carry out league.pending()
 
     member = league.next_member()                # whose round is next
-    orders = league.draw(member, count, teams)   # orders for slots whose matches end; then
-    league.apply(Ordered(member, count))         # the random stream moves on
+    orders = league.draw(member, count, teams)   # for slots whose matches end
+    league.apply(league.ordered(member, count))  # the random stream moves on
     ... the member plays and learns one round; OrderBook turns its matches into tallies ...
     effects = league.apply(Results(...))         # Freeze, Copy, Mutate: carry out, apply what they say
-    while (event := league.answer()) is not None:  # rules of one's own are asked
-        effects = league.apply(event)
+    while event := league.answer(): ...          # asks rules of one's own; apply and carry out, too
 
 Everything is a function of the configuration, the seed and the events in their order, floating point
-included: replaying the journal gives the live state bit by bit. An event that does not fit (a copy, an
-unknown player) is ignored and counted, never an error: a late report must not stop a run.
+included: replaying the journal gives the live state bit by bit. An event that does not fit is ignored and
+counted, never an error: a late report must not stop a run.
 """
 
 from __future__ import annotations
@@ -53,6 +52,7 @@ from ludus.league.events import (
     Results,
     Retired,
     Ruled,
+    Withdrawn,
     from_row,
     merge,
 )
@@ -99,7 +99,7 @@ class League:
         self._players = {p.name: p for p in config.members}
         self._rules = dict(rules or {})
         self._drawer = Drawer(self.standings, seed, config.rating_share, self._rules)
-        self._metas = _meta_strategies(config)
+        self._metas = meeting.meta_strategies(config)
 
     def initial_events(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
         """Return the events of a new league: its members join, then the game's bots."""
@@ -139,11 +139,10 @@ class League:
         member = self.standings.members.get(event.member)
         if member is None:
             return self._ignore("unknown member", event.member)
+        if member.withdrawn:
+            return self._ignore("withdrawn member", event.member)
         if isinstance(event, Results):
             return self._results(event, member)
-        if isinstance(event, Ordered):
-            member.orders += max(event.count, 0)
-            return []
         if isinstance(event, Frozen):
             return self._frozen(event, member)
         if isinstance(event, Reset):
@@ -155,7 +154,12 @@ class League:
             return []
         if isinstance(event, Answered):
             return self._answered(event, member)
-        self._settle(member, event.hyper)
+        if isinstance(event, Withdrawn):
+            return self._withdrawn(event, member)
+        if isinstance(event, Ordered):
+            member.orders += max(event.count, 0)
+        else:
+            self._settle(member, event.hyper)
         return []
 
     def replay(self, rows: Iterable[JournalRow]) -> None:
@@ -176,6 +180,8 @@ class League:
     def next_member(self, scheduled: Sequence[str] = (), decisions: int = 0) -> str:
         """Return the member that plays next: the furthest behind its share of all decisions.
 
+        ``ValueError`` where all have been withdrawn.
+
         Args:
             scheduled: Members of rounds whose results are still to come. Each counts with the mean of the
                 member's rounds.
@@ -186,8 +192,7 @@ class League:
             mean = member.steps / member.rounds if member.steps else decisions
             return member.steps + scheduled.count(member.name) * mean
 
-        members = self.standings.members.values()
-        return min(members, key=lambda m: (steps(m) / m.share, m.order)).name
+        return min(self.standings.playing(), key=lambda m: (steps(m) / m.share, m.order)).name
 
     def draw(self, member: str, count: int, teams: int = 2) -> list[Order]:
         """Return the member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
@@ -252,6 +257,15 @@ class League:
             member.quality.pop(index, None)
             if isinstance(member.pending, ResetTo) and member.pending.source == event.player:
                 member.pending = ResetTo(member.name, SEED)
+        return []
+
+    def _withdrawn(self, event: Withdrawn, member: MemberStanding) -> list[AnyEffect]:
+        member.withdrawn = event.why or "it failed"
+        member.pending = member.awaited = None
+        self.standings.retire(member.player)
+        for other in self.standings.playing():
+            if isinstance(other.pending, Copy) and other.pending.source == member.name:
+                other.pending = None
         return []
 
     def _frozen(self, event: Frozen, member: MemberStanding) -> list[AnyEffect]:
@@ -322,6 +336,8 @@ class League:
                 return "not a pair of frozen players"
         elif i != member.player:
             return "not the member's match"
+        if players[j].retired and players[j].kind == "learner":
+            return ""  # played to its end by other weights: the member was withdrawn
         sums = self.counts.setdefault((tally.player, tally.opponent, tally.seat, tally.tag), [0, 0, 0])
         for k, n in enumerate((tally.wins, tally.draws, tally.losses)):
             sums[k] += n
@@ -425,14 +441,3 @@ class League:
         member.hyper = dict(hyper)
         if isinstance(member.pending, (Copy, Mutate)):
             member.pending = None
-
-
-def _meta_strategies(config: cfg.LeagueConfig) -> list[tuple[str, int]]:
-    """Return the meta-strategies that some player uses, by solver and number of newest players."""
-    found: dict[tuple[str, int], None] = {}
-    for player in config.players:
-        choices = choices_of(player)
-        for rule in (*choices.meet, choices.origin):
-            if isinstance(rule, (cfg.Psro, cfg.Meta)):
-                found[rule.solver, rule.last] = None
-    return list(found)

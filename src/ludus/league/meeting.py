@@ -16,6 +16,7 @@ import numpy as np
 
 from ludus.league import config as cfg
 from ludus.league.payoff import Floats, Indices
+from ludus.league.roles import choices_of
 from ludus.league.standings import NO_PLAYERS, SIGMA, MemberStanding, Standings
 from ludus.ratings.nash import maximal_entropy_nash
 
@@ -232,3 +233,14 @@ def _mixture(parts: list[tuple[float, Distribution]]) -> Distribution:
         np.concatenate([players for _, (players, _) in kept]),
         np.concatenate([share * shares for share, (_, shares) in kept]),
     )
+
+
+def meta_strategies(config: cfg.LeagueConfig) -> list[tuple[str, int]]:
+    """Return the meta-strategies that some player uses, by solver and number of newest players."""
+    found: dict[tuple[str, int], None] = {}
+    for player in config.players:
+        choices = choices_of(player)
+        for rule in (*choices.meet, choices.origin):
+            if isinstance(rule, (cfg.Psro, cfg.Meta)):
+                found[rule.solver, rule.last] = None
+    return list(found)

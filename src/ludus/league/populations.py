@@ -37,7 +37,7 @@ def exploit(
     """
     if isinstance(rule, cfg.NoPopulation):
         return None
-    others = [m for m in standings.members.values() if m.choices.kind == "population" and m is not me]
+    others = [m for m in standings.playing() if m.choices.kind == "population" and m is not me]
     if isinstance(rule, cfg.SampleFactory):
         return _sample_factory(rule, me, others, tunes, defaults, standings, stream)
     if not others:

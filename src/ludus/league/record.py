@@ -28,6 +28,7 @@ from ludus.league.events import (
     Reset,
     Results,
     Ruled,
+    Withdrawn,
     from_row,
     merge,
 )
@@ -42,15 +43,15 @@ MAX_PLAYERS = 4096  # tables grow with the square
 
 MAKE_PLAYERS = ("joined", "frozen")  # kinds of events
 
-What = Literal["joined", "frozen", "reset", "copied", "mutated"]
+What = Literal["joined", "frozen", "reset", "copied", "mutated", "withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
     """Something that happened to a member at ``steps`` of its decisions. ``time``: seconds since 1970.
 
-    ``detail``: the frozen player and why, or what the member continued from. ``parent``: the frozen player
-    that its weights come from then, empty for first weights.
+    ``detail``: the frozen player and why, what the member continued from, or why it was withdrawn.
+    ``parent``: the frozen player that its weights come from then, empty for first weights.
     """
 
     member: str
@@ -192,6 +193,8 @@ class Record:
             self._renew(event.member, self._entrant[event.source])
         elif isinstance(event, Mutated):
             self._milestone("mutated", event.member, time, "")
+        elif isinstance(event, Withdrawn):
+            self._milestone("withdrawn", event.member, time, event.why)
 
     def _milestone(self, what: What, member: str, time: float, detail: str) -> None:
         state = self.league.standings.members[member]
@@ -285,6 +288,8 @@ def _names(event: AnyEvent) -> Iterator[str]:
 
 def _check_names(number: int, event: AnyEvent) -> None:
     """Refuse names that a terminal or a page must not show. Raises ``ValueError``."""
+    if isinstance(event, Withdrawn) and not event.why.isprintable():
+        raise ValueError(f"event {number}: a reason that cannot be shown: {event.why[:40]!r}")
     for name in _names(event):
         if not name.isprintable() or len(name) > 128:
             raise ValueError(f"event {number}: a name that cannot be shown: {name[:40]!r}")

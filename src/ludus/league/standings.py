@@ -75,6 +75,7 @@ class MemberStanding:
     last exploit step of the population's rule. ``pending``: a request that was not reported yet.
     ``rule``: the rule of one's own that decides for it, with the hash of its file; ``awaited``: what that is
     asked next.
+    ``withdrawn``: why it plays no more; empty while it does.
     """
 
     name: str
@@ -97,6 +98,7 @@ class MemberStanding:
     exploit_steps: int = 0
     parent: str = ""
     pending: Request | None = None
+    withdrawn: str = ""
     quality: dict[int, float] = field(default_factory=dict)
     returns: float = 0.0  # decayed sum
     episodes: float = 0.0  # decayed count
@@ -172,4 +174,8 @@ class Standings:
 
     def live(self, kind: RoleKind) -> Indices:
         """Live players whose role is of this kind, in the order of the members."""
-        return np.array([m.player for m in self.members.values() if m.choices.kind == kind], np.int64)
+        return np.array([m.player for m in self.playing() if m.choices.kind == kind], np.int64)
+
+    def playing(self) -> list[MemberStanding]:
+        """Members that were not withdrawn, in their order."""
+        return [m for m in self.members.values() if not m.withdrawn]

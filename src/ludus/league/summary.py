@@ -18,7 +18,8 @@ class MemberRow(msgspec.Struct, frozen=True):
     ``win_rate``: mean rate against frozen players and bots that it met, None before. ``mean_return``: of
     about its last 100 matches. ``asked``: its last milestone. ``rule``: the rule of one's own that decides
     for it, with the hash of its file. ``received_per_s``, ``consumed_per_s``: decisions that it receives and
-    consumes a second of its rounds; None: not known.
+    consumes a second of its rounds; None: not known. ``withdrawn``: why it plays no more, empty while it
+    does.
     """
 
     name: str
@@ -38,6 +39,7 @@ class MemberRow(msgspec.Struct, frozen=True):
     rule_sha256: str = ""
     received_per_s: float | None = None
     consumed_per_s: float | None = None
+    withdrawn: str = ""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -180,6 +182,7 @@ def status(record: Record, state: str, rates: Mapping[str, tuple[float, float]] 
                 rule_sha256=m.rule_sha256,
                 received_per_s=received,
                 consumed_per_s=consumed,
+                withdrawn=m.withdrawn,
             )
         )
     return Status(

@@ -37,6 +37,7 @@ RESUMABLE = (
     "cluster.min_rollouts",
     "cluster.address",
     "league.processes",
+    "league.on_failure",
     "evaluation.final_matches",
     "evaluation.max_ticks",
 )

@@ -11,7 +11,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.flow.league import Tally
-from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Results, to_row
+from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Results, Withdrawn, to_row
 from ludus.storage.journal import MAX_COUNT, Journal
 from tests.unit.league.recorded import EVENTS, recorded_run
 
@@ -185,6 +185,28 @@ def test_copies_are_in_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "  p1:9  0 steps, asked, from p0:3",
         "p1:0  0 steps, asked",
     ]
+
+
+def test_a_withdrawn_member_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = recorded_run(tmp_path / "run", [*EVENTS, Withdrawn("p0", "its game failed")]).path
+    assert cli.main(["league", "status", str(run)]) == 0
+    printed = capsys.readouterr()
+    row, _ = [line for line in printed.out.splitlines() if line.startswith("p0 ")]  # and its settings
+    assert row.split()[-1] == "withdrawn"
+    assert "p0 was withdrawn: its game failed" in printed.err
+    rows = {m["name"]: m for m in json.loads(shown(capsys, "status", run, "--json"))["members"]}
+    assert {name: m["withdrawn"] for name, m in rows.items() if m["withdrawn"]} == {"p0": "its game failed"}
+    (row,) = [line for line in shown(capsys, "players", run).splitlines() if line.startswith("p0 ")]
+    assert row.split()[-1] == "withdrawn"
+    assert "withdrawn  its game failed" in shown(capsys, "lineage", run, "--member", "p0")
+
+
+def test_a_reason_that_no_terminal_should_show_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded_run(tmp_path / "run", [*EVENTS, Withdrawn("p0", "its \x1b[2J game")]).path
+    assert cli.main(["league", "status", str(run)]) != 0
+    assert "a reason that cannot be shown" in capsys.readouterr().err
 
 
 def test_a_game_of_one_seat_has_no_columns_of_dashes(

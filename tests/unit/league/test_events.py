@@ -28,6 +28,7 @@ from ludus.league.events import (
     ResetTo,
     Results,
     Retired,
+    Withdrawn,
     from_row,
     merge,
     to_row,
@@ -222,6 +223,7 @@ def test_events_survive_the_journals_form() -> None:
         Copied("a", "b", {"x": 1e-5}),
         Mutated("a", {}),
         Retired("a:3"),
+        Withdrawn("a", "its game failed"),
     ]
     for event in events:
         assert from_row(to_row(event, 1)) == event

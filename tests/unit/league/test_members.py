@@ -12,11 +12,13 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
+    Ignored,
     Joined,
     Mutate,
     Reset,
     ResetTo,
     Retired,
+    Withdrawn,
 )
 from ludus.league.standings import RandomStream
 from tests.unit.league.play import EXPLOITER, MAIN, Play
@@ -311,3 +313,46 @@ def test_tuned_settings_of_the_members_own_rules() -> None:
     assert joined.hyper == {"freeze.steps": 100.0, "meet.elo.sigma": pytest.approx(1 / 6)}
     play.league.standings.members["p0"].hyper["freeze.steps"] = 20.0
     assert play.result("p0", steps=20, version=1) == [Freeze("p0", 1, "period")]
+
+
+# --- members that are withdrawn -------------------------------------------------------------------
+
+
+def test_a_withdrawn_member_plays_no_more_and_is_met_in_the_past_alone() -> None:
+    rules = (cfg.Elo(weight=1.0), cfg.NamedMember(weight=1.0, name="b"), cfg.Fsp(weight=1.0))
+    play = Play(*(cfg.PlayerConfig(name, "population", meet=rules) for name in "abc"))
+    play.freeze("b", 1)
+    assert {"b", "b:1", "c"} <= play.met("a").keys()
+    assert play.league.apply(Withdrawn("b", "its game failed")) == []
+    assert play.met("a").keys() == {"b:1", "c"}
+    for _ in range(4):
+        name = play.league.next_member()
+        assert name in ("a", "c")
+        play.result(name, steps=100 * (1 + play.round[name]))
+    play.result("a", "b", 3, 0)  # matches that had started
+    assert play.league.standings.payoff.total() == 0
+    assert play.result("b", steps=10) == [Ignored("withdrawn member: b")]
+    assert play.league.apply(Withdrawn("b", "again")) == [Ignored("withdrawn member: b")]
+    assert play.league.standings.members["b"].withdrawn == "its game failed"
+
+
+def test_a_withdrawn_main_leaves_exploiters_to_the_other_main() -> None:
+    play = Play(MAIN, cfg.PlayerConfig("second", "main", meet=(cfg.Latest(),)), EXPLOITER)
+    play.league.apply(Withdrawn("main", "its game failed"))
+    assert play.met("ex") == {"second": 1.0}
+
+
+def test_nobody_copies_a_withdrawn_member() -> None:
+    rule = cfg.Ftw(every=100, below=0.9)
+    play = Play(*(cfg.PlayerConfig(name, "population") for name in "ab"), population=rule)
+    assert play.result("a", "b", 0, 40, steps=100) == [Copy("a", "b", {})]
+    play.league.apply(Withdrawn("b", "its game failed"))
+    assert play.league.pending() == []
+    assert play.result("a", steps=200) == []
+
+
+def test_a_league_without_members_has_no_next_one() -> None:
+    play = Play(MAIN)
+    play.league.apply(Withdrawn("main", ""))
+    with pytest.raises(ValueError, match="empty"):
+        play.league.next_member()

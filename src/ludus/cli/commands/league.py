@@ -49,6 +49,11 @@ def _rate(decisions_per_s: float | None) -> str:
     return "-" if decisions_per_s is None else f"{console.si(decisions_per_s)}/s"
 
 
+def _gone(kind: str) -> str:
+    """Return what a retired player of a kind is called."""
+    return "withdrawn" if kind == "learner" else "retired"
+
+
 def _ago(then: float) -> str:
     return f"{console.duration(max(0.0, time.time() - then) / 60)} ago" if then else "-"
 
@@ -91,7 +96,7 @@ class LeagueStatus(msgspec.Struct, frozen=True):
                 "-" if m.mean_return is None else f"{m.mean_return:.3g}",
                 _rate(m.received_per_s),
                 _rate(m.consumed_per_s),
-                m.asked or "-",
+                "withdrawn" if m.withdrawn else m.asked or "-",
             )
             for m in shown.members
         ]
@@ -100,6 +105,9 @@ class LeagueStatus(msgspec.Struct, frozen=True):
             "consumed", "last",
         )  # fmt: skip
         console.result(console.filled(rows, head))
+        for m in shown.members:
+            if m.withdrawn:
+                console.note(f"{m.name} was withdrawn: {m.withdrawn}")
         hyper = [
             (m.name, ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items())) for m in shown.members if m.hyper
         ]
@@ -150,7 +158,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
                 p.reason or "-",
                 f"{p.matches:,}" if met else "-",
                 console.percent(p.score) if p.matches else "-",
-                "retired" if p.retired else "no file" if p.kind == "frozen" and not p.file else "",
+                _gone(p.kind) if p.retired else "no file" if p.kind == "frozen" and not p.file else "",
             )
             for p in shown
         ]

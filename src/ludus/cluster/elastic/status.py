@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from ludus.cluster.elastic.assignment import least_rollouts
-from ludus.flow.inputs.shown import shown, visible
+from ludus.flow.inputs.shown import visible
 from ludus.presets.config import ClusterConfig
 from ludus.reporting.run_view import RunView
 from ludus.storage import RunDirectory
@@ -80,14 +80,14 @@ def rollouts_of(run: RunDirectory, cluster: ClusterConfig) -> RunRollouts:
     leaving: set[int] = set()
     homes: tuple[int, ...] = ()
     lost = 0
-    for row in RunView(run).events(MOST_EVENTS):
+    for number, row in enumerate(RunView(run).events(MOST_EVENTS), 1):
         kind = row.get("event")
         if kind not in HERE + GONE:
             continue
         try:
             event = msgspec.convert(row, _RolloutEvent)
         except msgspec.ValidationError as error:
-            raise CorruptFile(f"{run.path}: an event {shown(str(kind))}: {error}") from error
+            raise CorruptFile(f"{run.path}: event {number}: {error}") from error
         homes = event.homes
         if kind == "rollout joined":
             if event.rollout == 0:  # the first one of a process that trains

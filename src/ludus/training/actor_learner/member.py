@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from ludus.algorithms.learner import UpdateStats
 from ludus.flow import Terms
+from ludus.flow.errors import DIVERGED
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, CorruptFile
@@ -89,3 +92,11 @@ class Member:
     def close(self) -> None:
         """Stop the pool."""
         self.components.close()
+
+
+def broken_update(update: UpdateStats) -> RunFailed | None:
+    """Return the error of an update with a number that is not finite; None for a sound one."""
+    broken = [f"{n} = {value}" for n, value in update.numbers.items() if not math.isfinite(value)]
+    if not broken:
+        return None
+    return RunFailed(f"version {update.version}: not finite: {', '.join(broken)}; {DIVERGED}")

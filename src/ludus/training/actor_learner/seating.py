@@ -99,6 +99,12 @@ class Seating:
             lanes = {lane: self._live[p] for lane, p in bound if p in self._live}
             self.sampler.send(LoadWeights(lanes=lanes))
 
+    def withdraw(self, player: str, instead: WeightSource) -> None:
+        """Meet the live ``player`` no more; the weights of ``instead`` play its matches to their end."""
+        self._live = {**self._live, player: instead}
+        self.matchmaker.on_lost(player, self._learner.version)
+        self._settled = False  # its lane takes other weights
+
     def on_results(self, results: list[MatchResult]) -> None:
         """Report the matches of the round that has ended."""
         self.matchmaker.on_results(results)

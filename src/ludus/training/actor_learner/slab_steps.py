@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +15,11 @@ from ludus.algorithms.group import GroupError, RankLost
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.updates.tasks import LearnerProcessError
 from ludus.evaluation.results import EvalResult
-from ludus.flow.errors import DIVERGED
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError, GroupLost, RunFailed
 from ludus.storage import Checkpoint, CheckpointStore
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.member import Member
+from ludus.training.actor_learner.member import Member, broken_update
 from ludus.training.actor_learner.state import TrainerState
 from ludus.training.actor_learner.sync_loop import Round
 from ludus.training.actor_learner.update_metrics import update_metrics
@@ -61,8 +59,8 @@ def check_update(update: UpdateStats) -> None:
     """
     if update.refusal:
         raise ConfigError(update.refusal)
-    if broken := [f"{n} = {value}" for n, value in update.numbers.items() if not math.isfinite(value)]:
-        raise RunFailed(f"version {update.version}: not finite: {', '.join(broken)}; {DIVERGED}")
+    if (broken := broken_update(update)) is not None:
+        raise broken
 
 
 class SlabSteps(RunSteps):
@@ -165,10 +163,14 @@ class SlabSteps(RunSteps):
         """
         if evaluate is not None:
             self.report_updates(wait=True)  # rows of a run stay in the order of its rounds
-        with self.failing():
+        with self.failing(), self.blaming(self.playing.name):
             done = self.playing.play(self.progress, evaluate)
         self._rounds += 1
         return done
+
+    def blaming(self, member: str) -> AbstractContextManager[None]:
+        """Return a context for what ``member`` plays and learns. A league may continue without a member."""
+        return nullcontext()
 
     @contextmanager
     def failing(self) -> Iterator[None]:
@@ -206,7 +208,8 @@ class SlabSteps(RunSteps):
         if summary is None or not done.learns:
             return
         if done.update is not None:
-            check_update(done.update)
+            with self.blaming(member.name):
+                check_update(done.update)
         for schedule in member.schedules:
             schedule.on_update(summary, used)
         member.count(summary)
@@ -215,7 +218,8 @@ class SlabSteps(RunSteps):
                 f"{summary.errors} matches ended by an error of the game (version {member.version}); "
                 f"the first: {summary.first_error}"
             )
-        member.check_matches(summary)
+        with self.blaming(member.name):
+            member.check_matches(summary)
         if counts is not self.state:
             self.state.count_slab(summary)
         then = msgspec.structs.replace(counts, budget=msgspec.structs.replace(counts.budget))
@@ -237,12 +241,13 @@ class SlabSteps(RunSteps):
             made = self._updates.popleft()
             done, member = made.done, made.member
             if done.coming is not None:
-                with self.failing():
+                with self.failing(), self.blaming(member.name):
                     done.coming.fill(done)
                 self.state.budget.cpu_minutes += done.times.cpu_s / 60.0
             if done.update is None or done.learned is None:
                 continue
-            check_update(done.update)
+            with self.blaming(member.name):
+                check_update(done.update)
             for counts in (member.counts,) if member.counts is self.state else (member.counts, self.state):
                 counts.count_update(done.update)
             made.counts.learned = member.counts.learned

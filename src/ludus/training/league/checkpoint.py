@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 import msgspec
 
@@ -13,6 +14,7 @@ from ludus.storage import Checkpoint, CheckpointStore, RunNotFound, read_weights
 from ludus.training.actor_learner.state import TrainerState
 from ludus.training.league.member import LeagueMember
 from ludus.training.league.member_parts import MemberState
+from ludus.training.league.withdrawal import KeptMember
 from ludus.training.run_state import decode_as
 
 
@@ -32,20 +34,36 @@ class LeagueState(TrainerState):
 
 
 def league_checkpoint(
-    members: Mapping[str, LeagueMember], first: LeagueMember, state: LeagueState
+    members: Mapping[str, LeagueMember],
+    kept: Mapping[str, KeptMember],
+    first: str,
+    state: LeagueState,
+    blaming: Callable[[str], AbstractContextManager[None]],
 ) -> Checkpoint:
-    """Return the run between two rounds. ``first``: the member whose weights the checkpoint is known by."""
+    """Return the run between two rounds.
+
+    Args:
+        members: Those that play.
+        kept: Parts of those that were withdrawn.
+        first: The member whose weights the checkpoint is known by.
+        state: Of the run.
+        blaming: Returns the context in which a member's part is made.
+    """
     weights: dict[str, Weights] = {}
     arrays: dict[str, Array] = {}
     rollout: dict[str, Array] = {}
     for name, member in members.items():
-        part = member.checkpoint()
+        with blaming(name):
+            part = member.checkpoint()
         weights[name] = part.weights
         arrays |= {f"{name}/{n}": a for n, a in part.optimizer.items()}
         rollout |= {f"{name}/{n}": a for n, a in part.rollout.items()}
-    state.members = {name: member.state for name, member in members.items()}
+    for name, old in kept.items():
+        weights[name] = old.weights
+        arrays |= {f"{name}/{n}": a for n, a in old.optimizer.items()}
+    state.members |= {name: member.state for name, member in members.items()}
     data = msgspec.json.encode(state)
-    return Checkpoint(weights[first.name], arrays, rollout, data, members=weights, player=first.name)
+    return Checkpoint(weights[first], arrays, rollout, data, members=weights, player=first)
 
 
 def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:

@@ -38,6 +38,7 @@ from ludus.training.resumed import without_seeds
 class LeagueComponents:
     """Parts of a league's run.
 
+    ``members``: those that play; one that was withdrawn has a state alone.
     ``state``: that of the checkpoint that the run continues from, else of a new run. ``hosts``: processes of
     the members, None where these take turns in this one.
     """
@@ -87,10 +88,18 @@ class LeagueComponents:
             matchmaker = LeagueMatchmaker(
                 name, self.league, self.spec, self.config.lanes, LEARNER, partial(drawn, name)
             )
-            live = {other: source for other, source in sources.items() if other != name}
+            instead = {other.name: member.source() for other in self.config.members}  # of withdrawn ones
+            live = {other: source for other, source in (instead | sources).items() if other != name}
             parts = member.components
             seating = Seating(parts.sampler, matchmaker, parts.learner, frozen, lost, live)
             member.start(threads, matchmaker, seating)
+
+    @property
+    def enough(self) -> bool:
+        """Whether a member is left to play, a main where the league has any."""
+        kinds = {p.name: choices_of(p).kind for p in self.config.members}
+        left = {kinds[name] for name in self.members}
+        return bool(left) and ("main" in left or "main" not in kinds.values())
 
     def close(self) -> None:
         """Stop all pools, and the processes of members."""
@@ -134,6 +143,8 @@ def build_league(
     try:
         made.hosts = started_hosts(preset, state.ahead) if config.processes else None
         _build_members(made, preset, resumed=checkpoint is not None, machines=machines)
+        if not made.enough:
+            raise CorruptFile("state of a league's checkpoint: no member is left to play")
     except BaseException:
         made.close()
         raise
@@ -142,10 +153,10 @@ def build_league(
 
 def _build_members(made: LeagueComponents, preset: Preset, *, resumed: bool, machines: Machines) -> None:
     """Build all members: here, or in their processes, which then build them at the same time."""
-    state, hosts, players = made.state, made.hosts, made.config.members
-    restarts = state.restarts
+    state, hosts, restarts = made.state, made.hosts, made.state.restarts
+    players = [(i, p) for i, p in enumerate(made.config.members) if not state.members[p.name].withdrawn]
     if hosts is None:
-        for index, player in enumerate(players):
+        for index, player in players:
             made.members[player.name] = LeagueMember(
                 preset,
                 index,
@@ -157,11 +168,11 @@ def _build_members(made: LeagueComponents, preset: Preset, *, resumed: bool, mac
             )
         return
     shared = with_shared_threads(preset)
-    begun = [
-        begin_member(hosts, shared, index, state.members[p.name], restarts=restarts, resumed=resumed)
-        for index, p in enumerate(players)
-    ]
-    for index, player in enumerate(players):
+    begun = {
+        index: begin_member(hosts, shared, index, state.members[p.name], restarts=restarts, resumed=resumed)
+        for index, p in players
+    }
+    for index, player in players:
         made.members[player.name] = RemoteMember(
             preset,
             index,

@@ -7,8 +7,9 @@ the league requests (freezes, resets, copies) is carried out before the next rou
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from ludus.flow.league import JournalRow
@@ -28,11 +29,13 @@ from ludus.league.events import (
     ResetTo,
     Results,
     Retired,
+    Withdrawn,
     to_row,
 )
 from ludus.league.players import member_and_version, player_of
 from ludus.presets.config import Preset
-from ludus.storage import Checkpoint, StorageError
+from ludus.presets.errors import RunFailed
+from ludus.storage import Checkpoint, CorruptFile, StorageError
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.acting import actor_of, player_of_actor
@@ -47,6 +50,16 @@ from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import LeagueMember
 from ludus.training.league.remote.link import Coming
 from ludus.training.league.remote.member import RemoteMember
+from ludus.training.league.withdrawal import (
+    KeptMember,
+    MemberFailed,
+    OtherFailure,
+    blamed,
+    first_part,
+    newest_part,
+    no_members,
+    part_of,
+)
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import measured_against
 from ludus.training.run_builder import RunBuilder
@@ -88,6 +101,8 @@ class LeagueTrainer(SlabSteps):
         context.contenders = components.contenders
         context.evaluated = context.contenders[0]
         context.initial_weights = self.members[context.evaluated].config.seed
+        self._kept: dict[str, KeptMember] = {}  # withdrawn members
+        self._first, self._least = first.name, 0  # whose version the run's is; that of the checkpoint
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self._parents = origin.members_reset_to(components.config)
         components.start(
@@ -102,6 +117,7 @@ class LeagueTrainer(SlabSteps):
         self._journal_problem = ""
         if checkpoint is not None:
             self.league.replay(self.journal.rows())
+            self._keep_withdrawn(checkpoint)
         self.start_or_resume(checkpoint)
 
     # ---- starting and resuming ------------------------------------------------------------------
@@ -124,9 +140,24 @@ class LeagueTrainer(SlabSteps):
             self._apply(event)
         self._write_rows()
 
+    def _keep_withdrawn(self, checkpoint: Checkpoint) -> None:
+        """Keep what the checkpoint has of withdrawn members. Raises ``CorruptFile``."""
+        gone = [name for name, state in self.state.members.items() if state.withdrawn]
+        if gone != [m.name for m in self.league.standings.members.values() if m.withdrawn]:
+            raise CorruptFile("state of a league's checkpoint: other members are withdrawn in the journal")
+        for name in gone:
+            self._kept[name] = part_of(self.run_dir.checkpoints, checkpoint.version, name)
+            if self._kept[name].weights.meta.version == checkpoint.version:
+                self._first = name  # until a member that plays has as many updates
+        self._least = checkpoint.version
+
     def _resumed(self) -> None:
         for event in self.league.ruled():  # a rule's file has changed
             self._apply(event)
+        for name in self._kept:
+            self.report.message(f"{name} stays withdrawn: {self.state.members[name].withdrawn}")
+        if self._kept:
+            self._renumber(self._least)
         for request in self.league.pending():
             self._carry_out(request)
 
@@ -142,10 +173,14 @@ class LeagueTrainer(SlabSteps):
         Rules of one's own are asked before. With rounds ahead, members are chosen for the rounds after it
         too, and their slabs asked for. Raises ``RuleError``.
         """
-        with self.failing():
-            while (event := self.league.answer()) is not None:
-                self._apply(event)
-            self._schedule()
+        while True:
+            try:
+                with self.failing(), self.blaming(""):
+                    while (event := self.league.answer()) is not None:
+                        self._apply(event)
+                    return self._schedule()
+            except MemberFailed as failed:
+                self._withdraw(failed)
 
     def _schedule(self) -> None:
         scheduled, ahead = self.state.scheduled, self.state.ahead
@@ -161,7 +196,8 @@ class LeagueTrainer(SlabSteps):
             member = self.members[name]
             if member.rounds.pending < rounds[name]:
                 member.assign(self.state.budget)
-                member.rounds.ask_ahead()
+                with self.blaming(name):
+                    member.rounds.ask_ahead()
         if self.preset.run.lag == "async":
             self._take_first(scheduled)
         self.playing = self.members[scheduled[0]]
@@ -188,7 +224,11 @@ class LeagueTrainer(SlabSteps):
 
     def play(self, evaluate: Callable[[], None] | None) -> Round:
         """See :class:`ludus.training.actor_learner.slab_steps.SlabSteps`."""
-        done = super().play(evaluate)
+        try:
+            done = super().play(None if evaluate is None else no_members(evaluate))
+        except OtherFailure as other:
+            with self.failing():
+                raise other.error from None
         del self.state.scheduled[:1]
         if self.state.ahead:
             done.times.cluster["cluster/ahead"] = float(len(self.state.scheduled))
@@ -196,9 +236,13 @@ class LeagueTrainer(SlabSteps):
 
     def counted(self, done: Round) -> None:
         """Report the results of the round to the league, which may want changes."""
+        with self.failing(), self.blaming(""):
+            self._report_results(done)
+
+    def _report_results(self, done: Round) -> None:
         member = self.members[self.playing.name]
         known, results = self.league.standings.members[member.name], member.matchmaker.take_results()
-        self.state.received = sum(m.counts.received for m in self.members.values())
+        self.state.received = sum(m.counts.received for m in self.state.members.values())
         self._apply(
             Results(
                 member=member.name,
@@ -212,6 +256,74 @@ class LeagueTrainer(SlabSteps):
             )
         )
         self._write_rows()
+
+    # ---- members that fail -----------------------------------------------------------------------
+
+    def blaming(self, member: str) -> AbstractContextManager[None]:
+        """See :class:`SlabSteps`. Without effect where the failure of a member ends the run."""
+        return blamed(member) if self.components.config.on_failure == "continue" else nullcontext()
+
+    def round(self, evaluate: Callable[[], None] | None) -> None:
+        """See :class:`ludus.training.steps.RunSteps`. A member that fails is withdrawn."""
+        if evaluate is not None:
+            self.report_updates(wait=True)
+        if self.playing.name not in self.members:
+            self.prepare_round()
+        try:
+            super().round(evaluate)
+        except MemberFailed as failed:
+            self._withdraw(failed)
+        if self._first in self._kept:
+            self._renumber(self.version)
+
+    def report_updates(self, *, wait: bool = False) -> None:
+        """See :class:`SlabSteps`. A member whose update failed is withdrawn."""
+        while True:
+            try:
+                return super().report_updates(wait=wait)
+            except MemberFailed as failed:
+                self._withdraw(failed)
+
+    def _withdraw(self, failed: MemberFailed) -> None:
+        """Continue without a member. Raises ``RunFailed`` if none is left."""
+        name, why = failed.member, failed.why
+        member = self.members.pop(name, None)
+        if member is None:
+            return
+        if not self.components.enough:
+            left = "no main is left" if self.members else "no member is left"
+            self.members[name] = member
+            raise RunFailed(f"{failed}; {left}; {self.run_dir.checkpoints.stands()}") from failed
+        part = newest_part(self.run_dir.checkpoints, name)
+        self._kept[name] = part or first_part(member)
+        member.state.withdrawn = why
+        self._updates = deque(made for made in self._updates if made.member is not member)
+        self.state.scheduled = [scheduled for scheduled in self.state.scheduled if scheduled != name]
+        member.withdraw()
+        self._apply(Withdrawn(name, why))
+        for other in self.members.values():
+            other.seating.withdraw(name, other.source())
+        self.context.contenders = self.components.contenders
+        if self.context.evaluated not in self.members:
+            self.context.evaluated = self.context.contenders[0]
+        self.report.problem(f"{failed}; the others continue")
+        self._write_rows()
+
+    @property
+    def version(self) -> int:
+        """Version of the newest weights of the first member.
+
+        After that was withdrawn: of its last checkpoint, until another one has as many updates.
+        """
+        kept = self._kept.get(self._first)
+        return self.members[self._first].version if kept is None else kept.weights.meta.version
+
+    def _renumber(self, least: int) -> None:
+        """Let a member that plays number the checkpoints, where its version is ``least`` or more."""
+        for name in self.components.contenders:
+            if self.members[name].version >= least:
+                self._first = name
+                break
 
     # ---- events and effects ----------------------------------------------------------------------
 
@@ -237,11 +349,13 @@ class LeagueTrainer(SlabSteps):
             self._reset(member, request.source)
         elif isinstance(request, Copy):
             member.copy(self.members[request.source])
-            member.set_hyper(request.hyper)
+            with self.blaming(member.name):
+                member.set_hyper(request.hyper)
             self._apply(Copied(member.name, request.source, request.hyper))
         else:
             assert isinstance(request, Mutate)
-            member.set_hyper(request.hyper)
+            with self.blaming(member.name):
+                member.set_hyper(request.hyper)
             self._apply(Mutated(member.name, request.hyper))
 
     def _reset(self, member: LeagueMember, source: str) -> None:
@@ -253,7 +367,7 @@ class LeagueTrainer(SlabSteps):
                 self._retire(error)  # the league then wants the seed
                 source = SEED
             self.report.problem(f"{error}; {member.name} is reset to its first weights, built again")
-            weights = member.first_weights()
+            weights = member.first_learner().weights()
         member.reset_to(weights, None if source == SEED else self._learner_of(source, member))
         self._apply(Reset(member.name, source))
 
@@ -282,20 +396,24 @@ class LeagueTrainer(SlabSteps):
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """See :class:`ludus.training.steps.RunSteps`. Acting weights are a checkpoint's if one has them."""
-        member = self.members.get(self.context.evaluated, self.components.first)
+        first, kept = self.components.first, self._kept.get(self.context.evaluated)
+        member = self.members.get(self.context.evaluated, first)
+        name = member.name if kept is None else self.context.evaluated
         actor = member.components.actor
         wanted = version
-        if version is None and self.saved_already():
+        if version is None and kept is not None:
+            wanted = kept.weights.meta.version
+        elif version is None and self.saved_already():
             wanted = member.saved_version
-        if wanted is not None and wanted != actor.version:
+        if kept is not None or (wanted is not None and wanted != actor.version):
             try:
-                weights = saved_weights(self.run_dir.checkpoints, member.name, wanted)
+                weights = saved_weights(self.run_dir.checkpoints, name, wanted or 0)
             except StorageError:
                 if version is not None:
                     raise
             else:
                 actor = actor_of(weights, self.components.spec, actor)
-        return player_of_actor(self.context, actor, member.name)
+        return player_of_actor(self.context, actor, name)
 
     def referred_to(self) -> set[Path]:
         """See :class:`ludus.training.steps.RunSteps`."""
@@ -303,16 +421,21 @@ class LeagueTrainer(SlabSteps):
 
     def write_checkpoint(self, taken: Callable[[], None] | None = None) -> Path:
         """See :class:`ludus.training.steps.RunSteps`."""
-        self.report_updates(wait=True)
-        self._write_rows()
-        if not self.journal.sync():
-            raise OSError(None, f"it needs the journal: {self.journal.problem}")
-        self.state.journal = self.journal.last
-        return super().write_checkpoint(taken)
+        while True:
+            self.report_updates(wait=True)
+            self._write_rows()
+            if not self.journal.sync():
+                raise OSError(None, f"it needs the journal: {self.journal.problem}")
+            self.state.journal = self.journal.last
+            try:
+                return super().write_checkpoint(taken)
+            except MemberFailed as failed:
+                self._withdraw(failed)
 
     def make_checkpoint(self) -> Checkpoint:
         """See :class:`ludus.training.steps.RunSteps`."""
-        return league_checkpoint(self.members, self.components.first, self.state)
+        with self.failing():
+            return league_checkpoint(self.members, self._kept, self._first, self.state, self.blaming)
 
     def close(self) -> None:
         """Stop threads and close the journal. Idempotent."""

@@ -19,7 +19,7 @@ from ludus.storage import Checkpoint
 from ludus.storage.frozen import LearnerState
 from ludus.training.actor_learner.build import Components, LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.actor_learner.member import Member
+from ludus.training.actor_learner.member import Member, broken_update
 from ludus.training.actor_learner.rollout_summary import Opening
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
@@ -83,9 +83,9 @@ class LeagueMember(Member):
         """Return the newest weights."""
         return self.components.learner.weights()
 
-    def first_weights(self) -> Weights:
-        """Return the weights that the member started with, built again."""
-        return parts.member_learner(self.preset, self.config, self._index).weights()
+    def first_learner(self) -> Learner:
+        """Return a learner as the member started with, built again."""
+        return parts.member_learner(self.preset, self.config, self._index)
 
     def assign(self, used: Budget) -> None:
         """Assign new orders if they are due; live players play with their newest weights."""
@@ -93,10 +93,19 @@ class LeagueMember(Member):
         super().assign(used)
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
-        """Play one round. Raises ``MatchError`` and ``PoolError``."""
+        """Play one round.
+
+        Raises ``MatchError`` and ``PoolError``, and ``NotFinite`` where others would meet broken weights.
+        """
         done = self.rounds.run(progress, evaluate, value_only=self.state.value_only > 0)
         if done.learns:
             self.state.value_only = max(0, self.state.value_only - 1)
+        if (
+            done.update is not None
+            and broken_update(done.update) is None
+            and parts.continues_without(self._preset)
+        ):
+            parts.check_weights(self.components)
         return done
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -135,6 +144,15 @@ class LeagueMember(Member):
         self.seating.restart(self.components.sampler)
         self._start_rounds(self.rounds.learner_threads)
         return True
+
+    def withdraw(self) -> None:
+        """Play and learn no more: matches end, and what waits is dropped."""
+        counts = self.counts
+        counts.dropped += sum(waiting.summary.steps for waiting in self.rounds.waiting)
+        counts.set_waiting(())
+        counts.arrived, counts.in_play, counts.frozen, counts.lanes = [], {}, [], {}
+        self.rounds.close()
+        self.close()
 
     def checkpoint(self) -> Checkpoint:
         """Return its part of a league's checkpoint; its counters, orders and lanes go into its state."""

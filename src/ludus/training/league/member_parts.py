@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+import numpy as np
 
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.updates.parameters import load_tensors
@@ -11,10 +14,12 @@ from ludus.flow import Controller, GameSpec, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
 from ludus.league.config import LeagueConfig, PlayerConfig
+from ludus.league.events import MAX_WHY
 from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.commands import LoadWeights
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
@@ -30,13 +35,15 @@ class MemberState(msgspec.Struct):
     """State of a member in a checkpoint, apart from tensors and matches.
 
     ``hyper``: its settings by path. ``pools``: how often its pool was built again. ``value_only``: number of
-    updates to come in which only the parameters move that the value alone depends on.
+    updates to come in which only the parameters move that the value alone depends on. ``withdrawn``: why it
+    plays no more, empty while it does.
     """
 
     counts: TrainerState = msgspec.field(default_factory=TrainerState)
     hyper: dict[str, float] = {}
     pools: int = 0
     value_only: int = 0
+    withdrawn: Annotated[str, msgspec.Meta(max_length=MAX_WHY)] = ""
 
 
 def member_preset(preset: Preset, index: int) -> Preset:
@@ -103,3 +110,32 @@ def member_components(
 def slabs_of(preset: Preset) -> int:
     """Return the number of a member's slabs: each round to come may be this member's."""
     return 2 + preset.ahead
+
+
+def check_weights(components: Components) -> None:
+    """Let the acting weights decide for rows of a slab that was played, before others meet them.
+
+    Raises ``NotFinite`` if they have diverged.
+    """
+    slab = components.sampler.facts.slabs[0]
+    rows = np.flatnonzero(slab.active[0]).astype(np.int32)
+    if not len(rows):
+        return
+    actor = components.actor
+    shape = actor.memory_shape
+    actor.act(
+        ActInput(
+            {name: array[0, rows] for name, array in slab.obs.items()},
+            slab.mask[0, rows],
+            None if shape is None else np.zeros((len(rows), *shape), np.float32),
+            np.ones(len(rows), np.uint8),
+            0,
+            rows,
+            ((components.policy, len(rows)),),
+        )
+    )
+
+
+def continues_without(preset: Preset) -> bool:
+    """Return whether a league continues without a member that fails."""
+    return preset.league is not None and preset.league.on_failure == "continue"

@@ -20,7 +20,8 @@ from ludus.training.learner_processes.memory import Field
 
 _LOOK_S = 0.0005
 _PLACES = 8  # int64 of a row in a cache line
-VERSION, LATEST = 0, 1  # columns of a slot's row; LATEST of a member's first slot: its newest slot + 1
+VERSION, LATEST, FAILED = 0, 1, 2  # columns of a slot's row
+# Of a member's first slot alone: LATEST, its newest slot + 1; FAILED, 1 where no newer weights will come.
 
 
 class WeightsBoard:
@@ -58,12 +59,19 @@ class WeightsBoard:
         self._heads[place, VERSION] = version + 1
         self._heads[self._places[member, 0], LATEST] = slot + 1
 
+    def fail(self, member: str) -> None:
+        """Note that ``member`` failed: whoever waits for its weights gets its newest ones."""
+        self._heads[self._places[member, 0], FAILED] = 1
+
     def wait(self, live: LiveWeights) -> tuple[int, dict[str, Array]]:
         """Return version and arrays of a live player, when they are there."""
         if live.version == NEWEST:
             return self._newest(live.member)
         place = self._places[live.member, live.slot]
+        first = self._places[live.member, 0]
         while int(self._heads[place, VERSION]) != live.version + 1:
+            if self._heads[first, FAILED] and int(self._heads[place, VERSION]) != live.version + 1:
+                return self._newest(live.member)
             time.sleep(_LOOK_S)
         return live.version, self._arrays[place]
 

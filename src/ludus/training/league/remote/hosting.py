@@ -16,7 +16,7 @@ from ludus.flow.process.interrupts import leave_to_parent
 from ludus.flow.slab import Array
 from ludus.pool import MatchError, PoolError
 from ludus.pool.hosted.worker import die_with_parent, receive_message, send_message
-from ludus.presets.errors import ConfigError
+from ludus.presets.errors import ConfigError, RunFailed
 from ludus.storage import StorageError
 from ludus.training.league.remote import messages as m
 from ludus.training.league.remote.board import WeightsBoard
@@ -59,7 +59,10 @@ class SentAnswer(msgspec.Struct, frozen=True):
 
 
 class MemberHost:
-    """The members of one process. A request after a failed one to the same member is not carried out."""
+    """The members of one process.
+
+    A request after a failed one to the same member is not carried out, but for those that read its learner.
+    """
 
     def __init__(self, board: WeightsBoard, machines: Machines = LOCAL) -> None:
         """Start without members: one is made when it is spoken to."""
@@ -71,7 +74,8 @@ class MemberHost:
         self, member: str, request: m.MemberRequest, arrays: Mapping[str, Array]
     ) -> tuple[m.MemberAnswer | None, Mapping[str, Array]]:
         """Carry out a request; an error is an answer."""
-        if (failed := self._failed.get(member)) is not None:
+        failed = self._failed.get(member)
+        if failed is not None and not isinstance(request, m.GiveWeights | m.GiveLearner):
             return failed, {}
         session = self._sessions.get(member)
         if session is None:
@@ -81,7 +85,8 @@ class MemberHost:
         except Exception as error:
             failed = m.RequestFailed(_kind_of(error), _text_of(error))
             if not isinstance(request, m.RestoreMember | m.BeginMember | m.MakeMatches):
-                self._failed[member] = failed
+                self._failed.setdefault(member, failed)
+                self._board.fail(member)
             return failed, {}
 
     def close(self) -> None:
@@ -101,7 +106,8 @@ def _kind_of(error: Exception) -> str:
 
 
 def _text_of(error: Exception) -> str:
-    text = str(error) if _kind_of(error) != "other" else f"{type(error).__name__}: {error}"
+    told = isinstance(error, RunFailed) or _kind_of(error) != "other"
+    text = str(error) if told else f"{type(error).__name__}: {error}"
     return text[:MAX_TEXT]
 
 

@@ -20,6 +20,24 @@ class MemberLost(GroupLost):
     """A process of members is gone. The run may continue from its newest checkpoint with new processes."""
 
 
+class PlayFailed(PoolError):
+    """The matches of ``member`` failed in its process."""
+
+    def __init__(self, member: str, why: str) -> None:
+        """Take ``why`` as the message."""
+        super().__init__(why)
+        self.member = member
+
+
+class LearningFailed(RunFailed):
+    """A request to ``member`` failed in its process, not by its matches."""
+
+    def __init__(self, member: str, why: str) -> None:
+        """Describe what failed."""
+        super().__init__(f"{member} failed: {why}")
+        self.member, self.why = member, why
+
+
 class Coming:
     """The answer to a request, which may still be on its way. ``member``: who gives it."""
 
@@ -52,12 +70,12 @@ def failure(member: str, failed: m.RequestFailed) -> Exception:
     """Return the error of a request that failed."""
     match failed.kind:
         case "play":
-            return PoolError(failed.text)
+            return PlayFailed(member, failed.text)
         case "settings":
             return ConfigError(failed.text)
         case "file":
             return CorruptFile(failed.text)
-    return RunFailed(f"{member} failed: {failed.text}")
+    return LearningFailed(member, failed.text)
 
 
 class MemberHosts(ABC):

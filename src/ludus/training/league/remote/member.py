@@ -128,6 +128,13 @@ class RemoteMember(LeagueMember):
         """See :meth:`LeagueMember.source`."""
         return LiveSource(self.components.learner, self._link, self._preset.run.lag == "async")
 
+    def withdraw(self) -> None:
+        """See :meth:`LeagueMember.withdraw`."""
+        sampler = self.components.sampler
+        assert isinstance(sampler, MirrorSampler)
+        sampler.abandon()
+        super().withdraw()
+
     @property
     def slab_coming(self) -> Coming | None:
         """The slab of the next round, None if it is there."""

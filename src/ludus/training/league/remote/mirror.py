@@ -180,5 +180,16 @@ class MirrorSampler:
             self._after = answer.after
         return answer.stats
 
+    def abandon(self) -> None:
+        """Wait until nothing that was asked for is under way, whether or not it fails."""
+        if self._reads:
+            self._ask(self._terms)
+        for coming, held in self._held.items():
+            self._link.hosts.wait(coming)
+            for member, slot in held:
+                self._link.hosts.books[member].done(slot)
+        self._held.clear()
+        self._asked.clear()
+
     def close(self) -> None:
         """Do nothing: the process ends its matches."""

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.updates.optimiser import under
 from ludus.flow import Weights, WeightsMeta
+from ludus.flow.errors import NotFinite
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.slab import Array
 from ludus.games.names import typed
 from ludus.presets.config import Preset, preset_of
-from ludus.presets.errors import ConfigError
+from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.hyper import with_hyper
 from ludus.presets.method_file import load_method
 from ludus.rollouts.commands import (
@@ -31,6 +32,7 @@ from ludus.rollouts.exchange import StoredWeights
 from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.member import broken_update
 from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.actor_learner.sync_loop import Rounds
@@ -62,9 +64,12 @@ class MemberSession:
         self._rounds: Rounds | None = None
         self._threads = LearnerThreads(0)
         self._cpu_s = time.process_time()
+        self._broken: RunFailed | None = None  # why its weights are no weights any more
 
     def carry_out(self, request: m.MemberRequest, arrays: Arrays) -> Answered:
         """Carry out a request; return its answer and the arrays beside. Raises what goes wrong."""
+        if self._broken is not None:
+            raise self._broken
         made = _DONE[type(request)](self, request, arrays)
         if isinstance(made, tuple):
             return made
@@ -176,10 +181,26 @@ class MemberSession:
     def _learn(self, request: m.LearnSlab, arrays: Arrays) -> m.MemberAnswer:
         done = self.rounds.run(request.progress, value_only=request.value_only)
         if done.update is not None:
-            self._publish(request.slot)
+            self._broken = broken_update(done.update)
+            if self._broken is None:
+                self._check_weights()
+                self._publish(request.slot)
+            else:
+                self._board.fail(self._name)
         used, self._cpu_s = self._cpu_s, time.process_time()
         done.times.cpu_s = self._cpu_s - used
         return m.UpdateAnswer(done.update, done.times)
+
+    def _check_weights(self) -> None:
+        """Raise ``NotFinite`` where others would meet broken weights."""
+        assert self._run is not None
+        if not parts.continues_without(self._run):
+            return
+        try:
+            parts.check_weights(self.rounds.components)
+        except NotFinite as error:
+            self._broken = error
+            raise
 
     def _drop(self, request: m.DropSlabs, arrays: Arrays) -> None:
         self.rounds.recall()
