@@ -6,12 +6,18 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.presets.config import ClusterConfig, Preset
+from ludus.reporting.metrics import UpdateMetrics
 from ludus.rollouts.exchange import Sampler
 from ludus.training.actor_learner.trainer import slabs_of
+from ludus.training.runs import start_run
+from tests.unit.training.league.test_league_runs import assert_equal_runs, league_preset
+from tests.unit.training.runs import Recorder
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
@@ -21,6 +27,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from ludus.cluster.fleet import Fleet
+from ludus.cluster.machines import RayMachines
 from ludus.cluster.processes.health import HEALTH
 from ludus.cluster.remote_sampler import RemoteSampler
 from ludus.cluster.session import connect, disconnect
@@ -77,6 +84,42 @@ def test_a_run_outlives_a_machine_and_counts_no_match_twice(nodes: Cluster) -> N
     assert_each_once(after.results)
     alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
     assert killed[0] not in alive
+
+
+class OnNodes(RayMachines):
+    """The machines of the module's cluster."""
+
+    def __init__(self) -> None:
+        self._report = print
+
+
+class KillNode(Recorder):
+    """Kills a machine, once, after some updates; another one joins before."""
+
+    def __init__(self, nodes: Cluster, after: int) -> None:
+        super().__init__()
+        self._nodes, self._after = nodes, after
+
+    def update(self, update: UpdateMetrics) -> None:
+        super().update(update)
+        if len(self.updates) == self._after:
+            first, *_ = self._nodes.worker_nodes
+            self._nodes.add_node(num_cpus=1, object_store_memory=STORE)
+            self._nodes.remove_node(first, allow_graceful=False)
+
+
+@pytest.mark.slow
+def test_members_on_two_machines_go_on_when_one_dies(nodes: Cluster, tmp_path: Path) -> None:
+    """Each machine has room for one member, so that weights of live players pass from one to the other."""
+    preset = league_preset(lag="pipelined", steps=2000)
+    turns = msgspec.structs.replace(preset, cluster=ClusterConfig(ahead=1))
+    start_run(turns, tmp_path / "here")
+    cluster = ClusterConfig(members="parallel", address=nodes.address)
+    recorder = KillNode(nodes, 8)
+    apart = msgspec.structs.replace(preset, cluster=cluster)
+    start_run(apart, tmp_path / "there", sinks=[recorder], machines=OnNodes())
+    assert "is gone" in "\n".join(recorder.messages)
+    assert_equal_runs(tmp_path / "here", tmp_path / "there")
 
 
 @pytest.mark.slow

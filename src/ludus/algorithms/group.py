@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
 TIMEOUT_S = 60.0  # that a rank waits for its group
+RANKS = "ranks"  # counter of a group's state: number of learners
 
 
 class GroupError(RuntimeError):

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.group import RANKS
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.updates.tasks import UpdatePlan
 from ludus.cluster.checks import learner_part_of
@@ -24,8 +25,6 @@ from ludus.flow.weights import Lineage
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
-
-RANKS = "ranks"  # counter in checkpoints: number of learners
 
 
 def share_of(rollouts: int, learners: int) -> list[tuple[int, int]]:

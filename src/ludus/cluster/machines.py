@@ -10,6 +10,7 @@ from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.cluster.checks import host_and_port
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.group_learner import GroupLearner
+from ludus.cluster.members.hosts import ActorHosts
 from ludus.cluster.processes.crew import Crew
 from ludus.cluster.ranks import Ranks
 from ludus.cluster.remote_sampler import RemoteSampler
@@ -20,6 +21,7 @@ from ludus.policies.accelerator import kind_of
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.exchange import Sampler
+from ludus.training.league.remote.link import MemberHosts
 from ludus.training.machines import MachineEvent
 from ludus.training.opponents import Seats
 
@@ -111,6 +113,11 @@ class RayMachines:
         self._connect()
         self._crew = self._crew or Crew(preset, self._report)
         return self._crew
+
+    def members(self, preset: Preset, ahead: int) -> MemberHosts:
+        """See :meth:`ludus.training.machines.Machines.members`."""
+        self._connect()
+        return ActorHosts(preset, ahead, self._report)
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator

@@ -44,6 +44,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     seats: int = 2
     spec_hash: str = ""
     seed_specs: Mapping[str, str] = {}
+    in_parallel: bool = False
 
 
 def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[Problem]:
@@ -55,7 +56,7 @@ def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[Proble
     if not around.on_policy:
         wanted = "a method that learns from slabs of fresh matches, such as appo, where there is a league"
         yield Problem("algorithm.name", value=around.algorithm, expected=wanted)
-    if around.lag == "async" and not league.processes:
+    if around.lag == "async" and not around.in_parallel:
         wanted = "sync or pipelined where the members of a league take turns (league.processes = 0)"
         yield Problem("run.lag", value="async", expected=wanted)
     if not league.players:

@@ -253,7 +253,9 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cluster; ``local`` starts one on this machine, only for this run.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none. Unset: 0, and one less than there are members where
-    these are in processes (``league.processes``).
+    these are in processes (``league.processes``, ``members``).
+    ``members``: ``turns``: members of a league take turns in this process. ``parallel``: each learns in a
+    process of the cluster with ``cpus`` and ``gpus``, and plays there or on ``rollouts`` of its own.
     Files that other settings name (a game, a method or a teacher in Python, a teacher's weights) are sent to
     the rollouts.
     """
@@ -265,6 +267,12 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: NonNegative = 0.0
     address: Name = "local"
     ahead: Ahead | None = None
+    members: Literal["turns", "parallel"] = "turns"
+
+    @property
+    def needs_ray(self) -> bool:
+        """Whether other processes play or learn."""
+        return self.rollouts > 0 or self.members == "parallel"
 
 
 class TrackingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -305,8 +313,14 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Rounds of a league that are asked for before the results of the round in progress."""
         if self.cluster.ahead is not None:
             return self.cluster.ahead
-        parallel = self.league is not None and self.league.processes > 0
-        return min(MAX_AHEAD, len(self.league.members) - 1) if parallel and self.league is not None else 0
+        if self.league is None or not self.in_parallel:
+            return 0
+        return min(MAX_AHEAD, len(self.league.members) - 1)
+
+    @property
+    def in_parallel(self) -> bool:
+        """Whether members of a league learn at the same time, in processes of their own."""
+        return self.league is not None and (self.league.processes > 0 or self.cluster.members == "parallel")
 
     def schedules(self) -> dict[str, ByBudget]:
         """Return the settings that move with the run's budget, by path; ``game.before`` has a state instead.

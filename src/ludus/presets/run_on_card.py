@@ -68,7 +68,7 @@ def choose(
     Raises:
         ValueError: Network and spec do not match.
     """
-    if preset.cluster.rollouts or preset.cluster.learners > 1:
+    if preset.cluster.needs_ray or preset.cluster.learners > 1:
         return DeviceChoice(False, "the machines of a cluster may have none")
     if eager := eager_part(preset, spec, methods, parts):
         return DeviceChoice(False, f"{eager} runs without CUDA graphs")

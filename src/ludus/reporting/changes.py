@@ -36,6 +36,7 @@ RESUMABLE = (
     "cluster.rollouts",
     "cluster.min_rollouts",
     "cluster.address",
+    "cluster.members",
     "league.processes",
     "league.on_failure",
     "evaluation.final_matches",

@@ -135,6 +135,14 @@ class CountInPlay(SamplerCommand[dict[int, int]], frozen=True):
         return dict(tags)
 
 
+class LanesInPlay(SamplerCommand[tuple[int, ...]], frozen=True):
+    """Return the lanes that decide in a match which has started and not ended, ascending."""
+
+    def joined(self, answers: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the lanes of all parts."""
+        return tuple(lane_of(i, lane) for i, part in enumerate(answers) for lane in part)
+
+
 class TakeSnapshot(SamplerCommand[dict[str, Array]], frozen=True):
     """Return matches and rows' memory as arrays, :data:`TIME_STEP` only if no match was played."""
 

@@ -137,10 +137,12 @@ def _cell_problems(config: SweepConfig, cell: PlannedCell) -> list[Problem]:
         loaded = loaded_run(runs_of([cell], config.seeds[:1])[0])
     except PresetError as error:
         return [_in_file(config, problem, cell) for problem in error.problems]
-    run, evaluation, rollouts = loaded.preset.run, loaded.preset.evaluation, loaded.preset.cluster.rollouts
+    run, evaluation, cluster = loaded.preset.run, loaded.preset.evaluation, loaded.preset.cluster
     found = []
-    if rollouts:
-        found.append(Problem("cluster.rollouts", value=rollouts, expected="0 in a sweep"))
+    if cluster.rollouts:
+        found.append(Problem("cluster.rollouts", value=cluster.rollouts, expected="0 in a sweep"))
+    if cluster.members != "turns":
+        found.append(Problem("cluster.members", value=cluster.members, expected='"turns" in a sweep'))
     if evaluation.final_matches == 0:
         wanted = ">= 1; a sweep compares final matches"
         found.append(Problem("evaluation.final_matches", value=0, expected=wanted))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ludus.mcts.network import NetworkEvaluator
     from ludus.training.alphazero.components import AlphaZeroComponents
     from ludus.training.alphazero.workers import SelfPlayWorkers
+    from ludus.training.league.remote.link import MemberHosts
 
 
 class MachineEvent(msgspec.Struct, frozen=True):
@@ -85,6 +86,19 @@ class Machines(Protocol):
         """
         ...
 
+    def members(self, preset: Preset, ahead: int) -> MemberHosts:
+        """Start a process for each member of a league.
+
+        Args:
+            preset: Settings of the run.
+            ahead: Rounds that are asked for before the results of the round in progress.
+
+        Raises:
+            ConfigError: Machines are missing, or differ.
+            RunFailed: The system starts no process.
+        """
+        ...
+
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
     ) -> SelfPlayWorkers:
@@ -124,6 +138,12 @@ class LocalMachines:
 
     def reserve(self, preset: Preset) -> None:
         """See :meth:`Machines.reserve`: this process needs no others."""
+
+    def members(self, preset: Preset, ahead: int) -> MemberHosts:
+        """See :meth:`Machines.members`: processes of this machine."""
+        from ludus.training.league.remote.starting import started_hosts
+
+        return started_hosts(preset, ahead)
 
     def workers(
         self, preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator

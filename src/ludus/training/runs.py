@@ -251,6 +251,11 @@ def _builder(preset: Preset, checkpoint: Checkpoint | None, machines: Machines) 
             f"cluster.rollouts = {preset.cluster.rollouts}: expected 0 in a program; `ludus train` and "
             "`ludus resume` start rollouts"
         )
+    if preset.cluster.needs_ray and machines is LOCAL:
+        raise ConfigError(
+            'cluster.members = "parallel": expected "turns" in a program; `ludus train` and `ludus resume` '
+            "start members"
+        )
     if checkpoint is not None:
         check_matches(checkpoint)
     if checkpoint is not None and (preset.cluster.rollouts or machines is LOCAL):

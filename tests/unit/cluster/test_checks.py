@@ -186,6 +186,50 @@ def test_a_sweep_with_rollouts_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "cluster.rollouts = 2: expected 0 in a sweep" in capsys.readouterr().err
 
 
+def test_a_sweep_with_members_in_parallel_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = tmp_path / "s.toml"
+    sweep.write_text('preset = "minirts-league"\nseeds = [1]\n[settings]\nrun.max_steps = 100\n[cells.a]\n')
+    assert cli.main(["sweep", str(sweep), "--cluster.members", "parallel", "--explain"]) == 2
+    assert 'cluster.members = "parallel": expected "turns" in a sweep' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "expected"),
+    [
+        ("minirts", {}, 'cluster.members = "parallel": expected "turns" where there is no league'),
+        (
+            "minirts-league",
+            {"run.device": "cuda"},
+            'cluster.gpus = 0: expected above 0 where run.device = "cuda" and cluster.members = "parallel"',
+        ),
+        (
+            "minirts-league",
+            {"league.processes": "1"},
+            'league.processes = 1: expected 0 where cluster.members = "parallel"',
+        ),
+        (
+            "minirts-league",
+            {"cluster.learners": "2"},
+            "cluster.learners = 2: expected at most 1, the slabs of an update (cluster.rollouts = 0)",
+        ),
+    ],
+)
+def test_members_in_parallel_need_a_league_and_no_other_processes(
+    preset: str, changes: dict[str, str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"--{name}={text}" for name, text in ({"cluster.members": "parallel"} | changes).items()]
+    assert cli.main(["train", preset, *words]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_program_has_no_members_in_parallel(tmp_path: Path) -> None:
+    preset = load_preset("minirts-league", {"cluster.members": "parallel"}).preset
+    with pytest.raises(ConfigError, match=r'^cluster\.members = "parallel": expected "turns" in a program'):
+        start_run(preset, tmp_path / "run")
+
+
 def test_a_program_without_machines_is_refused(tmp_path: Path) -> None:
     preset = load_preset("tic_tac_toe", {"cluster.rollouts": "2"}).preset
     with pytest.raises(ConfigError, match=r"cluster\.rollouts = 2: expected 0 in a program"):

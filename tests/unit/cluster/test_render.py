@@ -21,7 +21,14 @@ import pytest
 import yaml
 
 from ludus.cli import __main__ as cli
-from ludus.cluster.render.job import MAX_NAME, RAY_VERSION, nearest_name
+from ludus.cluster.render.job import (
+    MAX_NAME,
+    RAY_VERSION,
+    JobOptions,
+    job_of,
+    machines_of,
+    nearest_name,
+)
 from ludus.cluster.render.kuberay import to_yaml
 from ludus.presets.file import load_preset
 from tests.unit.cluster.rayjob_rules import broken_rules
@@ -47,11 +54,29 @@ def _errors(rayjob: dict[str, Any]) -> list[str]:
     return [e.message for e in VALIDATOR.iter_errors(rayjob)]
 
 
+def test_a_job_has_machines_for_members_their_rollouts_and_their_ranks() -> None:
+    settings = {"members": "parallel", "rollouts": "2", "learners": "2", "cpus": "3"}
+    given = {f"cluster.{name}": text for name, text in settings.items()}
+    loaded = load_preset("minirts-league", given)
+    assert loaded.preset.league is not None
+    members = len(loaded.preset.league.members)
+    job = job_of(loaded, "minirts-league", given, JobOptions(per_machine=2))
+    found = {m.kind: (m.count, m.ray_cpus) for m in machines_of(job)}
+    pairs = -(-members // 2)
+    assert found == {
+        "controller": (1, 0),
+        "member": (pairs, 6),
+        "learner": (members, 3),
+        "rollout": (members, 6),
+    }
+
+
 @pytest.mark.parametrize(
     "words",
     [
         MINIRTS,
         (*MINIRTS, "--cluster.gpus", "0.5", "--per-machine", "2", "--run.device", "cuda", "--hours", "2"),
+        ("minirts-league", "--cluster.members", "parallel"),
         ("go9", "--cluster.rollouts", "8", "--cluster.cpus", "4", "--spot", "", "--name", "a"),
     ],
 )

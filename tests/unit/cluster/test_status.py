@@ -92,7 +92,7 @@ def test_an_event_that_is_none_is_refused_with_its_line(
 ) -> None:
     lines = len(run.events_path.read_text().splitlines())
     tell(run, "joined", 0, [0, 0, 0], changes)
-    with pytest.raises(CorruptFile, match=f"events.jsonl:{lines + 1}: .*{message}"):
+    with pytest.raises(CorruptFile, match=f"event {lines + 1}: .*{message}"):
         rollouts_of(run, CLUSTER)
 
 

@@ -507,6 +507,7 @@ CLUSTER = {
     "address": Variant("10.0.0.1:6379", probes.cluster),
     "learners": Variant("2", probes.group),
     "ahead": Variant("2", probes.rounds_ahead),
+    "members": Variant("parallel", probes.group),
 }
 
 ENCODER = {

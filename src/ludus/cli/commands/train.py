@@ -182,7 +182,7 @@ def machines_of(preset: Preset, report: Callable[[str], None] = console.note) ->
     """
     from ludus.training.machines import LOCAL
 
-    if not preset.cluster.rollouts:
+    if not preset.cluster.needs_ray:
         yield LOCAL
         return
     try:
@@ -190,10 +190,9 @@ def machines_of(preset: Preset, report: Callable[[str], None] = console.note) ->
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
-        rollouts = preset.cluster.rollouts
-        raise UserError(
-            f"cluster.rollouts = {rollouts}: Ray is not installed; {install_command('cluster')}"
-        ) from error
+        cluster = preset.cluster
+        asks = f"rollouts = {cluster.rollouts}" if cluster.rollouts else f'members = "{cluster.members}"'
+        raise UserError(f"cluster.{asks}: Ray is not installed; {install_command('cluster')}") from error
     machines = RayMachines(preset, report)
     try:
         yield machines

@@ -106,7 +106,7 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
         ConfigError: No rollouts, an address, or an option that cannot be carried out.
     """
     cluster = loaded.preset.cluster
-    if cluster.rollouts == 0:
+    if not cluster.needs_ray:
         such = Setting("cluster.rollouts", "4")
         raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as ", such)
     if cluster.address != "local":
@@ -126,7 +126,9 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
     words = ["ludus", "train", preset]
     words += [f"--{key}={text}" for key, text in overrides.items() if not ends_with("cluster.address", key)]
     settings = loaded.preset
-    if cluster.learners > 1 and settings.run.threads == 0:  # a further learner takes the whole of its machine
+    if (
+        cluster.learners > 1 and cluster.members == "turns" and settings.run.threads == 0
+    ):  # a further learner takes the whole of its machine
         words.append(f"--run.threads={options.learner_cpus}")
         run = msgspec.structs.replace(settings.run, threads=options.learner_cpus)
         settings = msgspec.structs.replace(settings, run=run)
@@ -156,21 +158,47 @@ def _is_label(name: str, longest: int) -> bool:
 
 
 def machines_of(job: Job) -> tuple[MachineKind, ...]:
-    """Return the machines of a job: of the controller, of further learners, of the rollouts."""
+    """Return the machines of a job: of the controller, of further learners, of members, of the rollouts."""
     cluster, options = job.preset.cluster, job.options
+    if cluster.members == "parallel" and job.preset.league is not None:
+        return _machines_of_members(job, len(job.preset.league.members))
     gpus = 1 if job.preset.run.device == "cuda" else 0
     cpus = max(options.learner_cpus, job.preset.run.threads)
     machines = [MachineKind("controller", 1, cpus, gpus, 0, 0, 1)]
     if cluster.learners > 1:
         ranks = cluster.learners - 1
         machines.append(MachineKind("learner", ranks, cpus, gpus, cpus, gpus, ranks))
-    together = min(options.per_machine, cluster.rollouts)
-    played = math.ceil(together * cluster.gpus)
-    count = math.ceil(cluster.rollouts / together)
-    least = math.ceil(least_rollouts(cluster) / together)
-    played_by = together * cluster.cpus
-    machines.append(MachineKind("rollout", count, played_by, played, played_by, played, least))
+    machines.append(_machines_for("rollout", cluster.rollouts, job, least_rollouts(cluster)))
     return tuple(machines)
+
+
+def _machines_of_members(job: Job, members: int) -> tuple[MachineKind, ...]:
+    """Return the machines of a job whose members learn in parallel, each with its own rollouts and ranks."""
+    cluster, cpus = job.preset.cluster, max(job.options.learner_cpus, job.preset.run.threads)
+    machines = [MachineKind("controller", 1, cpus, 0, 0, 0, 1), _machines_for("member", members, job)]
+    if cluster.learners > 1:
+        gpus, count = int(cluster.gpus > 0), members * (cluster.learners - 1)
+        machines.append(MachineKind("learner", count, cluster.cpus, gpus, cluster.cpus, gpus, count))
+    if cluster.rollouts:
+        played = members * cluster.rollouts
+        machines.append(_machines_for("rollout", played, job, members * least_rollouts(cluster)))
+    return tuple(machines)
+
+
+def _machines_for(kind: str, processes: int, job: Job, least: int | None = None) -> MachineKind:
+    """Return the machines for processes with the processors and GPUs of a rollout each.
+
+    Args:
+        kind: What they are for.
+        processes: Number of processes.
+        job: The job.
+        least: Number of processes that are enough; None: all.
+    """
+    cluster = job.preset.cluster
+    together = min(job.options.per_machine, processes)
+    cpus, gpus = together * cluster.cpus, math.ceil(together * cluster.gpus)
+    enough = math.ceil((processes if least is None else least) / together)
+    return MachineKind(kind, math.ceil(processes / together), cpus, gpus, cpus, gpus, enough)
 
 
 def program(job: Job) -> str:

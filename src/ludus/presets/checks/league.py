@@ -49,6 +49,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         seats=declared.seats,
         spec_hash=declared.spec_hash,
         seed_specs=seeds,
+        in_parallel=preset.in_parallel,
     )
     found = [*problems(league, around), *rule_problems(league)]
     yield from found
@@ -82,6 +83,8 @@ def _process_problems(preset: Preset, league: LeagueConfig) -> Iterator[Problem]
         yield Problem(path, value=count, expected=f"at most {members}, the members of the league")
     elif count > processors:
         yield Problem(path, value=count, expected=f"at most {processors}, the processors of this machine")
+    if preset.cluster.members == "parallel":
+        yield Problem(path, value=count, expected='0 where cluster.members = "parallel"')
     for setting, value, usual in (
         ("cluster.rollouts", preset.cluster.rollouts, 0),
         ("cluster.learners", preset.cluster.learners, 1),

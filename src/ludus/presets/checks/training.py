@@ -167,14 +167,17 @@ def _run_problems(preset: Preset, method: Method) -> Iterator[Problem]:
 
 
 def cluster_problems(preset: Preset, method: Method) -> Iterator[Problem]:
-    """Yield why ``cluster.rollouts``, ``cluster.learners`` or ``cluster.ahead`` must be lower."""
+    """Yield why settings of ``cluster`` do not fit."""
     cluster, run = preset.cluster, preset.run
     rollouts, learners = cluster.rollouts, cluster.learners
     is_async = run.lag == "async"
     if learners > 1:
         reasons = (
             (not method.learns_from_slabs, f'1 where algorithm.name = "{method.name}"'),
-            (preset.league is not None, f"1 where {LEAGUE}: its members learn in turn"),
+            (
+                preset.league is not None and cluster.members == "turns",
+                f'1 where {LEAGUE}: its members learn in turn, except with cluster.members = "parallel"',
+            ),
             (run.topology == "one_to_one", f"1 where {ONE_TO_ONE}"),
             (is_async, f"1 where {ASYNC}: an update has one slab"),
             (
@@ -189,9 +192,17 @@ def cluster_problems(preset: Preset, method: Method) -> Iterator[Problem]:
     if least > rollouts:
         wanted = f"at most {rollouts} (cluster.rollouts = {rollouts})"
         yield Problem("cluster.min_rollouts", value=least, expected=wanted)
+    if cluster.members == "parallel":
+        alone = ((preset.league is None, "there is no league"), *_own_process(preset, method))
+        yield from _expected("cluster.members", cluster.members, alone, '"turns" where ')
+        wanted = 'above 0 where run.device = "cuda" and cluster.members = "parallel"'
+        cardless = run.device == "cuda" and cluster.gpus == 0
+        yield from _expected("cluster.gpus", whole(cluster.gpus), [(cardless, wanted)])
     if rollouts == 0:
         return
     yield from _expected("cluster.rollouts", rollouts, _own_process(preset, method), "0 where ")
+    if preset.league is not None:
+        return  # the members need no order, the rollouts of each do
     if not is_async or rollouts == 1 or not method.learns_from_slabs:
         return
     teacher = str(getattr(preset.algorithm, "teacher", ""))

@@ -125,6 +125,8 @@ class LocalSampler:
                 return False
             case commands.CountInPlay():
                 return self._in_play()
+            case commands.LanesInPlay():
+                return tuple(sorted(self.lanes_in_play()))
             case commands.TakeSnapshot():
                 step = {TIME_STEP: np.array([self.collector.time_step], np.int64)}
                 return self.snapshot() if self._played else step

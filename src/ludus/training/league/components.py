@@ -141,7 +141,10 @@ def build_league(
         state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
     made = LeagueComponents(config, league, {}, state)
     try:
-        made.hosts = started_hosts(preset, state.ahead) if config.processes else None
+        if preset.cluster.members == "parallel":
+            made.hosts = machines.members(preset, state.ahead)
+        elif config.processes:
+            made.hosts = started_hosts(preset, state.ahead)
         _build_members(made, preset, resumed=checkpoint is not None, machines=machines)
         if not made.enough:
             raise CorruptFile("state of a league's checkpoint: no member is left to play")

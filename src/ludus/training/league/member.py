@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from ludus.algorithms.group import RANKS
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.updates.optimiser import under
 from ludus.flow import Weights
@@ -182,10 +183,12 @@ class LeagueMember(Member):
         self.rounds = Rounds(self.components, threads, pipelined=self._preset.run.lag == "pipelined")
 
     def _load(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """Set the learner's state, but for its own counters of versions, steps and draws."""
+        """Set the learner's state, but for its own counters of versions, steps, draws and ranks."""
         learner = self.components.learner
         own = learner.state()[1]
         kept = {"version": own["version"] + 1, "steps": own["steps"], "seed": own["seed"]}
+        if RANKS in own:
+            kept[RANKS] = own[RANKS]
         learner.load_state(arrays, counters | kept)
         self.state.value_only = self.config.value_only_updates
         self._drop_waiting()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -13,6 +14,7 @@ from ludus.evaluation.weights import check_spec
 from ludus.flow import Controller, GameSpec, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.seeds import SEED_LEAGUE, derive_seed
+from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig, PlayerConfig
 from ludus.league.events import MAX_WHY
 from ludus.presets.checks.game import resolve_spec
@@ -52,17 +54,28 @@ def member_preset(preset: Preset, index: int) -> Preset:
     return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, seed=seed))
 
 
-def member_learner(preset: Preset, config: PlayerConfig, index: int, *, seeded: bool = True) -> Learner:
+def member_learner(
+    preset: Preset,
+    config: PlayerConfig,
+    index: int,
+    *,
+    seeded: bool = True,
+    tensors: Mapping[str, Array] | None = None,
+) -> Learner:
     """Build the learner of member number ``index``, with new weights or those of its seed.
 
-    ``seeded``: whether the seed is used. Raises ``ConfigError``.
+    ``seeded``: whether the seed is used. ``tensors``: those of the seed; None: its file is here. Raises
+    ``ConfigError``.
     """
     learner = build_learner(preset, LEARNER)
     if config.seed and seeded:
-        seed = load_weights(config.seed)
-        check_spec(seed.meta, learner.network.spec, config.seed)
+        held = dict(tensors or {})
+        if not held:
+            seed = load_weights(config.seed)
+            check_spec(seed.meta, learner.network.spec, config.seed)
+            held = seed.tensors
         try:
-            load_tensors(learner.network, seed.tensors, "", config.seed)
+            load_tensors(learner.network, held, "", config.seed)
         except ValueError as error:
             assert preset.league is not None
             entry = preset.league.entry_of(index)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,22 @@ _LOOK_S = 0.0005
 _PLACES = 8  # int64 of a row in a cache line
 VERSION, LATEST, FAILED = 0, 1, 2  # columns of a slot's row
 # Of a member's first slot alone: LATEST, its newest slot + 1; FAILED, 1 where no newer weights will come.
+
+
+class VersionBoard(Protocol):
+    """Weights of members by version, as a member's process sees them."""
+
+    def put(self, member: str, slot: int, version: int, tensors: Mapping[str, Array]) -> None:
+        """Publish the weights of ``version`` of ``member``."""
+        ...
+
+    def wait(self, live: LiveWeights) -> tuple[int, dict[str, Array]]:
+        """Return version and arrays of a live player, when they are there; of one that failed its newest."""
+        ...
+
+    def fail(self, member: str) -> None:
+        """Note that no newer weights of ``member`` will come."""
+        ...
 
 
 class WeightsBoard:

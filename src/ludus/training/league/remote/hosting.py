@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ludus.algorithms.group import RankLost
 from ludus.flow.process.as_found import one_thread
 from ludus.flow.process.interrupts import leave_to_parent
 from ludus.flow.slab import Array
@@ -19,7 +20,7 @@ from ludus.pool.hosted.worker import die_with_parent, receive_message, send_mess
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.storage import StorageError
 from ludus.training.league.remote import messages as m
-from ludus.training.league.remote.board import WeightsBoard
+from ludus.training.league.remote.board import VersionBoard, WeightsBoard
 from ludus.training.league.remote.session import MemberSession
 from ludus.training.learner_processes.memory import Bundle, Field, fields_of
 from ludus.training.machines import LOCAL, Machines
@@ -64,7 +65,7 @@ class MemberHost:
     A request after a failed one to the same member is not carried out, but for those that read its learner.
     """
 
-    def __init__(self, board: WeightsBoard, machines: Machines = LOCAL) -> None:
+    def __init__(self, board: VersionBoard, machines: Machines = LOCAL) -> None:
         """Start without members: one is made when it is spoken to."""
         self._board, self._machines = board, machines
         self._sessions: dict[str, MemberSession] = {}
@@ -96,6 +97,8 @@ class MemberHost:
 
 
 def _kind_of(error: Exception) -> str:
+    if isinstance(error, RankLost):
+        return "lost"
     if isinstance(error, MatchError | PoolError):
         return "play"
     if isinstance(error, ConfigError):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from ludus.algorithms.group import RankLost
 from ludus.flow.slab import Array
 from ludus.pool import PoolError
 from ludus.presets.errors import ConfigError, GroupLost, RunFailed
@@ -75,6 +76,8 @@ def failure(member: str, failed: m.RequestFailed) -> Exception:
             return ConfigError(failed.text)
         case "file":
             return CorruptFile(failed.text)
+        case "lost":
+            return RankLost(failed.text)
     return LearningFailed(member, failed.text)
 
 

@@ -126,12 +126,12 @@ class LearnSlab(MemberRequest, frozen=True):
     Args:
         progress: Spent share of the run's budget.
         value_only: Whether only parameters exclusive to the value move.
-        slot: Slot of the board for the new weights.
+        slot: Slot of the board for the new weights; -1 where the round makes no update.
     """
 
     progress: float
     value_only: bool = False
-    slot: int = 0
+    slot: int = -1
 
 
 class DropSlabs(MemberRequest, frozen=True):
@@ -180,6 +180,8 @@ Request = (
     | AskSlab | LearnSlab | DropSlabs | LoadLearner
     | GiveWeights | GiveLearner | GiveCheckpoint | RestoreMember
 )  # fmt: skip
+#: Requests that put weights on the board, in their slot if they have one.
+PUBLISHING = BeginMember, LearnSlab, LoadLearner, RestoreMember
 #: Requests with an answer.
 ANSWERED = (
     BeginMember, MakeMatches, AskSlab, LearnSlab, GiveWeights, GiveLearner, GiveCheckpoint, RestoreMember,
@@ -197,10 +199,17 @@ class MemberBegun(MemberAnswer, frozen=True):
 
 
 class MatchesMade(MemberAnswer, frozen=True):
-    """Measures of a sampler: matches at a time, and rows of its slabs."""
+    """Measures of a sampler.
+
+    Args:
+        slots: Matches at a time in one process that plays.
+        rows: Rows of its slabs.
+        parts: Number of processes that play.
+    """
 
     slots: int
     rows: int
+    parts: int = 1
 
 
 class AfterSlab(msgspec.Struct, frozen=True):
@@ -262,7 +271,10 @@ class MemberRestored(MemberAnswer, frozen=True):
 
 
 class RequestFailed(MemberAnswer, frozen=True):
-    """A request failed. ``kind``: ``play``, ``settings``, ``file`` or ``other``."""
+    """A request failed.
+
+    ``kind``: ``play``, ``settings``, ``file`` or ``other``; ``lost``: a process of the member's is gone.
+    """
 
     kind: str
     text: str

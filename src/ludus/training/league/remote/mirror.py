@@ -6,18 +6,19 @@ play, how many matches are in play. So the manager waits only for slabs.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, cast
 
-from ludus.flow import Orders, RolloutStats, Slab, Terms
+from ludus.flow import RolloutStats, Slab, Terms
 from ludus.flow.command import R, SamplerCommand
 from ludus.rollouts import commands
 from ludus.rollouts.exchange import Facts, SamplerState
-from ludus.rollouts.lanes import Lanes, players_of_lanes, settled
-from ludus.rollouts.shelf import Shelf
+from ludus.rollouts.joined_sampler import joined_labels
 from ludus.training.actor_learner.sampler import SamplerParts
 from ludus.training.league.remote import messages as m
+from ludus.training.league.remote.image import SamplerImage
 from ludus.training.league.remote.learner import LiveSource
 from ludus.training.league.remote.link import Coming, MemberLink
 
@@ -41,21 +42,18 @@ class MirrorSampler:
             slabs: Number of its slabs.
         """
         self._link = link
-        self.facts = Facts(
+        facts = Facts(
             spec=parts.spec,
             params=parts.params,
             slots=made.slots,
-            all_slots=made.slots,
+            all_slots=made.slots * made.parts,
             slabs=[Slab(parts.spec, steps, made.rows) for _ in range(slabs)],
             labels=parts.labels,
             actors=parts.actors,
             learned=parts.learned,
         )
-        plan = parts.seats.lineup.plans[0]
-        own = {parts.labels[f"policy:{policy}"] for policy in parts.actors}
-        self._known: Collection[str] = own | {c.bot for c in plan.controllers if c.policy < 0}
-        self._live = parts.seats.live
-        self._lanes, self._shelf = Lanes(parts.seats.ids.past), Shelf(parts.seats.cache)
+        self.facts = dataclasses.replace(facts, labels=joined_labels(facts, made.parts))
+        self._image = SamplerImage(parts.seats, made.parts)
         self._after = m.AfterSlab()
         self._asked: deque[Coming] = deque()  # slabs, oldest first
         self._reads: list[tuple[LiveSource, m.LiveWeights]] = []  # of lanes, until the next slab is there
@@ -65,7 +63,7 @@ class MirrorSampler:
     @property
     def state(self) -> SamplerState:
         """The state after the last slab that has come."""
-        return SamplerState(self._after.time_step, self._after.played, self._lanes.bound)
+        return SamplerState(self._after.time_step, self._after.played, self._image.bound)
 
     def restored(self, after: m.AfterSlab) -> None:
         """Take over the matches of a checkpoint that the sampler has returned to."""
@@ -82,15 +80,19 @@ class MirrorSampler:
             case commands.LoadWeights():
                 self._load_live(command)
             case commands.MissingPlayers():
-                return [p for p in command.players if p not in self._live and p not in self._shelf]
+                return self._image.missing(command.players)
             case commands.AddPlayer():
-                self._put(command, command.keep, replace=False)
+                self._image.add(command.player, command.keep)
+                self._put(command, command.keep)
             case commands.ReplacePlayer():
-                self._put(command, tuple(self._lanes.bound.values()), replace=True)
+                self._image.replace(command.player)
+                self._put(command, replace=True)
             case commands.SeatPlayers():
-                return self._seat(command.orders, command.bind)
+                in_play = self._settled().lanes if command.bind else ()
+                self._link.send(m.SeatOrders(command.orders, command.bind))
+                return self._image.seat(command.orders, command.bind, in_play)
             case commands.BindLanes():
-                self._lanes.load(command.lanes)
+                self._image.load(command.lanes)
                 self._link.send(m.BindPlayers(dict(command.lanes)))
             case commands.PlayAhead():
                 self._ask(command.terms)
@@ -107,29 +109,13 @@ class MirrorSampler:
     # ---- players ---------------------------------------------------------------------------------
 
     def _put(
-        self, command: commands.AddPlayer | commands.ReplacePlayer, keep: tuple[str, ...], *, replace: bool
+        self,
+        command: commands.AddPlayer | commands.ReplacePlayer,
+        keep: tuple[str, ...] = (),
+        replace: bool = False,
     ) -> None:
-        self._shelf.put(command.player, keep)
         request = m.PutPlayer(command.player, command.weights.meta, keep, replace)
         self._link.send(request, command.weights.tensors)
-        if replace:
-            self._follow()
-
-    def _seat(self, orders: Orders, bind: bool) -> commands.Seated:
-        late = False
-        if bind:
-            players = players_of_lanes(orders, self._known)
-            late = bool(self._lanes.bind(players, set(self._settled().lanes)))
-        self._follow()
-        self._link.send(m.SeatOrders(orders, bind))
-        bound = self._lanes.bound
-        return commands.Seated(settled(orders, bound) and not late, dict(bound))
-
-    def _follow(self) -> None:
-        """Note on the shelf who plays: the same players are dropped there and here."""
-        frozen = {lane: p for lane, p in self._lanes.bound.items() if p not in self._live}
-        if frozen != self._shelf.bound or not frozen:
-            self._shelf.follow(frozen)
 
     def _load_live(self, command: commands.LoadWeights) -> None:
         """Let lanes wait for weights of live players; the member's own are there already."""

@@ -82,7 +82,7 @@ class RemoteRounds(Rounds):
         stats = self._take(learning)
         if not self.pipelined:
             learning = self._next()
-        learner, slot = self._learner, 0
+        learner, slot = self._learner, -1
         if learning is not None:
             learner.version += 1
             slot = self._link.book.turn()

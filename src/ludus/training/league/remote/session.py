@@ -23,6 +23,7 @@ from ludus.presets.method_file import load_method
 from ludus.rollouts.commands import (
     AddPlayer,
     BindLanes,
+    LanesInPlay,
     LoadWeights,
     ReplacePlayer,
     SeatPlayers,
@@ -33,12 +34,13 @@ from ludus.storage import Checkpoint
 from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.member import broken_update
-from ludus.training.actor_learner.sampler import local_sampler
+from ludus.training.actor_learner.sampler import LocalSampler
 from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.actor_learner.sync_loop import Rounds
 from ludus.training.league import member_parts as parts
 from ludus.training.league.remote import messages as m
-from ludus.training.league.remote.board import WeightsBoard
+from ludus.training.league.remote.board import VersionBoard
+from ludus.training.league.remote.image import KeptPlayers
 from ludus.training.machines import LOCAL, Machines
 
 Arrays = Mapping[str, Array]
@@ -48,7 +50,7 @@ Answered = tuple[m.MemberAnswer | None, Arrays]
 class MemberSession:
     """One member. One thread calls it."""
 
-    def __init__(self, name: str, board: WeightsBoard, machines: Machines = LOCAL) -> None:
+    def __init__(self, name: str, board: VersionBoard, machines: Machines = LOCAL) -> None:
         """Wait for the first request.
 
         Args:
@@ -62,6 +64,7 @@ class MemberSession:
         self._learner: Learner | None = None
         self._components: Components | None = None
         self._rounds: Rounds | None = None
+        self._kept: KeptPlayers | None = None  # where rollouts play
         self._threads = LearnerThreads(0)
         self._cpu_s = time.process_time()
         self._broken: RunFailed | None = None  # why its weights are no weights any more
@@ -111,7 +114,10 @@ class MemberSession:
         self._run = parts.member_preset(preset, request.index)
         self._preset = with_hyper(self._run, request.hyper)
         config = preset.league.members[request.index]
-        self._learner = parts.member_learner(self._preset, config, request.index, seeded=request.seeded)
+        learner = parts.member_learner(
+            self._preset, config, request.index, seeded=request.seeded, tensors=arrays
+        )
+        self._learner = self._machines.grouped(self._preset, learner)
         self._publish(request.slot)
         return m.MemberBegun(self._learner.version)
 
@@ -125,8 +131,15 @@ class MemberSession:
         )
         pipelined = self._preset.run.lag == "pipelined"
         self._rounds = Rounds(self._components, self._threads, pipelined=pipelined)
-        facts = self._components.sampler.facts
-        return m.MatchesMade(facts.slots, facts.slabs[0].rows)
+        sampler, facts = self._components.sampler, self._components.sampler.facts
+        self._kept = None
+        if not isinstance(sampler, LocalSampler):
+            assert self._preset.league is not None
+            seats = parts.member_seats(
+                facts.spec, self._preset.league, self._preset.game.frame_skip, self._name
+            )
+            self._kept = KeptPlayers(sampler, seats, facts.all_slots // facts.slots)
+        return m.MatchesMade(facts.slots, facts.slabs[0].rows, facts.all_slots // facts.slots)
 
     def _set(self, request: m.SetMember, arrays: Arrays) -> None:
         assert self._run is not None
@@ -138,15 +151,21 @@ class MemberSession:
     def _put(self, request: m.PutPlayer, arrays: Arrays) -> None:
         weights = Weights(request.meta, {name: array.copy() for name, array in arrays.items()})
         sampler = self.rounds.components.sampler
+        if self._kept is not None:
+            self._kept.put(request.player, weights, request.keep, request.replace)
         if request.replace:
             sampler.send(ReplacePlayer(request.player, weights))
         else:
             sampler.send(AddPlayer(request.player, weights, request.keep))
 
     def _seat(self, request: m.SeatOrders, arrays: Arrays) -> None:
+        if self._kept is not None:
+            self._kept.seat(request.orders, request.bind)
         self.rounds.components.sampler.send(SeatPlayers(request.orders, request.bind))
 
     def _bind(self, request: m.BindPlayers, arrays: Arrays) -> None:
+        if self._kept is not None:
+            self._kept.load(request.lanes)
         self.rounds.components.sampler.send(BindLanes(request.lanes))
 
     def _count_from(self, request: m.CountFrom, arrays: Arrays) -> None:
@@ -169,12 +188,10 @@ class MemberSession:
         sampler = self.rounds.components.sampler
         state = sampler.state
         tags = self.rounds.arrived[-1].stats.in_play if self.rounds.arrived else self.rounds.in_play()
-        return m.AfterSlab(
-            state.time_step, state.played, tags, tuple(sorted(self._lanes_in_play())), dict(state.bound)
-        )
-
-    def _lanes_in_play(self) -> set[int]:
-        return local_sampler(self.rounds.components.sampler).lanes_in_play()
+        lanes = sampler.send(LanesInPlay())
+        if self._kept is not None:
+            self._kept.in_play = lanes
+        return m.AfterSlab(state.time_step, state.played, tags, lanes, dict(state.bound))
 
     # ---- learning --------------------------------------------------------------------------------
 

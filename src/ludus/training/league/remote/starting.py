@@ -40,7 +40,10 @@ def with_shared_threads(preset: Preset) -> Preset:
     The matches of a game in Python depend on the number of the pool's processes, which stays what it is.
     """
     assert preset.league is not None
-    threads = max(1, thread_count(preset.run) // max(1, preset.league.processes))
+    if preset.cluster.members == "parallel":
+        threads = preset.cluster.cpus
+    else:
+        threads = max(1, thread_count(preset.run) // max(1, preset.league.processes))
     pool = preset.pool
     if is_python(preset.game.name):
         pool = msgspec.structs.replace(pool, threads=max(1, pool_thread_count(preset)))
