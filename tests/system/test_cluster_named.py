@@ -22,7 +22,7 @@ from ludus.storage import RunDirectory
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.processes.actors import RayHost
+from ludus.cluster.processes.ray_host import RayHost
 
 START_S = 120.0  # of a cluster, or of a run until its first checkpoint, on a busy machine
 LEFT_S = 5.0  # until nothing of a killed run is left

@@ -24,7 +24,7 @@ from tests.system.test_cluster_named import SMALL, UNEVALUATED, free_port, optio
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install '.[cluster]' in the clone of Ludus")
 
-from ludus.cluster.processes.actors import RayHost
+from ludus.cluster.processes.ray_host import RayHost
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 _SBIN = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # Debian leaves them out of a user's PATH

@@ -16,9 +16,10 @@ from ludus.pool.native import NativePool, StoredSlot
 from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.rollouts.commands import BindLanes, RestoreMatches
+from ludus.rollouts.match_sampler import POOL
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.sampler import POOL, LocalSampler, build_sampler
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.actor_learner.state import decode_state
 from ludus.training.surgery.matches import Moved
 from ludus.training.surgery.operate import Operation, Request

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import IPv6Address
 
 import msgspec
 
+from ludus.cluster.messages import About
 from ludus.flow.problem import Part, Problem, Setting
 from ludus.presets.config import ClusterConfig, Preset
 from ludus.presets.errors import ConfigError
@@ -15,16 +15,6 @@ from ludus.presets.hardware import device_name, precision_name
 from ludus.version import __version__
 
 LOCAL_ADDRESS = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Properties of a machine that must be equal on all machines of a run."""
-
-    host: str
-    pid: int
-    package_version: str
-    spec_hash: str
 
 
 def part_of(preset: Preset) -> Preset:
@@ -70,11 +60,11 @@ def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
         cpus: Free processors.
         gpus: Free GPUs.
     """
-    wanted = cluster.rollouts * cluster.cpus
+    wanted = (cluster.rollouts + cluster.inference) * cluster.cpus
     if wanted > cpus:
         return f"{wanted} CPUs asked, {cpus:g} free"
-    if cluster.rollouts * cluster.gpus > gpus:
-        wanted_gpus = cluster.rollouts * cluster.gpus
+    wanted_gpus = (cluster.inference or cluster.rollouts) * cluster.gpus
+    if wanted_gpus > gpus:
         return f"{wanted_gpus:g} GPUs asked, {gpus:g} free"
     return ""
 
@@ -82,7 +72,9 @@ def shortage(cluster: ClusterConfig, cpus: float, gpus: float) -> str:
 def fitting(cluster: ClusterConfig, cpus: float, gpus: float) -> int:
     """Return the number of rollouts for which so many processors and GPUs are enough."""
     by_gpus = int(gpus / cluster.gpus + 1e-9) if cluster.gpus else cluster.rollouts
-    return max(0, min(int(cpus) // cluster.cpus, by_gpus, cluster.rollouts))
+    if cluster.inference:  # the servers have the GPUs
+        by_gpus = cluster.rollouts if by_gpus >= cluster.inference else 0
+    return max(0, min(int(cpus) // cluster.cpus - cluster.inference, by_gpus, cluster.rollouts))
 
 
 def advice(cluster: ClusterConfig, rollouts: int) -> tuple[Part, ...]:

@@ -48,6 +48,7 @@ class FleetCounts:
         self.rollouts = [RolloutCounts() for _ in range(rollouts)]
         self.present = rollouts  #: rollouts that are there
         self.deaths = 0  #: rollouts that died
+        self.server_deaths: int | None = None  #: inference servers that were replaced; None without any
         self.slabs_dropped = 0  #: slabs lost with their rollout
         self.wait_s = 0.0  #: for the slabs of the newest round
 
@@ -60,6 +61,8 @@ class FleetCounts:
             "cluster/slabs_dropped": float(self.slabs_dropped),
             "cluster/wait_s": self.wait_s,
         }
+        if self.server_deaths is not None:
+            out["cluster/server_deaths"] = float(self.server_deaths)
         for number, counts in enumerate(self.rollouts):
             out[f"cluster/matches_per_s/{number}"] = counts.matches_per_s
             out[f"cluster/lag/{number}"] = float(counts.lag)

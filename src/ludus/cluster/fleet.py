@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ludus.cluster.counts import FleetCounts
+from ludus.cluster.inference.orders import ThinOrder
+from ludus.cluster.inference.servers import InferenceServers
+from ludus.cluster.inference.service import FleetService
+from ludus.cluster.messages import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
 from ludus.cluster.processes.actors import Call, RolloutActor, RolloutLost, fetch, first_ready, put
 from ludus.cluster.processes.crew import Crew, NamedRollouts
 from ludus.cluster.processes.starting import check_store
-from ludus.cluster.rollout import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
 from ludus.cluster.weights import DIGEST_EVERY, check_digest, digest_of
 from ludus.flow import Orders, TensorSpec, Terms, Weights, WeightsMeta
 from ludus.flow.command import R, SamplerCommand
@@ -31,7 +34,8 @@ from ludus.rollouts.commands import (
     stored_number,
 )
 from ludus.rollouts.exchange import INCARNATION, TIME_STEP
-from ludus.training.actor_learner.sampler import POOL, sampler_parts
+from ludus.rollouts.match_sampler import POOL
+from ludus.training.actor_learner.sampler import sampler_parts
 from ludus.training.opponents import Seats
 
 #: In the place of a command's weights, which are an argument beside it: Ray fetches them once a machine.
@@ -42,10 +46,12 @@ class Asked(NamedTuple):
     """A slab that a rollout was asked for.
 
     ``expected``: version and digest of the weights that play it, by policy id, where the answer has digests.
+    ``served``: names and versions of the learners' weights that it needs of inference servers.
     """
 
     call: Call
     expected: dict[int, tuple[int, str]]
+    served: frozenset[tuple[str, int]] = frozenset()
 
 
 class Fleet:
@@ -63,6 +69,7 @@ class Fleet:
         seats: Seats | None = None,
         report: Callable[[str], None] = lambda text: None,
         crew: Crew | None = None,
+        servers: InferenceServers | None = None,
     ) -> None:
         """Build samplers on the rollouts of ``preset``. Raises ``ConfigError``.
 
@@ -72,7 +79,10 @@ class Fleet:
             seats: See :func:`ludus.training.actor_learner.sampler.build_sampler`.
             report: Called with a line now and then while machines are missing.
             crew: Rollouts on which other fleets play too; None: start rollouts for this fleet only.
+            servers: Servers that decide for the rollouts; None where ``cluster.inference = 0``.
         """
+        if (servers is not None) != (preset.cluster.inference > 0):
+            raise ValueError(f"cluster.inference = {preset.cluster.inference}: other servers were given")
         count = preset.cluster.rollouts
         self._preset, self._restarts, self._seats = preset, restarts, seats
         parts = sampler_parts(preset, seats=seats)
@@ -98,7 +108,10 @@ class Fleet:
         self._deaths_before = self._crew.deaths
         self._turns = [0] * count  # grows: the last turn in which each part was asked for a slab
         self._rollouts = NamedRollouts(self._crew, count, self._prepare, self._died, self._carry)
+        self._service: FleetService | None = None
         try:
+            if servers is not None:
+                self._service = FleetService(servers, preset, self._rollouts.name, parts, self._settings)
             calls = [("build", self._order(i), self._settings) for i in range(count)]
             self.layout: RolloutLayout = self._rollouts.together(calls)[0]
             check_store(self.spec, self.layout.rows, preset, [t.name for t in self._inputs()])
@@ -118,18 +131,44 @@ class Fleet:
     def _inputs(self) -> Sequence[TensorSpec]:
         return next(iter(self.actors.values())).network.inputs
 
-    def _order(self, number: int) -> SamplerOrder:
-        return SamplerOrder(number, self._restarts, self._rollouts.incarnations[number], self._seats)
+    def _order(self, number: int) -> SamplerOrder | ThinOrder:
+        incarnation = self._rollouts.incarnations[number]
+        if self._service is not None:
+            return self._service.order(number, self._restarts, incarnation)
+        return SamplerOrder(number, self._restarts, incarnation, self._seats)
 
     # ---- between two slabs -----------------------------------------------------------------------
 
     def send_weights(self, policy: int, version: int, tensors: Any) -> None:  # noqa: ANN401
         """Send ``tensors`` with the next slab's request: a reference to the acting weights of ``policy``."""
         self._weights[policy] = (version, tensors)
+        if self._service is not None:
+            self._publish(self._service.learner_name(policy), version, tensors)
 
     def send_live(self, number: int, lane: int, version: int, tensors: Any) -> None:  # noqa: ANN401
         """Send ``tensors`` with the next slab's request of one rollout, for a live player's ``lane``."""
         self._live[number][lane] = (version, tensors)
+        if self._service is not None:
+            self._publish(self._service.live_name(self.bound[number][lane]), version, tensors)
+
+    def _publish(self, name: str, version: int, tensors: Any) -> None:  # noqa: ANN401
+        """Give weights to the servers, which keep the versions that rollouts play now."""
+        assert self._service is not None
+        asked = [slab for slabs in self._asked for slab in slabs] + list(self._flying.values())
+        needed = [slab.served for slab in asked] + [self._served(number) for number in range(len(self))]
+        self._service.publish(name, version, tensors, {v for own in needed for n, v in own if n == name})
+
+    def _served(self, number: int) -> frozenset[tuple[str, int]]:
+        """Return names and versions of the learners' weights by which a rollout plays."""
+        if self._service is None:
+            return frozenset()
+        bound, service = self.bound[number], self._service
+        live = self._live[number]
+        return frozenset(
+            (service.live_name(bound[p]) if p in live else service.learner_name(p), version)
+            for p, version in self._sent[number].items()
+            if p in live or p in self.actors
+        )
 
     def live_version(self, number: int, lane: int) -> int | None:
         """Return the version of :meth:`send_live` that a lane has or will get; None without one."""
@@ -146,13 +185,18 @@ class Fleet:
         parts: Sequence[Any] = command.parts(len(self))
         weights: tuple[Any, ...] = ()
         if isinstance(command, AddPlayer | ReplacePlayer):  # one copy for all rollouts
-            weights = (put(command.weights),)
+            if self._service is not None:
+                weights = (self._service.add_player(command.player, command.weights),)
+            else:
+                weights = (put(command.weights),)
             parts = [msgspec.structs.replace(command, weights=SENT_APART)] * len(self)
         if isinstance(command, RestoreMatches):
             self.time_step = stored_number(parts[0].arrays, TIME_STEP)
             for number, part in enumerate(parts):
                 self._build_again(number, part.arrays)
         answers: list[Any] = self._rollouts.together([("send", part, *weights) for part in parts])
+        if isinstance(command, MissingPlayers) and self._service is not None:
+            answers.append(self._service.missing(command.players))
         match command:
             case AddPlayer() | ReplacePlayer():
                 self._players[command.player] = weights[0]
@@ -176,6 +220,8 @@ class Fleet:
         needed |= {player for bound in self.bound for player in bound.values()}
         self._dropped |= self._players.keys() - needed
         self._players = {player: ref for player, ref in self._players.items() if player in needed}
+        if self._service is not None:
+            self._service.need(self._players)
 
     def _build_again(self, number: int, part: Mapping[str, Any]) -> None:
         """Build the sampler whose matches ``part`` has; a new one where it has none, with other matches."""
@@ -208,6 +254,7 @@ class Fleet:
         if not self._asked:
             self.ask()
         self.counts.wait_s = 0.0
+        self._count_servers()
         for number, asked in enumerate(self._asked.popleft()):
             yield number, *self._answer(number, asked)
 
@@ -223,6 +270,7 @@ class Fleet:
                 busy.add(self._crew.home(number))
                 self._turns[number] = max(self._turns) + 1
                 self._flying[number] = self._ask(number)
+        self._count_servers()
         start = time.perf_counter()
         number = first_ready({number: asked.call for number, asked in self._flying.items()})
         self.counts.wait_s = time.perf_counter() - start
@@ -237,8 +285,9 @@ class Fleet:
         expected = {p: self._digest(p) for p in sent if p in self.actors} if digest else {}
         versions = tuple((p, version) for p, (version, _) in fresh.items())
         request = SlabRequest(versions, self.terms, digest)
-        references = (ref for _, ref in fresh.values())
-        return Asked(self._rollouts.actors[number].ask("play", request, *references, returns=2), expected)
+        references = () if self._service is not None else tuple(ref for _, ref in fresh.values())
+        call = self._rollouts.actors[number].ask("play", request, *references, returns=2)
+        return Asked(call, expected, self._served(number))
 
     def _answer(self, number: int, asked: Asked) -> tuple[SlabReport, Tensors]:
         """Wait for a slab. A successor of the rollout plays a lost slab again."""
@@ -266,6 +315,10 @@ class Fleet:
         if self._digests.get(policy, (None, ""))[0] != version:
             self._digests[policy] = version, digest_of(fetch(tensors))
         return self._digests[policy]
+
+    def _count_servers(self) -> None:
+        if self._service is not None:
+            self.counts.server_deaths = self._service.deaths
 
     def _check_weights(self, number: int, asked: Asked, answer: SlabReport) -> None:
         """Compare the weights that acted with those that were sent. Raises ``PoolError``."""
@@ -323,3 +376,6 @@ class Fleet:
             self._crew.close()
         else:
             self._rollouts.close()
+        if self._service is not None:  # rollouts may have played until now
+            self._service.close()
+            self._service = None

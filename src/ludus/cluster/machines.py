@@ -10,6 +10,7 @@ from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.cluster.checks import host_and_port
 from ludus.cluster.fleet import Fleet
 from ludus.cluster.group_learner import GroupLearner
+from ludus.cluster.inference.servers import InferenceServers
 from ludus.cluster.members.hosts import ActorHosts
 from ludus.cluster.processes.crew import Crew
 from ludus.cluster.ranks import Ranks
@@ -39,6 +40,7 @@ class RayMachines:
     """
 
     _unconnected: ClusterConfig | None = None  # the cluster that the first request connects to
+    _servers: InferenceServers | None = None
 
     def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
         """Keep the cluster of ``preset`` for the first request.
@@ -76,7 +78,8 @@ class RayMachines:
         """See :meth:`ludus.training.machines.Machines.sampler`."""
         if index:
             raise ValueError(f"sampler {index}: expected one over all rollouts")
-        fleet = Fleet(preset, restarts, seats, crew=self._started(preset))
+        crew = self._started(preset)
+        fleet = Fleet(preset, restarts, seats, crew=crew, servers=self._servers)
         return RemoteSampler(fleet, slabs, joined=preset.run.lag != "async")
 
     def grouped(self, preset: Preset, learner: Learner) -> Learner:
@@ -111,6 +114,8 @@ class RayMachines:
     def _started(self, preset: Preset) -> Crew:
         """Return the rollouts, which start if none have."""
         self._connect()
+        if self._crew is None and preset.cluster.inference:
+            self._servers = self._servers or InferenceServers(preset, self._report)
         self._crew = self._crew or Crew(preset, self._report)
         return self._crew
 
@@ -138,7 +143,10 @@ class RayMachines:
             disconnect()
 
     def end_rollouts(self) -> None:
-        """End the rollouts. The next sampler starts new ones. Idempotent."""
+        """End the rollouts and their servers. The next sampler starts new ones. Idempotent."""
         if self._crew is not None:
             self._crew.close()
             self._crew = None
+        if self._servers is not None:
+            self._servers.close()
+            self._servers = None

@@ -16,7 +16,7 @@ import torch
 
 from ludus.algorithms.group import TorchGroup
 from ludus.algorithms.learner import SlabLearner
-from ludus.cluster.checks import About
+from ludus.cluster.messages import About
 from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import digest_of

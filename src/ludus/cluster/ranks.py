@@ -86,11 +86,13 @@ class Ranks:
         """Start the processes. On this machine they share the processors with the controller."""
         if self._local:
             self._check_room()
-            self._actors = [RolloutActor(0, 0.0, Rank) for _ in self]
+            self._actors = [RolloutActor(0, 0.0, Rank, kind="learner") for _ in self]
         else:
             gpus = int(self._on_card)
             self._reserve({"CPU": threads} | ({"GPU": gpus} if gpus else {}), report)
-            self._actors = [RolloutActor(threads, gpus, Rank, self._place(rank - 1)) for rank in self]
+            self._actors = [
+                RolloutActor(threads, gpus, Rank, self._place(rank - 1), kind="learner") for rank in self
+            ]
         self._watch.start()
         end = time.monotonic() + START_S
         for rank, actor in zip(self, self._actors, strict=True):

@@ -16,8 +16,8 @@ from typing import cast
 import numpy as np
 
 from ludus.cluster.fleet import Fleet
+from ludus.cluster.messages import Tensors
 from ludus.cluster.processes.actors import put
-from ludus.cluster.rollout import Tensors
 from ludus.cluster.weights import arrays_of
 from ludus.flow import RolloutStats, Slab, Terms
 from ludus.flow.command import R, SamplerCommand

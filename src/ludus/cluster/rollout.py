@@ -6,101 +6,27 @@ with a request; the answer is small, the slab's arrays are a second object that 
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
 import numpy as np
 
-from ludus.cluster.checks import About
+from ludus.cluster.messages import RolloutLayout, SamplerOrder, SlabReport, SlabRequest, Tensors
 from ludus.cluster.received import ReceivedFiles
+from ludus.cluster.rollout_part import RolloutPart
 from ludus.cluster.self_play import RolloutSelfPlay, SelfPlayAnswer, SelfPlayOrder, SelfPlayRequest
 from ludus.cluster.sent_preset import SentPreset
 from ludus.cluster.weights import arrays_of, digest_of
-from ludus.flow import RolloutStats, Terms, Weights, WeightsMeta
+from ludus.flow import Weights, WeightsMeta
 from ludus.flow.command import SamplerCommand
-from ludus.flow.slab import Array
-from ludus.presets.checks.game import resolve_spec
-from ludus.presets.code import GAME
-from ludus.presets.errors import ConfigError
 from ludus.rollouts.commands import LoadWeights, TakeSnapshot
 from ludus.rollouts.exchange import INCARNATION, StoredWeights, WeightSource
 from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
-from ludus.training.opponents import Seats
-from ludus.version import __version__
-
-Tensors = dict[str, Array]
 
 
-@dataclass(frozen=True, slots=True)
-class SamplerOrder:
-    """Description of a sampler that a rollout builds; its settings follow as a separate argument.
-
-    Args:
-        index: The rollout's number; each draws on its own.
-        restarts: How often the run's matches started again.
-        incarnation: How often this rollout was replaced.
-        seats: Controllers of each seat; None: the preset's opponents.
-    """
-
-    index: int
-    restarts: int = 0
-    incarnation: int = 0
-    seats: Seats | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutLayout:
-    """Rows and lanes of a rollout, which do not change."""
-
-    slots: int
-    rows: int
-    row_slot: Array
-    row_seat: Array
-    lanes: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SlabRequest:
-    """Input of a slab; the tensors of ``weights`` follow as separate arguments.
-
-    Args:
-        weights: Policy id, or lane of a live player, and version of each argument.
-        terms: Conditions of play.
-        digest: Whether the answer has digests of the acting weights.
-    """
-
-    weights: tuple[tuple[int, int], ...] = ()
-    terms: Terms = Terms()  # noqa: RUF009  frozen
-    digest: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SlabReport:
-    """Report about a slab, without its arrays.
-
-    Args:
-        stats: Statistics and results.
-        time_step: Time steps since the start of the run.
-        versions: Version of the weights of each learner's policy id.
-        digests: Digest of the weights that acted for each of them, where the request asked for it.
-        busy_s: Seconds in which the slab was played.
-        idle_s: Seconds before, since the last slab.
-    """
-
-    stats: RolloutStats
-    time_step: int
-    versions: dict[int, int] = field(default_factory=dict)
-    digests: dict[int, str] = field(default_factory=dict)
-    busy_s: float = 0.0
-    idle_s: float = 0.0
-
-
-class Rollout:
+class Rollout(RolloutPart):
     """Matches of one learner on another machine."""
 
     def __init__(self, files: ReceivedFiles, node: str) -> None:
@@ -110,7 +36,7 @@ class Rollout:
             files: Files of this process.
             node: Address of this machine.
         """
-        self._files, self._node = files, node
+        super().__init__(files, node)
         self._sampler: LocalSampler | None = None
         self._inputs: list[str] = []
         self._rested_from = time.perf_counter()
@@ -123,25 +49,6 @@ class Rollout:
         if self._sampler is None:
             raise ValueError("no sampler was built")
         return self._sampler
-
-    def ping(self) -> int:
-        """Return the process id."""
-        return os.getpid()
-
-    def about(self, sent: SentPreset) -> About:
-        """Describe this machine for the settings that it gets.
-
-        Raises:
-            ConfigError: It lacks a package, or cannot make the game.
-        """
-        preset = self._files.preset(sent)
-        try:
-            spec, _ = resolve_spec(preset)
-        except ValueError as error:
-            alone = GAME in (file.setting for file in sent.files)
-            hint = " (of a game in a file, only that file is sent)" if alone else ""
-            raise ConfigError(error, where=f"node {self._node}", more=hint) from error
-        return About(socket.gethostname(), os.getpid(), __version__, spec.spec_hash)
 
     def build(self, order: SamplerOrder, sent: SentPreset) -> RolloutLayout:
         """Build a sampler in the place of the last one. Raises ``ConfigError``.
@@ -236,42 +143,6 @@ class Rollout:
         if self._self_play is not None:
             self._self_play.close()
             self._self_play = None
-
-
-class Host:
-    """A process with a rollout for each learner. One call at a time outside the group ``health``."""
-
-    def __init__(self, node: str, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
-        """Start without rollouts: one is made when it is called for the first time.
-
-        Args:
-            node: Address of this machine.
-            part: Makes what answers calls in the place of a rollout.
-        """
-        self._rollouts: dict[str, object] = {}
-        self._node, self._part = node, part
-        self._files = ReceivedFiles(self._node)
-
-    def call(self, name: str, method: str, *arguments: object) -> object:
-        """Call ``method`` of the rollout ``name`` and return its answer."""
-        rollout = self._rollouts.get(name)
-        if rollout is None:
-            rollout = self._rollouts[name] = self._part(self._files, self._node)
-        try:
-            answer: object = getattr(rollout, method)(*arguments)
-        except Exception as error:
-            raise self._files.named_as_sent(error)  # noqa: B904  the same error
-        if method == "close":
-            del self._rollouts[name]
-        return answer
-
-    def ping(self) -> int:
-        """Return the process id."""
-        return os.getpid()
-
-    def leave(self) -> None:
-        """Remove the files of this process before its end."""
-        self._files.remove()
 
 
 def _sources(versions: Sequence[tuple[int, int]], tensors: Sequence[Tensors]) -> dict[int, WeightSource]:

@@ -32,6 +32,7 @@ MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Rollouts = Annotated[int, msgspec.Meta(ge=0, le=1024)]
 Learners = Annotated[int, msgspec.Meta(ge=1, le=64)]
+Servers = Annotated[int, msgspec.Meta(ge=0, le=1024)]
 MAX_AHEAD = 64
 Ahead = Annotated[int, msgspec.Meta(ge=0, le=MAX_AHEAD)]
 RolloutCpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
@@ -249,7 +250,10 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``learners``: processes that learn together, this one included; each learns from the slabs of its share of
     the rollouts. The others have ``run.threads`` threads each (0 = one), and a GPU where ``run.device`` is
     ``cuda``.
-    ``cpus``, ``gpus``: processors and share of GPUs of each rollout. ``address``: ``HOST:PORT`` of a Ray
+    ``inference``: processes whose networks decide for the rollouts, which have none then; 0 = each rollout
+    has its own.
+    ``cpus``, ``gpus``: processors and share of GPUs of each rollout; with ``inference`` each server has as
+    many processors, and the GPUs. ``address``: ``HOST:PORT`` of a Ray
     cluster; ``local`` starts one on this machine, only for this run.
     ``ahead``: rounds of a league that are chosen and asked for before the results of the round in progress,
     so that rollouts play while members learn; 0 = none. Unset: 0, and one less than there are members where
@@ -263,6 +267,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rollouts: Rollouts = 0
     min_rollouts: Rollouts = 0
     learners: Learners = 1
+    inference: Servers = 0
     cpus: RolloutCpus = 1
     gpus: NonNegative = 0.0
     address: Name = "local"

@@ -35,6 +35,7 @@ RESUMABLE = (
     "run.threads",
     "cluster.rollouts",
     "cluster.min_rollouts",
+    "cluster.inference",
     "cluster.address",
     "cluster.members",
     "league.processes",

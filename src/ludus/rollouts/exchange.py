@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
 
 from ludus.flow import GameSpec, RolloutStats, Slab, Weights
 from ludus.flow.command import R, SamplerCommand
-from ludus.policies.protocol import Network
-from ludus.rollouts.network_actor import NetworkActor
+
+if TYPE_CHECKING:  # a process whose decisions are made elsewhere has no networks
+    from ludus.policies.protocol import Network
+    from ludus.rollouts.network_actor import NetworkActor
 
 TIME_STEP = "collector.time_step"  # array of a snapshot: int64[1], time steps since the start of the run
 INCARNATION = "incarnation"  # array of a rollout's snapshot: int64[1], how many came before it; absent for 0
@@ -132,9 +133,10 @@ class StoredWeights:
         """See :class:`WeightSource`."""
         return self._weights
 
-    @torch.no_grad()
     def copy_to(self, network: Network) -> int:
         """Copy the weights into ``network``. Raises ``ValueError`` where they are not of such a network."""
+        import torch
+
         weights = self._weights
         mine = network.state_dict()
         if mine.keys() != weights.tensors.keys():
@@ -147,5 +149,6 @@ class StoredWeights:
                     f"weights of version {weights.meta.version}: {name} has shape {tuple(array.shape)}, "
                     f"expected {tuple(tensor.shape)}"
                 )
-            tensor.copy_(torch.from_numpy(np.array(array)))
+            with torch.no_grad():
+                tensor.copy_(torch.from_numpy(np.array(array)))
         return weights.meta.version

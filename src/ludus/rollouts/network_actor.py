@@ -84,12 +84,16 @@ class NetworkActor:
 
     def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
+        return self.decide(batch, self.draws(batch))
+
+    def decide(self, batch: ActInput, draws: npt.NDArray[np.float32] | None) -> Decision:
+        """Decide for every row of ``batch`` by ``draws``, of :meth:`draws` of the batches that it joins."""
         programs = self._programs()
-        decision = self._act(batch) if programs is None else programs.act(batch, self._draws(batch))
+        decision = self._act(batch, draws) if programs is None else programs.act(batch, draws)
         check_decision(batch, decision, self._inputs, self._version)
         return decision
 
-    def _draws(self, batch: ActInput) -> npt.NDArray[np.float32] | None:
+    def draws(self, batch: ActInput) -> npt.NDArray[np.float32] | None:
         """Return the uniforms of a batch, None for greedy actions."""
         if self.greedy:
             return None
@@ -100,12 +104,12 @@ class NetworkActor:
         return act_programs(self.network, executor) if executor.static else None
 
     @torch.no_grad()
-    def _act(self, batch: ActInput) -> Decision:
+    def _act(self, batch: ActInput, draws: npt.NDArray[np.float32] | None) -> Decision:
         """Decide operation by operation."""
         out = self.network.step(
             self._tensors(batch.obs), self._optional(batch.memory), self._tensor(batch.is_first)
         )
-        drawn = out.distribution.sample(self._tensor(batch.mask), self._optional(self._draws(batch)))
+        drawn = out.distribution.sample(self._tensor(batch.mask), self._optional(draws))
         return Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),

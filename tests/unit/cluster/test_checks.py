@@ -14,7 +14,6 @@ from ludus.bench.cluster import bench_cluster
 from ludus.cli import __main__ as cli
 from ludus.cli.words import COMMAND_LINE, said
 from ludus.cluster.checks import (
-    About,
     advice,
     check_alike,
     fitting,
@@ -23,6 +22,7 @@ from ludus.cluster.checks import (
     learner_part_of,
     part_of,
 )
+from ludus.cluster.messages import About
 from ludus.flow.problem import written
 from ludus.presets.checks.training import cluster_problems
 from ludus.presets.config import ClusterConfig
@@ -245,6 +245,34 @@ def test_missing_ray_is_reported_with_the_command_that_installs_it(tmp_path: Pat
     assert done.stderr.strip().splitlines() == [
         "cluster.rollouts = 2: Ray is not installed; pip install '.[cluster]' in the clone of Ludus"
     ]
+
+
+@pytest.mark.parametrize(
+    ("preset", "options", "reason"),
+    [
+        ("minirts", [], "expected 0 where cluster.rollouts = 0: servers decide for rollouts"),
+        ("minirts", ["--cluster.rollouts=1"], "expected at most cluster.rollouts = 1"),
+        ("go9", ["--cluster.rollouts=2"], 'expected 0 where algorithm.name = "alphazero"'),
+    ],
+)
+def test_servers_without_rollouts_to_serve_are_refused(
+    preset: str, options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert cli.main(["train", preset, "--cluster.inference=2", *options, "--run-dir", str(run)]) == 2
+    assert f"cluster.inference = 2: {reason}" in capsys.readouterr().err
+    assert not run.exists()
+
+
+def test_servers_need_processors_and_have_the_gpus() -> None:
+    cluster = ClusterConfig(rollouts=3, inference=1, cpus=2, gpus=0.5)
+    assert lacking(cluster, 8, 0.5) is None
+    cpus, gpus = lacking(cluster, 7, 0.5), lacking(cluster, 8, 0)
+    assert cpus is not None
+    assert gpus is not None
+    assert said(cpus).startswith("cluster.rollouts = 3: 8 CPUs asked, 7 free; set --cluster.rollouts 2")
+    assert "0.5 GPUs asked, 0 free" in said(gpus)
+    assert (fitting(cluster, 7, 0.5), fitting(cluster, 7, 0.0)) == (2, 0)
 
 
 @pytest.mark.parametrize(

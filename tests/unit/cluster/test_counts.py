@@ -38,6 +38,9 @@ def test_numbers_have_deaths_dropped_slabs_and_the_wait() -> None:
     assert numbers["cluster/deaths"] == 2.0
     assert numbers["cluster/slabs_dropped"] == 1.0
     assert numbers["cluster/wait_s"] == 0.25
+    assert "cluster/server_deaths" not in numbers
+    counts.server_deaths = 0
+    assert counts.numbers()["cluster/server_deaths"] == 0.0
 
 
 def test_a_digest_depends_on_values_names_shapes_and_types_and_not_on_the_order() -> None:

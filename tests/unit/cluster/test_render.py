@@ -204,6 +204,7 @@ def test_yaml_reads_every_text_back(value: str) -> None:
     ("words", "message"),
     [
         (("minirts",), "cluster.rollouts = 0: expected 1 or more"),
+        ((*MINIRTS, "--cluster.inference", "1"), "cluster.inference = 1: expected 0"),
         ((*MINIRTS, "--name", "My_Run"), f"--name My_Run: expected at most {MAX_NAME} lower-case letters"),
         ((*MINIRTS, "--name", "x" * 64), f"nearest: {'x' * MAX_NAME}"),
         ((*MINIRTS, "--name", "a\nb"), "nearest: a-b"),

@@ -14,9 +14,11 @@ import pytest
 
 from ludus.algorithms.registry import method_of
 from ludus.cluster.checks import part_of
+from ludus.cluster.host import Host
+from ludus.cluster.messages import SamplerOrder
 from ludus.cluster.processes.private_folder import PREFIX, PrivateFolder, remove_abandoned
 from ludus.cluster.received import ReceivedFiles
-from ludus.cluster.rollout import Host, SamplerOrder
+from ludus.cluster.rollout import Rollout
 from ludus.cluster.sent_preset import MAX_CODE, SentPreset, sent_preset
 from ludus.flow.process.extensions import Package
 from ludus.games import names
@@ -219,7 +221,7 @@ def test_weights_of_a_teacher_are_bounded_and_errors_name_the_controllers_file(
     sent = sent_preset(of_teacher(f"{path}{behind}"))
     (file,) = sent.files
     assert (file.name, file.behind) == ("teacher.bin.safetensors", behind)
-    host = Host("10.0.0.7")
+    host = Host("10.0.0.7", Rollout)
     try:
         with pytest.raises(ConfigError, match=rf'^algorithm.teacher = "{path}.*: {path}: not a readable'):
             host.call("", "build", SamplerOrder(0), sent)
@@ -308,7 +310,7 @@ def test_a_game_that_reads_a_file_of_its_own_is_named_with_the_machine(tmp_path:
     reads = "        self.pile = int(Path(__file__).with_name('levels.txt').read_text())\n"
     path.write_text("from pathlib import Path\n" + GAME.replace("        self.pile = pile\n", reads))
     sent = sent_preset(of_game(path))
-    host = Host("10.0.0.7")
+    host = Host("10.0.0.7", Rollout)
     try:
         with pytest.raises(ConfigError) as caught:
             host.call("", "about", sent)
@@ -324,14 +326,14 @@ def test_a_module_that_a_machine_lacks_is_named(files: ReceivedFiles) -> None:
     settings = msgspec.json.encode(msgspec.structs.replace(preset, game=game))
     for typed, text in ((True, "No module named 'nowhere_at_all'"), (False, "a name read from a file")):
         names._typed.discard(game.name)
-        host = Host("10.0.0.7")
+        host = Host("10.0.0.7", Rollout)
         with pytest.raises(ConfigError, match=rf"^node 10\.0\.0\.7: nowhere_at_all:Nim: {text}"):
             host.call("", "about", SentPreset(settings, typed=typed))
 
 
 def test_errors_have_the_paths_of_the_controller(game: Path) -> None:
     sent = sent_preset(of_game(game))
-    host = Host("10.0.0.7")
+    host = Host("10.0.0.7", Rollout)
     data = b"raise ValueError('hm')\n"
     broken = changed(sent, data=data, sha256=hashlib.sha256(data).hexdigest())
     try:

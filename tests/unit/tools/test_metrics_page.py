@@ -43,6 +43,7 @@ RARE = {
     "cluster/present",
     "cluster/deaths",
     "cluster/slabs_dropped",
+    "cluster/server_deaths",
     "cluster/wait_s",
     "cluster/matches_per_s/N",
     "cluster/lag/N",

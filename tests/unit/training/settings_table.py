@@ -502,6 +502,7 @@ RUN = {
 CLUSTER = {
     "rollouts": Variant("2", probes.cluster),
     "min_rollouts": Variant("1", probes.group),
+    "inference": Variant("1", probes.group),
     "cpus": Variant("2", probes.cluster),
     "gpus": Variant("0.5", probes.cluster),
     "address": Variant("10.0.0.1:6379", probes.cluster),

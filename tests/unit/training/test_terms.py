@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cluster.messages import SlabRequest
 from ludus.cluster.received import ReceivedFiles
-from ludus.cluster.rollout import Rollout, SlabRequest
+from ludus.cluster.rollout import Rollout
 from ludus.flow import Terms
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ludus.cluster.checks import About
 from ludus.cluster.members.machines import OwnMachines
+from ludus.cluster.messages import About
 from ludus.cluster.processes.actors import fetch
 from ludus.cluster.received import ReceivedFiles
 from ludus.cluster.sent_preset import SentPreset

@@ -15,12 +15,14 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from ludus.algorithms.group import GroupError
+from ludus.cluster.processes.ray_host import RayHost
 from ludus.cluster.received import ReceivedFiles
-from ludus.cluster.rollout import Host, Rollout
+from ludus.cluster.rollout import Rollout
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import ConfigError
 
 PATIENCE_S = 10.0  # until a rollout that does not answer is asked whether it lives, and for that answer
+SERVE, SERVED_AT_ONCE = "serve", 64  # group of the calls of other processes than the controller
 LEAVE_S = 2.0  # for a process to remove its files
 #: Errors of a rollout or a learner that mean the same here.
 FORWARDED = (ConfigError, GroupError, MatchError, PoolError, ValueError)
@@ -51,20 +53,11 @@ class Call:
         return fetch(self.refs[1], self.actor.kind)
 
 
-class RayHost(Host):
-    """A process of the cluster."""
-
-    def __init__(self, part: Callable[[ReceivedFiles, str], object] = Rollout) -> None:
-        """Start without rollouts. ``part``: see :class:`ludus.cluster.rollout.Host`."""
-        super().__init__(ray.util.get_node_ip_address(), part)
-
-    def place(self) -> str:
-        """Return the id of this machine."""
-        return str(ray.get_runtime_context().get_node_id())
-
-
 class RolloutActor:
-    """A rollout, or a learner, in a process of the cluster; a rollout is asked about one of its samplers."""
+    """A rollout, a learner or a server in a process of the cluster.
+
+    A rollout is asked about one of its samplers.
+    """
 
     def __init__(
         self,
@@ -72,6 +65,8 @@ class RolloutActor:
         gpus: float,
         part: Callable[[ReceivedFiles, str], object] = Rollout,
         place: Any = None,  # noqa: ANN401
+        kind: str = "rollout",
+        address: str = "",
     ) -> None:
         """Ask for a process.
 
@@ -80,17 +75,20 @@ class RolloutActor:
             gpus: Its GPUs.
             part: Makes what answers calls there.
             place: Reserved place of Ray's for it; None: anywhere.
+            kind: What it is, for messages.
+            address: Name by which other processes of the run find it; empty: none do.
         """
         self._name = ""
-        self.kind = "rollout" if part is Rollout else "learner"
+        self.kind = kind
         self.silent = False  #: whether the process was ended because it did not answer
         made = ray.remote(
             num_cpus=cpus,
             num_gpus=gpus,
             max_restarts=0,
             max_task_retries=0,
-            concurrency_groups={"health": 1},
+            concurrency_groups={"health": 1} | ({SERVE: SERVED_AT_ONCE} if address else {}),
             scheduling_strategy=place,
+            **({"name": address} if address else {}),
         )(RayHost)
         self._handle = made.remote(part)
         self._first_ping = self._ping()  # answered when the process has started

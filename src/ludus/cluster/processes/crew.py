@@ -266,8 +266,8 @@ class NamedRollouts:
             carry: Moves a part to a rollout, and sets its actor; None: parts stay where they are.
         """
         self._crew, self._prepare, self._died, self._carry = crew, prepare, died, carry
-        self._name = crew.enter(self)
-        self.actors = [crew.rollout(i, self._name) for i in range(count)]
+        self.name = crew.enter(self)
+        self.actors = [crew.rollout(i, self.name) for i in range(count)]
         self.incarnations = crew.incarnations[:count]  #: number of predecessors of what the user has there
 
     def together(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -288,7 +288,7 @@ class NamedRollouts:
         """Prepare another rollout for the part ``number``, which was lost. Raises ``PoolError``."""
         while True:
             self._crew.replace(number, self.actors[number], error)
-            self.actors[number] = self._crew.rollout(number, self._name)
+            self.actors[number] = self._crew.rollout(number, self.name)
             self.incarnations[number] = self._crew.incarnations[number]
             try:
                 return self._prepare(number)
@@ -300,7 +300,7 @@ class NamedRollouts:
         """Move the part ``number`` to the rollout that the crew has for it. Raises ``PoolError``."""
         if self._carry is None or number >= len(self.actors):
             return
-        target = self._crew.rollout(number, self._name)
+        target = self._crew.rollout(number, self.name)
         if target.same_process(self.actors[number]):
             return
         try:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ludus.cluster.checks import LOCAL_ADDRESS, advice, check_alike, fitting, lacking, part_of, shortage
 from ludus.cluster.elastic.assignment import least_rollouts
+from ludus.cluster.inference.thin_rollout import ThinRollout
 from ludus.cluster.processes.actors import RolloutActor, RolloutLost, end_all, put
 from ludus.cluster.sent_preset import sent_preset
 from ludus.cluster.session import all_cpus, all_gpus, free_cpus, free_gpus, store_bytes
@@ -25,8 +26,11 @@ MEGABYTE = 1 << 20
 
 
 def start_one(preset: Preset) -> RolloutActor:
-    """Ask for the process of one rollout."""
-    return RolloutActor(preset.cluster.cpus, preset.cluster.gpus)
+    """Ask for the process of one rollout. One with servers has neither networks nor a GPU."""
+    cluster = preset.cluster
+    if cluster.inference:
+        return RolloutActor(cluster.cpus, 0.0, ThinRollout)
+    return RolloutActor(cluster.cpus, cluster.gpus)
 
 
 def put_settings(preset: Preset) -> Any:  # noqa: ANN401
@@ -57,7 +61,9 @@ def start_all(
     needed = msgspec.structs.replace(cluster, rollouts=least_rollouts(cluster))
     if cluster.address == LOCAL_ADDRESS and (why := lacking(needed, all_cpus(), all_gpus())):
         raise ConfigError(why, more=" on this machine")
-    room = _Room()
+    room = free_room()
+    if cluster.inference:  # these have started
+        cluster = msgspec.structs.replace(cluster, inference=0, gpus=0.0)
     actors = [start_one(preset) for _ in range(cluster.rollouts)]
     try:
         wait_for_all(actors, cluster, room, report)
@@ -92,6 +98,11 @@ class Room(Protocol):
     def gpus(self) -> float:
         """Return the number of GPUs."""
         ...
+
+
+def free_room() -> Room:
+    """Return the room that is free now, and that machines bring which join later."""
+    return _Room()
 
 
 class _Room:

@@ -109,6 +109,10 @@ def job_of(loaded: LoadedPreset, preset: str, overrides: Mapping[str, str], opti
     if not cluster.needs_ray:
         such = Setting("cluster.rollouts", "4")
         raise ConfigError("cluster.rollouts = 0: expected 1 or more, such as ", such)
+    if cluster.inference:
+        raise ConfigError(
+            f"cluster.inference = {cluster.inference}: expected 0, jobs have no machines for it"
+        )
     if cluster.address != "local":
         raise ConfigError(f'cluster.address = "{cluster.address}": leave it out, the job starts its cluster')
     if not _IMAGE.fullmatch(options.image):

@@ -39,6 +39,11 @@ class Segment:
         self._map = mmap.mmap(self.descriptor, self.size)
         self._used = 0
 
+    @property
+    def memory(self) -> memoryview:
+        """All bytes, which stay as long as something holds this view."""
+        return memoryview(self._map)
+
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         """Return the next array (bump allocator): identical call sequences yield identical layouts."""
         start, self._used = self._used, self._used + room(shape, dtype)

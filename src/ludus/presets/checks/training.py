@@ -186,6 +186,17 @@ def cluster_problems(preset: Preset, method: Method) -> Iterator[Problem]:
             ),
         )
         yield from _expected("cluster.learners", learners, reasons)
+    if cluster.inference:
+        yield from _expected(
+            "cluster.inference",
+            cluster.inference,
+            (
+                (not method.learns_from_slabs, f'0 where algorithm.name = "{method.name}"'),
+                (rollouts == 0, "0 where cluster.rollouts = 0: servers decide for rollouts"),
+                (cluster.inference > rollouts, f"at most cluster.rollouts = {rollouts}"),
+                (preset.in_parallel, "0 where the members of a league learn in parallel"),
+            ),
+        )
     if cluster.ahead is not None and cluster.ahead > 0 and preset.league is None:
         yield Problem("cluster.ahead", value=cluster.ahead, expected="0 without a league")
     least = cluster.min_rollouts

@@ -17,6 +17,7 @@ from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import BotError, ScriptedActor
 from ludus.rollouts.search_actor import SearchActor
 from ludus.storage import StorageError, resolve_weights, zoo
+from ludus.training.opponents import PolicyIds
 from ludus.training.teacher import demonstration_of, teacher_weights
 
 
@@ -73,6 +74,23 @@ def zoo_players(
         except (ConfigError, StorageError, OSError) as error:
             raise ConfigError(error, where=f'opponents.name = "{name}"') from error
     return found
+
+
+def other_players(
+    preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, ids: PolicyIds
+) -> dict[int, MatchPlayer]:
+    """Resolve the teacher and the opponents of the zoo, by policy id. Raises ``ConfigError``.
+
+    Args:
+        preset: of the run.
+        spec: the game.
+        params: its parameters.
+        seed: the sampler's.
+        ids: policy ids of the pool.
+    """
+    teacher = demonstrator(preset, spec, params, seed, ids.teacher)
+    players = {ids.teacher: teacher} if teacher is not None else {}
+    return players | zoo_players(preset, spec, params, seed, ids.zoo)
 
 
 def demonstrator_inputs(others: Iterable[MatchPlayer], learner: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,20 +5,14 @@ It knows no learner: weights come from sources (:mod:`ludus.rollouts.exchange`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
 
-import numpy as np
-
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, Orders, PoolOptions, RolloutStats, Slab, Terms, Weights
-from ludus.flow.command import R, SamplerCommand
-from ludus.flow.lineups import teams_of_plans
+from ludus.flow import GameSpec, Lineup, PoolOptions, Weights
 from ludus.flow.process.as_found import one_thread
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
-from ludus.flow.slab import Array
 from ludus.policies.accelerator import executor_of
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -29,24 +23,20 @@ from ludus.presets.checks.game import resolve_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import device_name, pool_thread_count, precision_name
-from ludus.rollouts import Collector, commands
+from ludus.rollouts import Collector
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.bank import Bank
-from ludus.rollouts.exchange import INCARNATION, TIME_STEP, Facts, Sampler, SamplerState, WeightSource
-from ludus.rollouts.lanes import Lanes, players_of_lanes, settled, slot_orders
+from ludus.rollouts.exchange import Facts, Sampler, WeightSource
+from ludus.rollouts.lanes import Lanes
+from ludus.rollouts.match_sampler import NO_WEIGHTS, MatchSampler
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.training.actor_learner.demonstrator import (
-    demonstrator,
     demonstrator_actor,
     demonstrator_inputs,
-    zoo_players,
+    other_players,
 )
 from ludus.training.opponents import Seats, build_seats
 from ludus.training.teacher import demonstration_of
-
-NO_WEIGHTS = -1  # version of an actor that has not taken any
-POOL = "pool"  # array of a snapshot that holds the matches
-ROWS = "collector."  # prefix of a snapshot's other arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class SamplerParts:
 
 
 @dataclass(slots=True)
-class LocalSampler:
+class LocalSampler(MatchSampler):
     """A sampler in this process (:class:`ludus.rollouts.exchange.Sampler`).
 
     ``others``: actors of further policy ids: a teacher, opponents of the zoo. ``live``: names of players
@@ -96,163 +86,20 @@ class LocalSampler:
     _live_networks: list[Network] = field(default_factory=list)  # used again whenever lanes are bound
     _restored: bytes = b""  # the snapshot that the pool has, if it has not played since
 
-    @property
-    def state(self) -> SamplerState:
-        """The present state."""
-        return SamplerState(self.collector.time_step, self._played, self.lanes.bound)
-
-    def send(self, command: SamplerCommand[R]) -> R:
-        """Carry out ``command``."""
-        return cast(R, self._answer(command))
-
-    def _answer(self, command: SamplerCommand[Any]) -> object:
-        match command:
-            case Terms():
-                self.pool.set_terms(command)
-            case commands.LoadWeights():
-                self._load_weights({**command.policies, **command.lanes})
-            case commands.MissingPlayers():
-                return [p for p in command.players if p not in self.live and p not in self.bank]
-            case commands.AddPlayer():
-                self.bank.put(command.player, command.weights, command.keep)
-            case commands.ReplacePlayer():
-                self._replace(command.player, command.weights)
-            case commands.SeatPlayers():
-                return self._seat(command.orders, command.bind)
-            case commands.BindLanes():
-                self.lanes.load(command.lanes)
-            case commands.PlayAhead():
-                return False
-            case commands.CountInPlay():
-                return self._in_play()
-            case commands.LanesInPlay():
-                return tuple(sorted(self.lanes_in_play()))
-            case commands.TakeSnapshot():
-                step = {TIME_STEP: np.array([self.collector.time_step], np.int64)}
-                return self.snapshot() if self._played else step
-            case commands.RestoreMatches():
-                self._restore(command.arrays)
-            case commands.StartAt():
-                self.collector.start_at(command.time_step)
-            case _:
-                raise TypeError(f"{type(command).__name__}: not a command of samplers")
-        return None
-
     def _load_weights(self, sources: Mapping[int, WeightSource]) -> None:
         for policy, source in sources.items():
             actor = self.facts.actors.get(policy) or self._live_actors[policy]
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
-    # ---- players ---------------------------------------------------------------------------------
-
-    def _replace(self, player: str, weights: Weights) -> None:
-        self.bank.put(player, weights, tuple(self.lanes.bound.values()))
-        lane = self.lanes.lane_of(player)
-        self._play_lanes(() if lane is None else (lane,))
-
-    def _seat(self, orders: Orders, bind: bool) -> commands.Seated:
-        before, late = self.lanes.bound, False
-        if bind:
-            late = bool(self.lanes.bind(players_of_lanes(orders, self._controllers()), self.lanes_in_play()))
-        bound = self.lanes.bound
-        self._play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
-        self._order(orders)
-        return commands.Seated(settled(orders, bound) and not late, dict(bound))
-
-    def _order(self, orders: Orders) -> None:
-        """Give the pool ``orders``, with the lanes that are bound."""
-        bound = self.lanes.bound
-        if orders.batch:
-            of_policy = {c.policy: i for i, c in enumerate(self.lineup.plans[0].controllers) if c.policy >= 0}
-            indices = self._controllers() | {player: of_policy[lane] for lane, player in bound.items()}
-            teams = teams_of_plans(self.facts.spec)
-            self.pool.set_orders(*slot_orders(orders, self.pool.slots, teams, indices.__getitem__))
-            return
-        players = orders.mixture
-        there = {lane: players[player] for lane, player in bound.items() if player in players}
-        share = sum(there.values())
-        if there or not players:
-            scale = sum(players.values()) / share if share else 0.0
-            self._draw({lane: weight * scale for lane, weight in there.items()})
-
-    def _controllers(self) -> dict[str, int]:
-        """Return the indices of the controllers of learned policies and bots, by name."""
-        labels = self.facts.labels
-        names = {policy: labels[f"policy:{policy}"] for policy in self.facts.actors}
-        controllers = list(enumerate(self.lineup.plans[0].controllers))
-        learned = {names[c.policy]: i for i, c in controllers if c.policy in names}
-        return learned | {c.bot: i for i, c in controllers if c.policy < 0}
-
-    def _play_lanes(self, fresh: Collection[int] = ()) -> None:
-        """Let the networks of bound players decide for their lanes; ``fresh`` lanes have an empty memory."""
-        bound = self.lanes.bound
-        frozen = self.bank.follow({lane: p for lane, p in bound.items() if p not in self.live})
-        live = sorted(lane for lane, p in bound.items() if p in self.live)
-        while len(self._live_networks) < len(live):
+    def _follow_live(self, lanes: list[int]) -> Mapping[int, Actor]:
+        while len(self._live_networks) < len(lanes):
             self._live_networks.append(self.build_network())
         self._live_actors = {
             lane: NetworkActor(network, self.bank.seed_of(lane), NO_WEIGHTS)
-            for lane, network in zip(live, self._live_networks, strict=False)
+            for lane, network in zip(lanes, self._live_networks, strict=False)
         }
-        self.collector.set_actors({**self.facts.actors, **self.others, **frozen, **self._live_actors}, fresh)
-
-    def lanes_in_play(self) -> set[int]:
-        """Return the lanes that decide in a match which has started and not ended."""
-        used = set[int]()
-        for group in range(self.pool.groups):
-            controllers = self.pool.in_play(group).controllers
-            for index, plan in enumerate(self.lineup.plans):
-                policies = np.array([c.policy for c in plan.controllers])
-                chosen = controllers[:, index]
-                used.update(policies[np.unique(chosen[chosen >= 0])].tolist())
-        return used.intersection(self.lanes.ids)
-
-    def _draw(self, weights: Mapping[int, float]) -> None:
-        """Draw lanes by ``weights`` from now on, other controllers by the weights of the lineup."""
-        for index, plan in enumerate(self.lineup.plans):
-            if not any(c.policy in self.lanes.ids for c in plan.controllers):
-                continue
-            mixture = [
-                weights.get(c.policy, 0.0) if c.policy in self.lanes.ids else c.weight
-                for c in plan.controllers
-            ]
-            self.pool.set_mixture(index, mixture)
-
-    # ---- matches ---------------------------------------------------------------------------------
-
-    def play(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
-        """Fill ``slab``."""
-        self._played, self._restored = True, b""
-        stats = self.collector.collect(slab, between)
-        stats.in_play = self._in_play()
-        return stats
-
-    def _in_play(self) -> dict[int, int]:
-        tags = Counter[int]()
-        for group in range(self.pool.groups):
-            tags.update(self.pool.in_play(group).tags.tolist())
-        return dict(tags)
-
-    def snapshot(self) -> dict[str, Array]:
-        """Return matches and rows' memory as arrays, whether or not they have filled a slab."""
-        matches = np.frombuffer(self._restored or self.pool.snapshot(), np.uint8)
-        return {POOL: matches} | {f"{ROWS}{name}": a for name, a in self.collector.state().items()}
-
-    def _restore(self, arrays: Mapping[str, Array]) -> None:
-        if arrays.keys() - {INCARNATION} == {TIME_STEP}:  # without matches
-            self.collector.start_at(commands.stored_number(arrays, TIME_STEP))
-            return
-        if POOL not in arrays:
-            raise ValueError(f"no array {POOL}")
-        matches = arrays[POOL].tobytes()
-        self.pool.restore(matches)
-        self.collector.restore(commands.arrays_of_part(arrays, ROWS))
-        self._played, self._restored = True, matches
-
-    def close(self) -> None:
-        """Stop the matches. Idempotent."""
-        self.pool.close()
+        return self._live_actors
 
 
 def local_sampler(sampler: Sampler) -> LocalSampler:
@@ -294,8 +141,7 @@ def sampler_parts(preset: Preset, index: int = 0, *, seats: Seats | None = None)
         raise ConfigError(
             f"pool.slots = {preset.pool.slots}: expected a multiple of pool.groups = {preset.pool.groups}"
         )
-    run = preset.run
-    seed = derive_seed(run.seed, SEED_SAMPLER, index) if index else run.seed
+    seed = sampler_seed(preset, index)
     acting = first_network(preset, spec).for_acting()
     learner = seats.ids.learner
     return SamplerParts(
@@ -336,27 +182,14 @@ def build_sampler(
     def frozen(weights: Weights) -> Network:
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
-    teacher = demonstrator(preset, spec, params, seed, ids.teacher)
-    players = {ids.teacher: teacher} if teacher is not None else {}
-    players |= zoo_players(preset, spec, params, seed, ids.zoo)
+    players = other_players(preset, spec, params, seed, ids)
     bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, parts.seats.cache)
     try:
         pool = make_pool(
             preset.game.name,
             params,
             parts.seats.lineup,
-            PoolOptions(
-                slots=preset.pool.slots,
-                groups=preset.pool.groups,
-                threads=pool_thread_count(preset),
-                seed=pool_seed(seed, restarts, incarnation),
-                on_error="raise" if preset.pool.on_error == "stop" else "truncate",
-                timeout_s=preset.pool.timeout_s,
-                inputs=demonstrator_inputs(players.values(), preset.policy.inputs),
-                states=any(player.search is not None for player in players.values()),
-                spirit=preset.team.spirit,
-                zero_sum=preset.team.zero_sum,
-            ),
+            pool_options(preset, players.values(), pool_seed(seed, restarts, incarnation)),
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(error, where="pool") from error
@@ -391,6 +224,33 @@ def build_sampler(
         others=others,
         live=parts.seats.live,
     )
+
+
+def pool_options(preset: Preset, players: Collection[MatchPlayer], seed: int) -> PoolOptions:
+    """Return size and behaviour of a sampler's pool.
+
+    Args:
+        preset: of the run.
+        players: further players of the pool: a teacher, opponents of the zoo.
+        seed: of its matches.
+    """
+    return PoolOptions(
+        slots=preset.pool.slots,
+        groups=preset.pool.groups,
+        threads=pool_thread_count(preset),
+        seed=seed,
+        on_error="raise" if preset.pool.on_error == "stop" else "truncate",
+        timeout_s=preset.pool.timeout_s,
+        inputs=demonstrator_inputs(players, preset.policy.inputs),
+        states=any(player.search is not None for player in players),
+        spirit=preset.team.spirit,
+        zero_sum=preset.team.zero_sum,
+    )
+
+
+def sampler_seed(preset: Preset, index: int) -> int:
+    """Return the seed of the sampler ``index`` of a run."""
+    return derive_seed(preset.run.seed, SEED_SAMPLER, index) if index else preset.run.seed
 
 
 def pool_seed(seed: int, restarts: int, incarnation: int) -> int:

@@ -18,8 +18,9 @@ from ludus.league.matchmaker import Matchmaker
 from ludus.pool.native import NativePool, StoredSlot
 from ludus.presets.config import Preset
 from ludus.rollouts.commands import RestoreMatches
+from ludus.rollouts.match_sampler import POOL, ROWS
 from ludus.surgery.plan import SurgeryError
-from ludus.training.actor_learner.sampler import POOL, ROWS, LocalSampler, build_sampler
+from ludus.training.actor_learner.sampler import LocalSampler, build_sampler
 from ludus.training.actor_learner.state import TrainerState
 from ludus.training.surgery.conversion import Arrays
 

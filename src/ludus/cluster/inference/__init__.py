@@ -1,0 +1,1 @@
+"""Inference servers on a cluster: processes that decide for thin rollouts, replaced when they die."""
