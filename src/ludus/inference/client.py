@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ludus.flow.errors import NotFinite
 from ludus.flow.slab import Array
 from ludus.inference.link import Link, ServerLost
-from ludus.inference.messages import Answered, Ask, Kind, NetworkCard, ServedMind, check_arrays
+from ludus.inference.messages import Ask, Kind, NetworkCard, ReplyArrays, ServedMind, check_arrays
 from ludus.pool import PoolError
 from ludus.rollouts.actor import ActInput, Decision
 
@@ -56,7 +56,7 @@ class InferenceClient:
         parts: tuple[tuple[int, int], ...] = (),
         step: int = 0,
         arrays: Mapping[str, Array] | None = None,
-    ) -> Answered:
+    ) -> ReplyArrays:
         """Return the answer to a request, asked until some server answers.
 
         Args:
@@ -97,7 +97,7 @@ class InferenceClient:
     def _gone(self, text: str, error: ServerLost) -> PoolError:
         return PoolError(error, where=f"inference server {self._number} {text}")
 
-    def _checked(self, answered: Answered) -> Answered:
+    def _checked(self, answered: ReplyArrays) -> ReplyArrays:
         reply = answered.reply
         if reply.diverged:
             raise NotFinite(reply.error)

@@ -19,8 +19,8 @@ import msgspec
 from ludus.flow.slab import Array
 from ludus.inference.messages import (
     MAX_MESSAGE,
-    Answered,
     Ask,
+    ReplyArrays,
     check_places,
     encoded,
     end_of,
@@ -41,7 +41,7 @@ class ServerLost(Exception):
 class Link(Protocol):
     """A connection to one server. One thread uses it."""
 
-    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> Answered:
+    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> ReplyArrays:
         """Send a request and wait for its answer. Raises :class:`ServerLost`.
 
         Args:
@@ -79,7 +79,7 @@ class SocketLink:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
 
-    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> Answered:
+    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> ReplyArrays:
         """See :meth:`Link.ask`."""
         places = places_of(arrays)
         rows = sum(count for _, count in ask.parts)
@@ -101,7 +101,7 @@ class SocketLink:
         if reply.number != ask.number:
             raise ServerLost(f"answer {reply.number}, expected {ask.number}")
         check_places(reply.arrays, len(self._memory))
-        return Answered(reply, {p.name: view_of(p, self._memory).copy() for p in reply.arrays})
+        return ReplyArrays(reply, {p.name: view_of(p, self._memory).copy() for p in reply.arrays})
 
     def _grow(self, size: int) -> bool:
         """Let the shared memory have ``size`` bytes. Return whether it is new."""

@@ -122,7 +122,7 @@ class NetworkCard(msgspec.Struct, frozen=True):
     greedy: bool = False
 
 
-class Answered(NamedTuple):
+class ReplyArrays(NamedTuple):
     """An answer with its arrays, which are copies."""
 
     reply: Reply

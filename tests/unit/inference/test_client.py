@@ -14,10 +14,10 @@ from ludus.inference.deciding import Filling, InferenceRequest
 from ludus.inference.link import ServerLost
 from ludus.inference.messages import (
     MAX_MESSAGE,
-    Answered,
     ArrayPlace,
     Ask,
     Reply,
+    ReplyArrays,
     ServedMind,
     ask_of,
     check_arrays,
@@ -40,17 +40,17 @@ class PlayedLink:
         self.asked: list[Ask] = []
         self.closed = False
 
-    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> Answered:
+    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> ReplyArrays:
         """Do the next thing."""
         self.asked.append(ask)
         act = self.acts.pop(0)
         if act == "dies":
             raise ServerLost("it ended")
         if act == "refuses":
-            return Answered(Reply(ask.number, "ValueError: odd"), {})
+            return ReplyArrays(Reply(ask.number, "ValueError: odd"), {})
         rows = sum(count for _, count in ask.parts) - (act == "answers too little")
         value = np.arange(rows, dtype=np.float32)
-        return Answered(Reply(ask.number), {"value": value})
+        return ReplyArrays(Reply(ask.number), {"value": value})
 
     def close(self) -> None:
         """Note it."""

@@ -11,7 +11,7 @@ from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 from ludus.cluster.inference.orders import ServerPlace
 from ludus.flow.slab import Array
 from ludus.inference.link import Link, ServerLost, SocketLink
-from ludus.inference.messages import Answered, Ask, encoded, reply_of
+from ludus.inference.messages import Ask, ReplyArrays, encoded, reply_of
 
 HEALTH, SERVE = "health", "serve"  # groups of calls of a server's process
 PLACE_S = 5.0  # for a server to say where it listens
@@ -50,7 +50,7 @@ class RayLink:
         """Ask the actor behind ``handle``, as its rollout number ``seat``."""
         self._handle, self._seat = handle, seat
 
-    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> Answered:
+    def ask(self, ask: Ask, arrays: Mapping[str, Array], seconds: float) -> ReplyArrays:
         """See :meth:`ludus.inference.link.Link.ask`."""
         reference = _asked(self._handle, SERVE, "decide", self._seat, encoded(ask), dict(arrays), seconds)
         try:
@@ -63,7 +63,7 @@ class RayLink:
             raise ServerLost(f"no answer for {seconds:g} s") from error
         except RayError as error:
             raise ServerLost(type(error).__name__) from error
-        return Answered(reply_of(data), {name: a.copy() for name, a in answer.items()})
+        return ReplyArrays(reply_of(data), {name: a.copy() for name, a in answer.items()})
 
     def close(self) -> None:
         """Forget the actor; there is nothing to end."""
