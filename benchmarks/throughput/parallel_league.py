@@ -1,18 +1,17 @@
 """Decisions a second of a league's members in processes, over a league whose members take turns.
 
-    python -m benchmarks.throughput.parallel_league [pbt] [--processes 2] [--rounds 24] [--turns 7]
+    python -m benchmarks.throughput.parallel_league [pbt] [--processes 2] [--rounds 60] [--turns 7]
+        [--setting pool.threads=1]
 
 Both leagues have the same settings and are trained in turns of ``--rounds`` rounds, so that what else the
 machine does falls on both. A turn ends when its updates are reported. The league that takes turns uses its
-usual threads: it learns and plays on all processors too. ``ratio``: median, least and greatest of the turns.
+usual threads: it learns and plays on all processors too. Medians, least and greatest readings.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,6 +26,9 @@ from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, RunInfo
 from ludus.training.league.league_run import LeagueTrainer, prepare
 from ludus.training.run_context import RunContext
+from tools.figures import figure_of
+from tools.new_record import add_record_options, own_command, published
+from tools.raw_lines import Line, sampled
 
 QUIET = {"evaluation.every_steps": "0", "evaluation.matches": "0", "evaluation.final_matches": "0"}
 WARM = 2  # turns before the first that counts
@@ -61,38 +63,56 @@ def with_processes(preset: Preset, processes: int) -> Preset:
     return msgspec.structs.replace(preset, league=league)
 
 
+def measured(preset: Preset, processes: int, rounds: int, turns: int) -> list[Line]:
+    """Return a line for each rate and one for their ratio, a reading a turn."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(with_processes(preset, 0), Path(folder) / "turns") as here,
+        started(with_processes(preset, processes), Path(folder) / "processes") as there,
+    ):
+        pairs: list[tuple[float, float]] = []
+        for turn in range(WARM + turns):
+            pair = [0.0, 0.0]
+            for side in (0, 1) if turn % 2 else (1, 0):
+                pair[side] = rate((here, there)[side], rounds) * 1e-3
+            pairs.append((pair[0], pair[1]))
+    return [
+        sampled("members that take turns", [one for one, _ in pairs[WARM:]]),
+        sampled("members in processes", [other for _, other in pairs[WARM:]]),
+        sampled("processes over turns", [other / one for one, other in pairs[WARM:]]),
+    ]
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset", nargs="?", default="pbt")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--turns", type=int, default=7)
-    options = parser.parse_args()
-    preset = load_preset(options.preset, QUIET).preset
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        started(with_processes(preset, 0), Path(folder) / "turns") as turns,
-        started(with_processes(preset, options.processes), Path(folder) / "processes") as processes,
-    ):
-        pairs: list[tuple[float, float]] = []
-        for turn in range(WARM + options.turns):
-            pair = [0.0, 0.0]
-            for side in (0, 1) if turn % 2 else (1, 0):
-                pair[side] = rate((turns, processes)[side], options.rounds)
-            pairs.append((pair[0], pair[1]))
-    ratios = [there / here for here, there in pairs[WARM:]]
-    found = {
-        "preset": options.preset,
-        "processes": options.processes,
-        "members": len(turns.members),
-        "turns_per_s": round(statistics.median(here for here, _ in pairs[WARM:])),
-        "processes_per_s": round(statistics.median(there for _, there in pairs[WARM:])),
-        "ratio": round(statistics.median(ratios), 3),
-        "least": round(min(ratios), 3),
-        "greatest": round(max(ratios), 3),
-    }
-    print(json.dumps(found))
+    parser.add_argument(
+        "--setting", action="append", default=[], metavar="PATH=VALUE", help="of both leagues"
+    )
+    add_record_options(parser)
+    args = parser.parse_args()
+    settings = dict(text.split("=", 1) for text in args.setting)
+    preset = load_preset(args.preset, QUIET | settings).preset
+    assert preset.league is not None
+    lines = measured(preset, args.processes, args.rounds, args.turns)
+    units = ("k decisions/s", "k decisions/s", "x")
+    figures = [figure_of(lines, ln.label, unit, "readings") for ln, unit in zip(lines, units, strict=True)]
+    for figure in figures:
+        print(figure.text())
+    members = len(preset.league.members)
+    published(
+        args,
+        section="throughput",
+        title=f"{args.preset}: {members} members of a league in {args.processes} processes and in turns",
+        lines=lines,
+        figures=figures,
+        commands=[own_command("benchmarks.throughput.parallel_league")],
+        notes=["Median, least and greatest of the readings; members that take turns use all processors too."],
+    )
 
 
 if __name__ == "__main__":

@@ -148,7 +148,8 @@ def test_explain_shows_the_network(folder: Path) -> None:
     network = document["network"]
     assert network["parameters"] == sum(p["parameters"] for p in network["parts"])
     assert f"network: {network['parameters']:,} parameters" in done.stdout
-    refused = ludus("train", "small.toml", "--explain", "--policy.memory", "gru", *wide, cwd=folder)
+    odd = ("--policy.memory", "gru", "--policy.critic-sees", "all")
+    refused = ludus("train", "small.toml", "--explain", *odd, *wide, cwd=folder)
     assert refused.returncode == 2
 
 

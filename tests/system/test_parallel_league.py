@@ -191,8 +191,8 @@ def test_a_process_that_is_killed_or_stopped_loses_nothing(tmp_path: Path, hosts
     start_run(in_processes(alphastar(), 2), tmp_path / "hurt", sinks=[recorder])
     assert len(hosts) == 4
     text = "\n".join(recorder.messages)
-    assert "league process 2 (main-exploiter) was ended by SIGKILL" in text
-    assert "league process 1 (main, league-exploiter) was stopped for longer than 1 s" in text
+    assert "league process 2 (main-exploiter, league-exploiter) was ended by SIGKILL" in text
+    assert "league process 1 (main) was stopped for longer than 1 s" in text
     assert_equal_runs(tmp_path / "whole", tmp_path / "hurt")
 
 

@@ -28,7 +28,7 @@ def fleet_of(answers: list[Seated] | list[None], calls: list[object]) -> Fleet:
     """Return a fleet whose rollouts give these answers to every command; ``calls`` has what each got."""
     fleet = object.__new__(Fleet)
     fleet.bound, fleet._weights, fleet._players = [{} for _ in answers], {}, {"a": 1, "b": 2, "c": 3, "d": 4}
-    fleet._dropped = set()
+    fleet._dropped, fleet._service = set(), None
     fleet._live, fleet._sent, fleet.time_step = [{} for _ in answers], [{} for _ in answers], 0
 
     def together(asked: list[object]) -> list[Seated] | list[None]:

@@ -25,11 +25,11 @@ _WORKER = "ludus.training.league.remote.hosting"
 
 
 class ProcessHosts(MemberHosts):
-    """Members in processes of this machine: member i is in process i modulo their number."""
+    """Members in processes of this machine, which have about equal shares of the decisions."""
 
     def __init__(
         self,
-        members: Sequence[str],
+        members: Mapping[str, float],
         count: int,
         fields: Sequence[Field],
         slots: int,
@@ -39,7 +39,7 @@ class ProcessHosts(MemberHosts):
         """Start the processes.
 
         Args:
-            members: All members of the league.
+            members: Shares of all members of the league.
             count: Number of processes.
             fields: Layout of the weights that act.
             slots: Slots of a member on the board.
@@ -48,7 +48,8 @@ class ProcessHosts(MemberHosts):
         Raises:
             RunFailed: The system starts no process.
         """
-        super().__init__(members, slots)
+        super().__init__(tuple(members), slots)
+        self._homes = homes(members, count)
         self.stopped_s = stopped_s  #: after which a stopped process counts as lost
         self._children: list[Child] = []
         self._closer = weakref.finalize(self, end_all, self._children, os.getpid())
@@ -58,7 +59,7 @@ class ProcessHosts(MemberHosts):
         board = WeightsBoard(self.members, fields, slots)
         start = msgspec.msgpack.encode(HostStart(self.members, tuple(fields), slots))
         for number in range(count):
-            hosted = ", ".join(self.members[number::count])
+            hosted = ", ".join(name for name in self.members if self._homes[name] == number)
             try:
                 child = Child(f"league process {number + 1} ({hosted})", _WORKER)
             except OSError as error:
@@ -76,7 +77,7 @@ class ProcessHosts(MemberHosts):
 
     def send(self, member: str, request: m.Request, arrays: Mapping[str, Array] | None = None) -> Coming:
         """See :meth:`MemberHosts.send`."""
-        number = self.members.index(member) % len(self._children)
+        number = self._homes[member]
         coming = Coming(member)
         self._numbers += 1
         fields = fields_of(dict(arrays)) if arrays else ()
@@ -126,3 +127,18 @@ class ProcessHosts(MemberHosts):
     def close(self) -> None:
         """See :meth:`MemberHosts.close`."""
         self._closer()
+
+
+def homes(shares: Mapping[str, float], count: int) -> dict[str, int]:
+    """Return the process of each member: the largest shares first, each in the process with the least.
+
+    Args:
+        shares: Share of each member.
+        count: Number of processes.
+    """
+    loads = [0.0] * count
+    found: dict[str, int] = {}
+    for name in sorted(shares, key=lambda name: -shares[name]):
+        found[name] = min(range(count), key=lambda number: loads[number])
+        loads[found[name]] += shares[name]
+    return found

@@ -26,7 +26,7 @@ def started_hosts(preset: Preset, ahead: int) -> ProcessHosts:
         RunFailed: The system starts no process.
     """
     assert preset.league is not None
-    members = [player.name for player in preset.league.members]
+    members = {player.name: player.share for player in preset.league.members}
     spec, _ = resolve_spec(preset)
     fields = fields_of(tensors_of(first_network(preset, spec, ())))
     return ProcessHosts(
