@@ -101,7 +101,7 @@ class First(NamedTuple):
 
 COLUMNS = tuple("1234567")
 MATCHES = {
-    "connect_four": First(("random",), type_in_turn(*COLUMNS), "four in a row: column", fast=True),
+    "connect_four": First(("random",), type_in_turn(*COLUMNS), "in a row: column", fast=True),
     "minirts": First(("simple",), wait_to_lose, "Your last base fell at tick ", fast=True),
     "tic_tac_toe": First(
         ("random",), type_in_turn("b2", "a1", "c3", "a3", "c1", "a2", "b1", "b3", "c2"), " row"
