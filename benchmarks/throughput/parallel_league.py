@@ -29,6 +29,7 @@ from ludus.training.run_context import RunContext
 from tools.figures import figure_of
 from tools.new_record import add_record_options, own_command, published
 from tools.raw_lines import Line, sampled
+from tools.records import Wanted
 
 QUIET = {"evaluation.every_steps": "0", "evaluation.matches": "0", "evaluation.final_matches": "0"}
 WARM = 2  # turns before the first that counts
@@ -83,8 +84,8 @@ def measured(preset: Preset, processes: int, rounds: int, turns: int) -> list[Li
     ]
 
 
-def main() -> None:
-    """Run the command."""
+def parser_of() -> argparse.ArgumentParser:
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset", nargs="?", default="pbt")
     parser.add_argument("--processes", type=int, default=2)
@@ -93,8 +94,14 @@ def main() -> None:
     parser.add_argument(
         "--setting", action="append", default=[], metavar="PATH=VALUE", help="of both leagues"
     )
+    parser.add_argument("--wanted", type=float, help="least ratio")
     add_record_options(parser)
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Run the command."""
+    args = parser_of().parse_args()
     settings = dict(text.split("=", 1) for text in args.setting)
     preset = load_preset(args.preset, QUIET | settings).preset
     assert preset.league is not None
@@ -111,6 +118,7 @@ def main() -> None:
         lines=lines,
         figures=figures,
         commands=[own_command("benchmarks.throughput.parallel_league")],
+        wanted=[] if args.wanted is None else [Wanted(lines[-1].label, least=args.wanted)],
         notes=["Median, least and greatest of the readings; members that take turns use all processors too."],
     )
 
