@@ -27,6 +27,7 @@ from ludus.league.summary import (
     status,
 )
 from ludus.reporting.followed_league import FollowedLeague
+from ludus.reporting.run_view import RunView
 from ludus.storage.errors import RunNotFound
 from ludus.storage.rundir import RunDirectory
 from ludus.web.serve.compare.remade import Remade
@@ -110,9 +111,11 @@ class Leagues:
         with self._record(name) as (run, record):
             about = line_of(run)
             events = lineage(record)
+            found = RunView(run.directory).newest_rates().items()
+            rates = {name: (rate.received_per_s, rate.consumed_per_s) for name, rate in found}
             return LeaguePage(
                 about=about,
-                status=status(record, about.state),
+                status=status(record, about.state, rates),
                 players=players(record, _files(run.directory)),
                 meetings=meetings(record),
                 lineage=events[-MOST_EVENTS:],

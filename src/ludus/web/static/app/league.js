@@ -16,6 +16,12 @@ const KINDS = { itself: "itself", live: "now", past: "of the past", bot: "bot" }
 const id = encodeURIComponent;
 const percent = (rate) => (rate === null || rate === undefined ? "" : `${Math.round(100 * rate)}%`);
 
+function rateColumns(rows) {
+  if (!rows.some((row) => row.received_per_s !== null)) return [];
+  const column = (name, of) => ({ name, value: of, show: (row) => (of(row) === null ? "" : `${countText(Math.round(of(row)))}/s`), number: true });
+  return [column("received", (row) => row.received_per_s), column("consumed", (row) => row.consumed_per_s)];
+}
+
 function Members({ status, ratings }) {
   const rated = new Map((ratings?.players ?? []).map((player) => [player.player, player]));
   const rows = status.members.map((member) => ({ key: member.name, ...member, elo: rated.get(member.name) }));
@@ -28,11 +34,13 @@ function Members({ status, ratings }) {
     { name: "against frozen", value: (row) => row.win_rate, show: (row) => percent(row.win_rate), number: true },
     { name: "Elo", value: (row) => row.elo?.rating, show: (row) => ratingText(row.elo), number: true },
     { name: "return", value: (row) => row.mean_return, show: (row) => (row.mean_return === null ? "" : Number(row.mean_return.toPrecision(3))), number: true },
-    { name: "last", value: (row) => row.asked },
+    ...rateColumns(rows),
+    { name: "last", value: (row) => (row.withdrawn ? `withdrawn: ${row.withdrawn}` : row.asked) },
   ];
   const settings = status.members.filter((member) => Object.keys(member.hyper).length);
   return html`<section class="panel" id="members"><h2>Members</h2><${SortedTable} id="member-table" label="Members" columns=${columns} rows=${rows} />
     ${rows.some((row) => row.win_rate !== null) && html`<p class="hint">Against frozen: the mean win rate against the frozen players and bots that the member has met; a draw is half a win.</p>`}
+    ${rows.some((row) => row.received_per_s !== null) && html`<p class="hint">Received and consumed: decisions that the member receives from its matches and learns from, a second of its rounds.</p>`}
     ${settings.length > 0 && html`<details><summary>Settings of the members</summary><ul class="plain">${settings.map((member) => html`<li key=${member.name}>${member.name}
       <small> ${Object.entries(member.hyper).map(([name, value]) => `${name} ${Number(value.toPrecision(4))}`).join(", ")}</small></li>`)}</ul></details>`}
     ${Object.entries(status.ignored).map(([why, count]) => html`<p class="hint" key=${why}>Not counted, ${why}: ${countText(count)}</p>`)}</section>`;
