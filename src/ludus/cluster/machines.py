@@ -41,6 +41,8 @@ class RayMachines:
 
     _unconnected: ClusterConfig | None = None  # the cluster that the first request connects to
     _servers: InferenceServers | None = None
+    _crew: Crew | None = None
+    _ranks: Ranks | None = None
 
     def __init__(self, preset: Preset, report: Callable[[str], None]) -> None:
         """Keep the cluster of ``preset`` for the first request.
@@ -53,8 +55,6 @@ class RayMachines:
             ConfigError: A file that cannot be sent, or an address that is none.
         """
         self._report = report
-        self._crew: Crew | None = None
-        self._ranks: Ranks | None = None
         self._groups = 0
         sent_preset(preset)  # a file that cannot be sent is refused before Ray starts
         host_and_port(preset.cluster.address)
