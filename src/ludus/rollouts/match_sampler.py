@@ -5,6 +5,7 @@ What decides for the rows, a network in this process or a server, is the busines
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, cast
@@ -66,7 +67,7 @@ class MatchFacts(Protocol):
         ...
 
 
-class MatchSampler:
+class MatchSampler(ABC):
     """The commands of a sampler in this process, but for weights of learners.
 
     ``others``: actors of further policy ids: a teacher, opponents of the zoo. ``live``: names of players
@@ -84,13 +85,13 @@ class MatchSampler:
     _played: bool
     _restored: bytes  # the snapshot that the pool has, if it has not played since
 
+    @abstractmethod
     def _load_weights(self, sources: Mapping[int, WeightSource]) -> None:
         """Let the actors of policy ids and live lanes decide by the newest weights of ``sources``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _follow_live(self, lanes: list[int]) -> Mapping[int, Actor]:
         """Return new actors of live players' ``lanes``, without weights yet."""
-        raise NotImplementedError
 
     @property
     def state(self) -> SamplerState:

@@ -77,7 +77,7 @@ class WeightsBoard:
         self._heads[self._places[member, 0], LATEST] = slot + 1
 
     def fail(self, member: str) -> None:
-        """Note that ``member`` failed: whoever waits for its weights gets its newest ones."""
+        """Note that ``member`` failed. Processes that wait for its weights get its newest ones."""
         self._heads[self._places[member, 0], FAILED] = 1
 
     def wait(self, live: LiveWeights) -> tuple[int, dict[str, Array]]:
