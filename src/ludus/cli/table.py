@@ -59,6 +59,13 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
         "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),
     },
+    "recorded matches": {
+        "data import": Entry("data.making:DataImport", "make a data set of SGF, replays or self-play"),
+        "data record": Entry("data.making:DataRecord", "make a data set of matches between bots"),
+        "data info": Entry("data.using:DataInfo", "show what a data set holds"),
+        "data check": Entry("data.using:DataCheck", "check a data set: hashes, and every match by the rules"),
+        "data export": Entry("data.using:DataExport", "write a data set as SGF, NumPy arrays or replays"),
+    },
     "trained players": {
         "zoo list": Entry("zoo:ZooList", "list the trained players that come with Ludus"),
         "zoo show": Entry("zoo:ZooShow", "show the card of a trained player"),

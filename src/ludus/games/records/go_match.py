@@ -95,7 +95,7 @@ def _rule_sets(text: str) -> Iterator[Rules]:
 
 def _play(made: GoRecord, rules: Rules) -> _PlayedRecord:
     """Play the moves of a record as far as the rules allow. Raises ``ParamError`` for impossible stones."""
-    match = Match(GAME, _without_defaults({**_set_up(made), **rules}), record=True)
+    match = Match(GAME, without_defaults({**_set_up(made), **rules}), record=True)
     size = made.size
     passes: list[int] = []
     for number, (colour, point) in enumerate(made.moves):
@@ -105,9 +105,10 @@ def _play(made: GoRecord, rules: Rules) -> _PlayedRecord:
             return _PlayedRecord(match, number, tuple(passes), f"stones are set up after move {number}")
         if match.over:
             return _PlayedRecord(match, number, tuple(passes), f"{what}: the match was over before it")
-        trial, twice = match.clone(), match.to_act != (seat,)
+        trial, twice = match, match.to_act != (seat,)
         try:
             if twice:  # the other side passes
+                trial = match.clone()  # a refused move leaves neither
                 trial.play(size * size)
             if trial.over:
                 return _PlayedRecord(match, number, tuple(passes), f"{what}: out of turn, after a pass")
@@ -149,7 +150,7 @@ def _set_up(made: GoRecord) -> dict[str, str]:
     return out
 
 
-def _without_defaults(params: Rules) -> dict[str, str]:
+def without_defaults(params: Rules) -> dict[str, str]:
     """Return parameters other than the game's own, as pages show them."""
     defaults = {p.name: p.default_value for p in registry.spec(GAME).params}
     return {name: value for name, value in params.items() if value != defaults.get(name)}
@@ -212,6 +213,8 @@ def _recorded(about: ReplayInfo, decisions: Sequence[replays.ReplayDecision]) ->
         if player:
             made.info[name] = visible(player)[:_MOST_NAME]
     for decision in decisions:
+        if decision.seat not in match.to_act:  # a bot, which is asked at every tick
+            continue
         before = match.view()
         if decision.bot < 0:
             match.act(decision.seat, *decision.action)

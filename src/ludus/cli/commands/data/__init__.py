@@ -1,0 +1,1 @@
+"""``ludus data``: sets of recorded matches."""
