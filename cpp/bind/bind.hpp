@@ -5,12 +5,15 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "host/any_game.hpp"
 
@@ -20,6 +23,14 @@ namespace nb = nanobind;
 
 // Parameters as Python hands them over: dict[str, str].
 using ParamDict = std::map<std::string, std::string>;
+
+// An array that owns its numbers.
+template <class T>
+nb::object owned(std::vector<T>&& data) {
+  auto* moved = new std::vector<T>(std::move(data));
+  const nb::capsule owner(moved, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(moved->data(), {moved->size()}, owner));
+}
 
 // A field of a Python struct, by its name. Raises TypeError for a value of another type.
 template <class T>

@@ -1,6 +1,7 @@
 // Go's interface beyond the contract of games: for GTP, SGF and analyses.
 #include "bind/go.hpp"
 
+#include "base/json.hpp"
 #include "game/any_match.hpp"
 #include "games/go/go.hpp"
 
@@ -88,6 +89,32 @@ void bind_go(nb::module_& m) {
       },
       nb::arg("match"), nb::arg("point"), nb::arg("owner_moves"),
       "Whether a ladder takes the chain at a point.");
+  m.def(
+      "go_read_ladder",
+      [](AnyMatch& a, int point, bool owner_moves, int budget) {
+        auto& g = go_match(a);
+        checked(g, point);
+        if (budget < 1 || budget > 1'000'000) throw ParamError("budget: expected 1 to 1000000");
+        nb::gil_scoped_release release;
+        const Go::Ladder ladder = Go::read_ladder(g.rules(), g.raw(), point, owner_moves, budget);
+        JsonWriter j;
+        j.open('{').field("taken", ladder.taken).field("settled", ladder.settled);
+        j.field("reads", ladder.reads);
+        const auto points = [&](const char* name, const std::vector<int>& moves) {
+          j.key(name).open('[');
+          for (const int move : moves) j.value(move);
+          j.close(']');
+        };
+        points("line", ladder.line);
+        points("tries", ladder.tries);
+        points("right", ladder.right);
+        j.close('}');
+        return std::move(j).text();
+      },
+      nb::arg("match"), nb::arg("point"), nb::arg("owner_moves"), nb::arg("budget"),
+      "The ladder of the chain at a point, as JSON: taken, settled (the budget of moves was "
+      "enough), "
+      "reads, line, tries (first moves that are read) and right (those that take or save it).");
 }
 
 }  // namespace ludus::bind

@@ -10,6 +10,21 @@ inline Replay replay_of(const nb::bytes& data) {
   return decode_replay({static_cast<const std::byte*>(data.data()), data.size()});
 }
 
+// Arrays by name; the observation is the list of its tensors.
+inline nb::dict seat_rows(SeatRows&& rows) {
+  nb::list obs;
+  for (auto& tensor : rows.obs) obs.append(owned(std::move(tensor)));
+  nb::dict out;
+  out["seat"] = rows.seat;
+  out["obs"] = obs;
+  out["mask"] = owned(std::move(rows.mask));
+  out["actions"] = owned(std::move(rows.actions));
+  out["tick"] = owned(std::move(rows.tick));
+  out["reward"] = owned(std::move(rows.reward));
+  out["shown"] = owned(std::move(rows.shown));
+  return out;
+}
+
 inline void bind_replay(nb::module_& m, const GameSet& games) {
   m.def(
       "replay_info", [](const nb::bytes& data) { return replay_info_json(replay_of(data)); },
@@ -44,6 +59,25 @@ inline void bind_replay(nb::module_& m, const GameSet& games) {
       },
       nb::arg("data"), nb::arg("every") = 1,
       "The game's view (JSON) at the start, after every `every` ticks and at the end.");
+  m.def(
+      "replay_rows",
+      [&games](const nb::bytes& data, const ParamDict& params, const std::vector<int>& seats) {
+        std::vector<SeatRows> read;
+        {
+          const Replay r = replay_of(data);
+          nb::gil_scoped_release release;
+          read = games.at(r.game).rows(r, params, seats);
+        }
+        std::vector<nb::dict> out;
+        for (SeatRows& rows : read) out.push_back(seat_rows(std::move(rows)));
+        return out;
+      },
+      nb::arg("data"), nb::arg("params"), nb::arg("seats"),
+      "Plays the match again and gives the decisions of the seats (empty = all): a dict a seat "
+      "with "
+      "seat, obs (the packed bytes of each tensor), mask, actions, tick, reward and shown, each an "
+      "array of one axis. params replace parameters that change only what is observed. Raises "
+      "ReplayError if the match comes out otherwise, ParamError.");
   m.def(
       "replay_record",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,

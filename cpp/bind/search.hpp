@@ -130,13 +130,6 @@ inline void check_answers(const GameSpec& spec, int waiting, const FloatRows& po
   }
 }
 
-template <class T>
-nb::object owned(std::vector<T>&& data) {
-  auto* moved = new std::vector<T>(std::move(data));
-  const nb::capsule owner(moved, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(moved->data(), {moved->size()}, owner));
-}
-
 // Keeps the arrays that the batch is written to alive.
 template <class Any>
 struct SearchHandle {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,7 +21,7 @@
 #include "game/bench.hpp"
 #include "game/conformance.hpp"
 #include "game/game_list.hpp"
-#include "game/replay_run.hpp"
+#include "game/replay_rows.hpp"
 #include "pool/any_pool.hpp"
 #include "search/any_search.hpp"
 
@@ -61,6 +62,10 @@ class AnyGame {
   [[nodiscard]] virtual ReplayCheck verify(const Replay& replay) const = 0;
   [[nodiscard]] virtual std::vector<std::string> frames(const Replay& replay,
                                                         std::uint32_t every) const = 0;
+  // See game/replay_rows.hpp: no seats = all.
+  [[nodiscard]] virtual std::vector<SeatRows> rows(
+      const Replay& replay, const std::map<std::string, std::string>& changed,
+      std::span<const int> seats) const = 0;
 
   [[nodiscard]] virtual std::unique_ptr<AnyPool> pool(const Params& params,
                                                       const PoolOptions& options) const = 0;

@@ -55,6 +55,11 @@ class GameHost final : public AnyGame {
   std::vector<std::string> frames(const Replay& replay, std::uint32_t every) const override {
     return replay_frames<G>(replay, every);
   }
+  std::vector<SeatRows> rows(const Replay& replay,
+                             const std::map<std::string, std::string>& changed,
+                             std::span<const int> seats) const override {
+    return replay_rows<G>(replay, changed, seats);
+  }
 
   std::unique_ptr<AnyPool> pool(const Params& params, const PoolOptions& options) const override {
     return std::make_unique<Pool<G>>(params, options);

@@ -507,4 +507,9 @@ bool Go::ladder_takes(const Rules& rules, const State& s, int point, bool owner_
   return rules.ops->ladder_takes(s, point, owner_moves);
 }
 
+Go::Ladder Go::read_ladder(const Rules& rules, const State& s, int point, bool owner_moves,
+                           int budget) {
+  return rules.ops->read_ladder(s, point, owner_moves, budget);
+}
+
 }  // namespace ludus

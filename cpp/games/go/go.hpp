@@ -108,6 +108,19 @@ struct Go {
   static void resume(State& s, int seat);
   // Whether the chain at `point` can be taken in a ladder with its opponent, or its owner, to move.
   static bool ladder_takes(const Rules& rules, const State& s, int point, bool owner_moves);
+  struct Ladder {
+    bool taken = false;
+    bool settled = true;  // whether the budget was enough
+    int reads = 0;        // moves that were read
+    // How it goes: whoever wins is quick, the other holds out. Empty if not settled.
+    std::vector<int> line;
+    std::vector<int> tries;  // first moves that are read: ataris, or what may save the chain
+    std::vector<int> right;  // of them, those that take or save it
+  };
+  // Reads a chain of one or two liberties, or one in atari with its owner to move, in at most
+  // `budget` moves. A chain with more is not taken.
+  static Ladder read_ladder(const Rules& rules, const State& s, int point, bool owner_moves,
+                            int budget);
 };
 
 static_assert(Game<Go>);

@@ -5,9 +5,31 @@
 // not settled by then counts as not working.
 #pragma once
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "games/go/board.hpp"
+#include "games/go/go.hpp"
 
 namespace ludus::go {
+
+// Moves of the owner of the chain at p, in atari, that may save it: its liberty, and the last
+// liberties of the chains that hold it.
+template <int N>
+[[nodiscard]] Points<N> ladder_replies(const Board<N>& b, int p) {
+  const int d = b.colour(p);
+  const int head = b.head(p);
+  Points<N> tries = b.liberties(head);
+  b.for_each_stone(head, [&](int s) {
+    for (const int q : Topology<N>::kNeighbours[static_cast<std::size_t>(s)]) {
+      if (q == Board<N>::kOff || b.colour(q) != 1 - d) continue;
+      const int last = b.only_liberty(b.head(q));
+      if (last != Board<N>::kOff) tries.set(last);
+    }
+  });
+  return tries;
+}
 
 template <int N>
 class LadderReader {
@@ -41,18 +63,9 @@ class LadderReader {
     if (b.empty(p)) return false;
     if (--budget_ < 0) return true;
     const int d = b.colour(p);
-    const int head = b.head(p);
-    Set tries = b.liberties(head);
-    if (tries.count() > 1) return true;
-    b.for_each_stone(head, [&](int s) {  // chains of the attacker that can be taken
-      for (const int q : Topology<N>::kNeighbours[static_cast<std::size_t>(s)]) {
-        if (q == Board<N>::kOff || b.colour(q) != 1 - d) continue;
-        const int last = b.only_liberty(b.head(q));
-        if (last != Board<N>::kOff) tries.set(last);
-      }
-    });
+    if (b.liberties(b.head(p)).count() > 1) return true;
     bool escaped = false;
-    tries.for_each([&](int q) {
+    ladder_replies(b, p).for_each([&](int q) {
       if (escaped || !b.playable(d, q, false)) return;
       Board<N> next = b;
       next.play(d, q, NoSink{});
@@ -62,8 +75,132 @@ class LadderReader {
     return escaped;
   }
 
+  // Whether the budget was enough.
+  [[nodiscard]] bool settled() const { return budget_ >= 0; }
+
  private:
   int budget_;
+};
+
+// As LadderReader, with every branch read to its end: which first moves are right, and how the
+// ladder goes when the side that wins it is quick and the other one holds out.
+template <int N>
+class LadderSolver {
+ public:
+  explicit LadderSolver(int budget) : budget_(budget), left_(budget) {}
+
+  // Reads the chain at p, with its owner or its opponent to move.
+  [[nodiscard]] Go::Ladder solve(const Board<N>& b, int p, bool owner_moves) {
+    Go::Ladder out;
+    if (b.empty(p)) return out;
+    const Points<N> tries = moves(b, p, owner_moves);
+    Line best;
+    bool any = false;
+    tries.for_each([&](int q) {
+      out.tries.push_back(q);
+      Line line = after(b, p, q, owner_moves);
+      if (line.taken != owner_moves) out.right.push_back(q);
+      if (!any || better(line, best, owner_moves)) best = std::move(line);
+      any = true;
+    });
+    out.taken = any ? best.taken : owner_moves && b.liberties(b.head(p)).count() == 1;
+    out.line.assign(best.moves.rbegin(), best.moves.rend());
+    if (exhausted_) shallow(b, p, owner_moves, tries, out);
+    out.reads = budget_ - std::max(left_, 0);
+    return out;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 3 * N * N;
+
+  struct Line {
+    bool taken = false;
+    std::vector<int> moves;  // the last one first
+  };
+
+  static bool better(const Line& a, const Line& b, bool owner_moves) {
+    if (a.taken != b.taken) return a.taken != owner_moves;
+    const bool wins = a.taken != owner_moves;
+    return wins ? a.moves.size() < b.moves.size() : a.moves.size() > b.moves.size();
+  }
+
+  // Moves that the side to move tries; empty where there is no ladder to read.
+  [[nodiscard]] static Points<N> moves(const Board<N>& b, int p, bool owner_moves) {
+    const int d = b.colour(p);
+    const Points<N> liberties = b.liberties(b.head(p));
+    const int n = liberties.count();
+    Points<N> found;
+    if (n > 2 || (owner_moves && n > 1)) return found;
+    (owner_moves ? ladder_replies(b, p) : liberties).for_each([&](int q) {
+      if (b.playable(owner_moves ? d : 1 - d, q, false)) found.set(q);
+    });
+    return found;
+  }
+
+  // The ladder after the move q.
+  [[nodiscard]] Line after(const Board<N>& b, int p, int q, bool owner_moves) {
+    Line line;
+    if (!owner_moves && b.liberties(b.head(p)).count() == 1) {
+      line.taken = true;
+    } else if (--left_ < 0 || depth_ >= kMaxDepth) {
+      exhausted_ = true;
+    } else {
+      const int d = b.colour(p);
+      Board<N> next = b;
+      next.play(owner_moves ? d : 1 - d, q, NoSink{});
+      ++depth_;
+      const Points<N> left = next.liberties(next.head(p));
+      if (owner_moves && left.count() == 1) {
+        line = {.taken = true, .moves = {left.first()}};
+      } else {
+        line = best(next, p, !owner_moves);
+      }
+      --depth_;
+    }
+    line.moves.push_back(q);
+    return line;
+  }
+
+  [[nodiscard]] Line best(const Board<N>& b, int p, bool owner_moves) {
+    Line best;
+    bool any = false;
+    moves(b, p, owner_moves).for_each([&](int q) {
+      if (exhausted_) return;
+      Line line = after(b, p, q, owner_moves);
+      if (!any || better(line, best, owner_moves)) best = std::move(line);
+      any = true;
+    });
+    if (!any) best.taken = owner_moves && b.liberties(b.head(p)).count() == 1;
+    return best;
+  }
+
+  // An answer without reading everything.
+  void shallow(const Board<N>& b, int p, bool owner_moves, const Points<N>& tries,
+               Go::Ladder& out) {
+    out.line.clear();
+    out.right.clear();
+    const int d = b.colour(p);
+    tries.for_each([&](int q) {
+      Board<N> next = b;
+      next.play(owner_moves ? d : 1 - d, q, NoSink{});
+      LadderReader<N> reader(budget_);
+      bool right = false;
+      if (owner_moves) {
+        const int n = next.liberties(next.head(p)).count();
+        right = n > 2 || (n == 2 && !reader.attacker_takes(next, p));
+      } else {
+        right = !reader.defender_escapes(next, p);
+      }
+      if (right) out.right.push_back(q);
+      out.settled = out.settled && reader.settled();
+    });
+    out.taken = out.right.empty() == owner_moves;
+  }
+
+  int budget_;
+  int left_;
+  int depth_ = 0;
+  bool exhausted_ = false;
 };
 
 // Chains of `c` that a ladder takes: in atari without a way out though it is their owner's turn, or

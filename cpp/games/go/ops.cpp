@@ -183,6 +183,10 @@ struct Sized {
     return owner_moves ? !reader.defender_escapes(b, point) : reader.attacker_takes(b, point);
   }
 
+  static Go::Ladder read_ladder(const State& s, int point, bool owner_moves, int budget) {
+    return LadderSolver<N>(budget).solve(at(s).board, point, owner_moves);
+  }
+
   static constexpr Ops kOps{.clear = clear,
                             .legal = legal,
                             .mask = mask,
@@ -201,7 +205,8 @@ struct Sized {
                             .playout = playout,
                             .owners = owners,
                             .settled = settled,
-                            .ladder_takes = ladder_takes};
+                            .ladder_takes = ladder_takes,
+                            .read_ladder = read_ladder};
 };
 
 template <int... Sizes>

@@ -31,6 +31,7 @@ struct Ops {
   void (*owners)(const Rules&, const State&, int playouts, Rng, std::vector<int>& black_less_white);
   void (*settled)(const Rules&, const State&, std::vector<int>& alive, std::vector<int>& dead);
   bool (*ladder_takes)(const State&, int point, bool owner_moves);
+  Go::Ladder (*read_ladder)(const State&, int point, bool owner_moves, int budget);
 };
 
 // Operations of a size in kMinSize .. kMaxSize.

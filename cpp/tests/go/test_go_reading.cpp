@@ -1,6 +1,7 @@
 // Go: what is read of a position: planes, life, ladders, dead stones.
 #include <algorithm>
 
+#include "game/any_match.hpp"
 #include "games/go/features.hpp"
 #include "tests/doctest.hpp"
 #include "tests/go/diagrams.hpp"
@@ -203,6 +204,55 @@ TEST_CASE("go: a ladder works on an open board, and not with a breaker in its wa
   broken[cell(5, 5)] = 'O';
   M breaker(broken, "black");
   CHECK_FALSE(Go::ladder_takes(breaker.rules, breaker.s, breaker.point("c7"), false));
+
+  const Go::Ladder taken = Go::read_ladder(works.rules, works.s, works.point("c7"), false, 1000);
+  CHECK(taken.taken);
+  CHECK(taken.settled);
+  CHECK(taken.line.size() > 15);
+  REQUIRE(taken.right.size() == 2);
+  CHECK(std::ranges::count(taken.right, taken.line.front()) == 1);
+  CHECK(taken.tries.size() == 2);
+  const Go::Ladder away =
+      Go::read_ladder(breaker.rules, breaker.s, breaker.point("c7"), false, 1000);
+  CHECK_FALSE(away.taken);
+  CHECK(away.settled);
+  CHECK(away.right.empty());
+  CHECK(away.line.size() < taken.line.size());
+  const Go::Ladder hasty = Go::read_ladder(works.rules, works.s, works.point("c7"), false, 5);
+  CHECK_FALSE(hasty.settled);
+  CHECK_FALSE(hasty.taken);
+  CHECK(hasty.line.empty());
+  CHECK(hasty.reads <= 5);
+}
+
+TEST_CASE("go: reading a ladder to its end finds what the quick reader finds") {
+  Rng rng({11, 0}, 1);
+  int taken = 0;
+  int read = 0;
+  for (std::uint64_t n = 0; n < 40; ++n) {
+    MatchOf<Go> match({{"size", "7"}}, {n, 0});
+    const int moves = 8 + static_cast<int>(rng.below(30));
+    for (int i = 0; i < moves && !match.status().over; ++i) {
+      match.bot(match.raw().to_move, 0);
+      match.advance();
+    }
+    for (int p = 0; p < 49; ++p) {
+      for (const bool owner : {false, true}) {
+        if (Go::stone(match.rules(), match.raw(), p) > 1) continue;
+        const Go::Ladder ladder = Go::read_ladder(match.rules(), match.raw(), p, owner, 100000);
+        if (ladder.tries.empty()) continue;
+        ++read;
+        taken += ladder.taken ? 1 : 0;
+        CHECK(ladder.settled);
+        CHECK(ladder.taken == Go::ladder_takes(match.rules(), match.raw(), p, owner));
+        CHECK(ladder.right.empty() == (ladder.taken == owner));
+        CHECK(!ladder.line.empty());
+      }
+    }
+  }
+  CHECK(read > 100);
+  CHECK(taken > 20);
+  CHECK(taken < read);
 }
 
 TEST_CASE("go: a chain in a ladder gets away by taking a stone that holds it") {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -22,6 +22,7 @@ from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
 
 if TYPE_CHECKING:
+    from ludus.flow.spec import GameSpec
     from ludus.games.python_game import GameMaker
     from ludus.games.records.match_record import Resimulation
 
@@ -124,7 +125,7 @@ def verify(data: bytes, game: str = "") -> ReplayCheck:
     if about.format == 1:
         load_game(about, game)
         return from_json(find(about.game).native.replay_verify(data), ReplayCheck)
-    return _verify_hosted(data, about, _maker_of(about, game), game or about.game)
+    return verify_hosted(data, about, game)
 
 
 def load_game(about: ReplayInfo, game: str) -> None:
@@ -179,16 +180,41 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
     return made
 
 
-def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker, reference: str) -> ReplayCheck:
+class Follower(Protocol):
+    """Follows the re-simulation of a recorded match of a Python game."""
+
+    def start(self, spec: GameSpec) -> None:
+        """Forget what was seen: the match starts."""
+        ...
+
+    def decide(self, resimulation: Resimulation, tick: int, actions: Mapping[int, tuple[int, ...]]) -> None:
+        """See the recorded actions of a tick, by seat, before they are played."""
+        ...
+
+    def earn(self, resimulation: Resimulation) -> None:
+        """See what a tick was worth."""
+        ...
+
+
+def verify_hosted(data: bytes, about: ReplayInfo, game: str, follower: Follower | None = None) -> ReplayCheck:
+    """Re-simulate a recorded match of a Python game: see :func:`verify`.
+
+    Args:
+        data: The replay.
+        about: Its content; the match is played under its parameters.
+        game: Reference from a person, or empty.
+        follower: Sees the match on the way.
+    """
     from ludus.games.checks.agent_order import take_over
     from ludus.games.contained import contained  # numpy: not for a look at a replay
 
+    made, reference = _maker_of(about, game), game or about.game
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
         raise ReplayError("replay: an action has the wrong heads")
 
     def compared() -> ReplayCheck:
-        comparison = _ReplayComparison(about, hashes)
+        comparison = _ReplayComparison(about, hashes, follower)
         try:
             with contained():
                 return comparison.check(made, made_decisions)
@@ -208,8 +234,8 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker, reference: s
 class _ReplayComparison:
     """Comparison of a recorded match of a Python game with its re-simulation."""
 
-    def __init__(self, about: ReplayInfo, hashes: Sequence[int]) -> None:
-        self.about, self.hashes = about, hashes
+    def __init__(self, about: ReplayInfo, hashes: Sequence[int], follower: Follower | None) -> None:
+        self.about, self.hashes, self.follower = about, hashes, follower
         self.last_same = self.tick = 0
 
     def differs(self, what: str) -> ReplayCheck:
@@ -224,6 +250,8 @@ class _ReplayComparison:
         by_tick: dict[int, dict[int, tuple[int, ...]]] = {}
         for d in made_decisions:
             by_tick.setdefault(d.tick, {})[d.seat] = d.action
+        if self.follower is not None:
+            self.follower.start(made.spec)
         resimulation = Resimulation(made, about.seed, about.match, about.hash_every)
         try:
             return self._compare(resimulation, by_tick)
@@ -237,7 +265,7 @@ class _ReplayComparison:
         for tick in range(about.ticks + 1):
             self.tick = tick
             if tick > 0:
-                resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
+                self._play(resimulation, tick - 1, by_tick.get(tick - 1, {}))
             if tick % about.hash_every == 0:
                 if recorder.hash != self.hashes[tick // about.hash_every]:
                     return self.differs("the observations, masks or rewards differ")
@@ -254,6 +282,13 @@ class _ReplayComparison:
         if about.over and resimulation.outcome() != list(about.outcome):
             return self.differs("the outcome differs")
         return ReplayCheck(True, about.ticks, about.ticks, "")
+
+    def _play(self, resimulation: Resimulation, tick: int, actions: Mapping[int, tuple[int, ...]]) -> None:
+        if self.follower is not None:
+            self.follower.decide(resimulation, tick, actions)
+        resimulation.play(actions, last=tick + 1 == self.about.ticks)
+        if self.follower is not None:
+            self.follower.earn(resimulation)
 
 
 def mark_reproduced(data: bytes, game: str = "") -> bytes:

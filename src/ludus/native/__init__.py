@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 try:
     from ludus.native import _core as core
@@ -123,6 +123,17 @@ class NativeGames(SearchableGames, Protocol):
 
     def replay_frames(self, data: bytes, every: int = ...) -> list[str]:
         """Return the game's view (JSON) at the start, after every ``every`` ticks and at the end."""
+        ...
+
+    def replay_rows(
+        self, data: bytes, params: Mapping[str, str], seats: Sequence[int]
+    ) -> list[dict[str, Any]]:
+        """Play a replay again and return the decisions of each seat: arrays by name.
+
+        Raises:
+            ReplayError: The match comes out otherwise.
+            ParamError: A bad parameter or seat.
+        """
         ...
 
     def replay_record(

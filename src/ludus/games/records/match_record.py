@@ -119,7 +119,8 @@ class MatchRecorder:
 class Resimulation:
     """Re-simulation of a recorded match, tick by tick. Raises ``ValueError`` for records of another game.
 
-    ``decisions``: a mapping ``{seat: heads}`` for each tick. Close it when done.
+    ``decisions``: a mapping ``{seat: heads}`` for each tick. ``earned``: ``float32[S]``, the rewards of the
+    last tick. Close it when done.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Resimulation:
         self.game: PythonGame = make_drawn(maker) if drawn else maker.make()
         self.recorder = MatchRecorder(self.spec, seed, match, hash_every=hash_every)
         self.over = False
+        self.earned: Floats = np.zeros(self.spec.seats, np.float32)  # by the last tick
         self._decided = np.zeros(self.spec.seats, np.float32)
         self._legal = getattr(self.game, "legal", None)
         self._masks: dict[int, Array] = {}
@@ -178,7 +180,8 @@ class Resimulation:
         self.over = over_of(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
         write_rewards(self.game, earned)
-        self.recorder.earn(earned * self._decided)
+        self.earned = earned * self._decided
+        self.recorder.earn(self.earned)
         if self.over or last:
             self.recorder.end()
         else:
