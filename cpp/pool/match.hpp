@@ -370,14 +370,19 @@ class MatchPlayer {
       while (layout_.row_seat[static_cast<std::size_t>(row)] != seat) ++row;
       const std::span<std::int32_t> action(
           step.slab->actions + step.slab->at(step.before, row) * heads, heads);
+      int bot = -1;  // that demonstrates
       if constexpr (Demonstrates<G>) {
-        const int bot =
-            demonstrator_[static_cast<std::size_t>(c.policy[static_cast<std::size_t>(seat)])];
+        bot = demonstrator_[static_cast<std::size_t>(c.policy[static_cast<std::size_t>(seat)])];
         if (bot >= 0) G::bot_choice(rules_, slot.state, seat, bot, action);
       }
       check_range(action, seat);
       G::act(rules_, slot.state, seat, action);
-      if (recorder != nullptr) recorder->action(c.tick, seat, action);
+      if (recorder == nullptr) continue;
+      if (bot >= 0) {  // its draws change the state too
+        recorder->bot(c.tick, seat, bot);
+      } else {
+        recorder->action(c.tick, seat, action);
+      }
     }
     c.due_seats = c.active_seats = c.first_decision = 0;
   }

@@ -21,6 +21,7 @@ from ludus.native import core
 BUDGET = 20_000  # moves that are read of a ladder
 #: Sizes of boards with room for ladders.
 SIZES = range(7, 20)
+MOST = 10_000  # scenarios of a suite
 _LEAST = 3  # plies of a ladder of a suite
 _TRIES = 400  # positions that are drawn for a pair
 _CELLS = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -76,7 +77,7 @@ class LadderScenario(msgspec.Struct, frozen=True):
         white: Points of White's stones.
         chain: A stone of the chain that the ladder is about.
         seat: The side to move, 0 = Black.
-        role: Whether the side to move attacks the chain or owns it.
+        to_move: Whether the side to move attacks the chain or owns it.
         length: Plies of the ladder until it is decided.
         works: Whether the chain is taken if the side to move plays its best.
         moves: Moves that run the ladder: ataris, or moves that might save the chain.
@@ -89,7 +90,7 @@ class LadderScenario(msgspec.Struct, frozen=True):
     white: tuple[int, ...]
     chain: int
     seat: int
-    role: Role
+    to_move: Role
     length: int
     works: bool
     moves: tuple[int, ...]
@@ -98,7 +99,7 @@ class LadderScenario(msgspec.Struct, frozen=True):
     @property
     def pays(self) -> bool:
         """Whether running the ladder pays for the side to move."""
-        return self.works == (self.role == "attacker")
+        return self.works == (self.to_move == "attacker")
 
     def params(self) -> dict[str, str]:
         """Return the parameters of the game ``go`` that set the position up."""
@@ -161,7 +162,7 @@ def score(scenarios: Sequence[LadderScenario], answers: Sequence[int]) -> Ladder
         overall=LadderTally(sum(right), len(right)),
         paying=tally(s.pays for s in scenarios),
         failing=tally(not s.pays for s in scenarios),
-        roles={role: tally(s.role == role for s in scenarios) for role in ("attacker", "defender")},
+        roles={role: tally(s.to_move == role for s in scenarios) for role in ("attacker", "defender")},
         lengths={n: tally(s.length == n for s in scenarios) for n in sorted({s.length for s in scenarios})},
     )
 
@@ -175,15 +176,15 @@ def ladder_suite(size: int, seed: int = 1, count: int = 100) -> tuple[LadderScen
     Args:
         size: Lines of the board, 7 to 19.
         seed: Determines the positions.
-        count: Scenarios, an even number of at least 2.
+        count: Scenarios, an even number from 2 to 10,000.
 
     Raises:
         ValueError: An argument out of range.
     """
     if size not in SIZES:
         raise ValueError(f"size is {size}, expected {SIZES[0]} to {SIZES[-1]}")
-    if count < 2 or count % 2:
-        raise ValueError(f"count is {count}, expected an even number of at least 2")
+    if not 2 <= count <= MOST or count % 2:
+        raise ValueError(f"count is {count}, expected an even number from 2 to {MOST}")
     rng = random.Random(f"{size} {seed}")
     pairs: list[tuple[LadderScenario, LadderScenario]] = []
     seen: set[tuple[object, ...]] = set()
@@ -213,7 +214,7 @@ class _Board(NamedTuple):
         black, white = (tuple(sorted(stones[c])) for c in (0, 1))
         seat = colours[0] if role == "attacker" else colours[1]
         return LadderScenario(
-            name="", size=self.size, black=black, white=white, chain=self.chain, seat=seat, role=role,
+            name="", size=self.size, black=black, white=white, chain=self.chain, seat=seat, to_move=role,
             length=0, works=False, moves=(), right=(),
         )  # fmt: skip
 

@@ -180,7 +180,7 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
     return made
 
 
-class Follower(Protocol):
+class MatchFollower(Protocol):
     """Follows the re-simulation of a recorded match of a Python game."""
 
     def start(self, spec: GameSpec) -> None:
@@ -196,7 +196,9 @@ class Follower(Protocol):
         ...
 
 
-def verify_hosted(data: bytes, about: ReplayInfo, game: str, follower: Follower | None = None) -> ReplayCheck:
+def verify_hosted(
+    data: bytes, about: ReplayInfo, game: str, follower: MatchFollower | None = None
+) -> ReplayCheck:
     """Re-simulate a recorded match of a Python game: see :func:`verify`.
 
     Args:
@@ -234,7 +236,7 @@ def verify_hosted(data: bytes, about: ReplayInfo, game: str, follower: Follower 
 class _ReplayComparison:
     """Comparison of a recorded match of a Python game with its re-simulation."""
 
-    def __init__(self, about: ReplayInfo, hashes: Sequence[int], follower: Follower | None) -> None:
+    def __init__(self, about: ReplayInfo, hashes: Sequence[int], follower: MatchFollower | None) -> None:
         self.about, self.hashes, self.follower = about, hashes, follower
         self.last_same = self.tick = 0
 

@@ -103,7 +103,7 @@ def _position(rng: random.Random) -> Stones | None:
 def _scenario(stones: Stones, seat: int) -> LadderScenario:
     return LadderScenario(
         name="", size=SIZE, black=tuple(stones[0]), white=tuple(stones[1]), chain=0, seat=seat,
-        role="attacker", length=0, works=False, moves=(), right=(),
+        to_move="attacker", length=0, works=False, moves=(), right=(),
     )  # fmt: skip
 
 
@@ -140,18 +140,18 @@ def test_a_suite_has_the_answers_of_the_solver(size: int, count: int) -> None:
     assert suite != ladder_suite(size, seed=4, count=count)
     assert len({s.name for s in suite}) == len({(s.black, s.white) for s in suite}) == count
     assert sum(s.works for s in suite) == sum(s.pays for s in suite) == count // 2
-    assert {s.role for s in suite} == {"attacker", "defender"}
+    assert {s.to_move for s in suite} == {"attacker", "defender"}
     for s in suite:
         match = s.match()
         assert match.to_act == (s.seat,)
-        reading = read_ladder(match, s.chain, s.role == "defender")
+        reading = read_ladder(match, s.chain, s.to_move == "defender")
         assert (reading.taken, len(reading.line), reading.settled) == (s.works, s.length, True)
         assert set(s.right) == (set(s.moves) if s.pays else set())
         assert set(s.right) <= set(reading.right)
         assert set(s.moves) <= set(reading.tries)
         assert s.moves
         owner = s.black if s.chain in s.black else s.white
-        assert (owner == (s.black, s.white)[s.seat]) == (s.role == "defender")
+        assert (owner == (s.black, s.white)[s.seat]) == (s.to_move == "defender")
         for move in s.moves:
             assert match.legal(s.seat)[move]
 
@@ -179,7 +179,7 @@ def test_a_reader_scores_everything_and_a_coin_half() -> None:
     far = [next(p for p in range(81) if p not in {*s.moves, *s.black, *s.white}) for s in suite]
     perfect = []
     for s, other in zip(suite, far, strict=True):
-        right = read_ladder(s.match(), s.chain, s.role == "defender").right
+        right = read_ladder(s.match(), s.chain, s.to_move == "defender").right
         perfect.append(right[0] if right else other)
     result = score(suite, perfect)
     assert result.overall == result.overall._replace(right=60) == (60, 60)
@@ -200,8 +200,10 @@ def test_a_reader_scores_everything_and_a_coin_half() -> None:
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="size is 6, expected 7 to 19"):
         ladder_suite(6)
-    with pytest.raises(ValueError, match="count is 3, expected an even number"):
+    with pytest.raises(ValueError, match="count is 3, expected an even number from 2"):
         ladder_suite(9, count=3)
+    with pytest.raises(ValueError, match="count is 10002, expected an even number from 2 to 10000"):
+        ladder_suite(9, count=10_002)
     with pytest.raises(ValueError, match="1 answers to 2 ladders"):
         score(ladder_suite(9, count=2), [0])
     go = Match("go", {"size": 9})
@@ -215,9 +217,9 @@ def test_bad_arguments_are_refused() -> None:
 
 def test_a_small_budget_is_not_a_wrong_answer() -> None:
     (working,) = [s for s in ladder_suite(19, count=2) if s.works]
-    whole = read_ladder(working.match(), working.chain, working.role == "defender")
+    whole = read_ladder(working.match(), working.chain, working.to_move == "defender")
     assert whole.taken
-    short = read_ladder(working.match(), working.chain, working.role == "defender", 3)
+    short = read_ladder(working.match(), working.chain, working.to_move == "defender", 3)
     assert not short.settled
     assert short.line == ()
     assert point_of("A1", SIZE) == 42

@@ -41,18 +41,23 @@ def test_ladders_of_records_are_those_of_their_positions(tmp_path: Path) -> None
     for name, s, found in zip(names, LONG, read.scenarios, strict=True):
         assert found.name == f"{name}.sgf 0"
         assert (found.size, found.black, found.white, found.seat) == (s.size, s.black, s.white, s.seat)
-        assert (found.role, found.works, found.length, found.pays) == (s.role, s.works, s.length, s.pays)
+        assert (found.to_move, found.works, found.length, found.pays) == (
+            s.to_move,
+            s.works,
+            s.length,
+            s.pays,
+        )
         assert set(s.right) <= set(found.right)
         assert set(s.moves) <= set(found.moves)
 
 
 def test_a_position_after_some_moves_is_read(tmp_path: Path) -> None:
-    s = next(s for s in LONG if s.role == "attacker" and s.works and s.length >= 8)
+    s = next(s for s in LONG if s.to_move == "attacker" and s.works and s.length >= 8)
     moves = "".join(f";{'BW'[(s.seat + i) % 2]}{_letters(p, 9)}" for i, p in enumerate((s.moves[0],)))
     read = scenarios_from_sgf(_folder(tmp_path, "a.sgf 1\n\na.sgf 1\na.sgf 0\n", a=_sgf(s, moves)))
     after, before = read.scenarios
-    assert (after.role, after.works, after.seat) == ("defender", True, 1 - s.seat)
-    assert (before.role, before.works, before.seat) == ("attacker", True, s.seat)
+    assert (after.to_move, after.works, after.seat) == ("defender", True, 1 - s.seat)
+    assert (before.to_move, before.works, before.seat) == ("attacker", True, s.seat)
     assert after.length == before.length - 1
     assert not after.pays
     assert after.right == ()

@@ -76,7 +76,7 @@ def _played(pool: NativePool | ProcessPool, steps: int = 900) -> tuple[MatchResu
 
 
 def _rows_of(slab: Slab, seat: int) -> dict[str, Array]:
-    """What the slab of one match has of a seat's decisions."""
+    """Columns of a seat's decisions in the slab of one match."""
     (row,) = np.flatnonzero(slab.row_seat == seat)
     at = np.flatnonzero(slab.active[:-1, row])
     reward = np.add.reduceat(slab.reward[:, row].astype(np.float64), at) if len(at) else np.zeros(0)
@@ -122,9 +122,10 @@ def test_rows_of_a_bot_are_those_that_it_demonstrates(case: Played) -> None:
     own = _pool(case, Controller(bot=case.bot))
     result = own.recv(0).results[0]
     assert any(d.bot >= 0 for d in replays.decisions(result.replay))
-    assert shown.returns == result.returns
-    for rows in read_rows(result.replay):
+    assert replays.verify(shown.replay).same
+    for rows, again in zip(read_rows(result.replay), read_rows(shown.replay), strict=True):
         _check_equal(rows, _rows_of(slab, rows.seat))
+        assert _same(rows, again)
         assert rows.shown.any()
 
 

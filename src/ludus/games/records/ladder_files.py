@@ -143,7 +143,7 @@ def scenario_of(record: GoRecord, moves: int, name: str) -> LadderScenario:
         white=tuple(sorted(stones[1])),
         chain=chain,
         seat=seat,
-        role=role,
+        to_move=role,
         length=len(reading.line),
         works=reading.taken,
         moves=reading.right or reading.tries,
@@ -155,7 +155,7 @@ def _ladders(size: int, stones: list[frozenset[int]], seat: int) -> Iterator[tup
     """Yield a stone, the role of ``seat`` and the reading of each ladder."""
     position = LadderScenario(
         name="", size=size, black=tuple(stones[0]), white=tuple(stones[1]), chain=0, seat=seat,
-        role="attacker", length=0, works=False, moves=(), right=(),
+        to_move="attacker", length=0, works=False, moves=(), right=(),
     )  # fmt: skip
     match: Match = position.match()
     roles: tuple[tuple[int, Role, int], ...] = ((1 - seat, "attacker", 2), (seat, "defender", 1))
