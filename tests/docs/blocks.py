@@ -22,7 +22,7 @@ WITHOUT = {"docs/reference/api.md"}
 NEEDS = {
     "network": r"\b(pip install|git clone|make \w+|games fetch)",
     "a compiler": r"\b(pip install|cmake|make \w+)",
-    "minutes": r"\b(train|resume|sweep|bench|zoo check)\b",
+    "minutes": r"\b(train|resume|sweep|bench|gating|zoo check)\b",
     "measured rates": r"\brollout\.json",
     "a tracker": r"\b(wandb|mlflow)\b",
     "onnxruntime": r"\b(onnx|onnxruntime|policy)\b",

@@ -27,6 +27,7 @@ BIN = Path(sys.executable).parent
 GAMES: dict[str, tuple[str, dict[str, object]]] = {
     "docs/algorithms/alphazero.md RUN": ("connect_four", {}),
     "docs/guides/search.md RUN": ("tic_tac_toe", {}),
+    "docs/guides/analyses.md RUN": ("tic_tac_toe", {}),
     "docs/guides/analyse_a_match.md RUN": ("go", {"size": 9}),
     "runs/go9": ("go", {"size": 9}),
     "docs/guides/python_games.md RUN": ("connect_four", {}),
@@ -46,6 +47,7 @@ BRIEF = (
 GO_ON = {"docs/guides/change_a_run.md"}
 #: Options of commands, with the values that take seconds.
 FEW = {"--matches": "2", "--versions": "2", "--seconds": "1", "--record-matches": "1", "--hours": "1"}
+FEW |= {"--visits": "8"}  # of an analysis
 #: Commands that play hundreds of matches without an option.
 COUNTED = {"eval": ("--matches", "2"), "rate": ("--matches", "2")}
 _RUN = re.compile(r"\b(RUN2|RUN|OTHER|THEIR_RUN|runs/[\w.,=-]*\w)(?:@(\d+))?")

@@ -79,6 +79,17 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "league audit": Entry("league:LeagueAudit", "ask a league's own rules again, and compare"),
         "league lineage": Entry("league:LeagueLineage", "show the parent of each frozen player"),
     },
+    "analyses of a run": {
+        "go elo": Entry("go.elo:GoElo", "rate versions: self-play Elo, Elo of all pairs, Nash averaging"),
+        "go losses": Entry("go.losses:GoLosses", "show losses and scores against players, by version"),
+        "go puct": Entry("go.setting_values:GoPuct", "play values of c_puct against the default"),
+        "go virtual-loss": Entry(
+            "go.setting_values:GoVirtualLoss", "play values of the virtual loss against the default"
+        ),
+        "go visits": Entry("go.visits:GoVisits", "play versions against themselves with more visits"),
+        "go gating": Entry("go.gating:GoGating", "train with and without AlphaGo Zero's gate, and compare"),
+        "go show": Entry("go.show:GoShow", "check and show the record of an analysis, and write its page"),
+    },
     "games": {
         "games list": Entry("games:GamesList", "list the playable games"),
         "games show": Entry("games:GamesShow", "show a game's parameters, bots, observations and actions"),

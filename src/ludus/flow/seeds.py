@@ -21,6 +21,8 @@ SEED_SAMPLER = 9  # everything that a run's second and later samplers draw
 SEED_GATE = 17  # matches at AlphaZero's gate
 SEED_LEAGUE = 18  # draws, origins and mutations of a league
 SEED_SURGERY = 19  # matches by which surgery calibrates and verifies
+SEED_ANALYSIS = 23  # matches of analyses
+SEED_OPENING = 24  # their openings
 
 COUNTER_PAST = 0x9A57  # Philox counter: the draw of past weights
 STREAM_MATCH = 0x6D61  # seeds of Python games

@@ -18,11 +18,12 @@ class Interval(msgspec.Struct, frozen=True):
     high: float
 
 
-def wilson_interval(wins: int, matches: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(wins: float, matches: int, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of ``wins`` successes in ``matches`` independent trials.
 
     Keeps its coverage where the normal approximation fails, near 0 and 1 and for few matches
-    (Wilson 1927). Without matches the rate is 0.5 in [0, 1].
+    (Wilson 1927). Without matches the rate is 0.5 in [0, 1]. A drawn match may count as half a success: the
+    interval is too wide then, never too narrow.
     Raises ``ValueError`` unless ``0 <= wins <= matches`` and ``0 < confidence < 1``.
     """
     if not 0 <= wins <= matches:

@@ -229,6 +229,11 @@ class RunView:
         """Yield the rows of evaluations up to the first damaged line."""
         return (row for _, row in rows_from(self.source, mark=_EVALUATION))
 
+    def updates(self) -> Iterator[Row]:
+        """Yield the rows of updates up to the first damaged line."""
+        rows = (row for _, row in rows_from(self.source, mark=_UPDATE))
+        return (row for row in rows if row.get("kind") == "update")
+
     def newest_evaluations(self) -> Iterator[Row]:
         """Yield the rows of evaluations near the end of the log, the newest first."""
         return rows_back(self.source, _EVALUATION, _MOST_BACK)

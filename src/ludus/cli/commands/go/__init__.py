@@ -1,0 +1,1 @@
+"""``ludus go``: OpenGo's analyses, one file a command."""
