@@ -29,7 +29,8 @@ import numpy.typing as npt
 
 from ludus.games import go
 from ludus.games.match import Match
-from ludus.gtp.driver import GtpProgram, score_points
+from ludus.gtp.driver import score_points
+from ludus.gtp.program import GtpProgram
 
 MOVES_PER_POINT = 3  # after which a match that fills eyes is broken off
 VARIANTS = [(ko, "forbidden") for ko in ("positional", "situational", "simple")] + [("simple", "allowed")]

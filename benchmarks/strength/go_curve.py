@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.strength.gtp_match import CHINESE, GNU_GO, REFEREE, WEAKEST, Setting, play_all
-from ludus.gtp.driver import ProgramError
+from ludus.gtp.program import ProgramError
 from ludus.storage import RunDirectory
 
 LADDER = {

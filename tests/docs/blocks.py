@@ -29,7 +29,7 @@ NEEDS = {
     "a GPU": r"\bcuda\b",
     "a browser": r"\btensorboard\b",
     "Ray": r"\b(cluster|ray)\b",
-    "GNU Go": r"gtp_match",
+    "GNU Go": r"--gnugo\b",
     "pandas": r"\b(pd|rows|evaluations|runs|curves)\b",
     "a file with mistakes": r"mine\.toml",
     "a changed preset": r"\b(new|wider)\.toml",

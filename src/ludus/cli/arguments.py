@@ -50,9 +50,12 @@ def option(text: str, metavar: str = "", short: str = "") -> msgspec.Meta:
     return msgspec.Meta(extra={"help": text, "metavar": metavar, "short": short})
 
 
-def positional(text: str, metavar: str = "") -> msgspec.Meta:
-    """Return the description of a positional argument; arguments as of :func:`option`."""
-    return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True})
+def positional(text: str, metavar: str = "", *, blank: bool = False) -> msgspec.Meta:
+    """Return the description of a positional argument; arguments as of :func:`option`.
+
+    ``blank``: whether it may be an empty text.
+    """
+    return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True, "blank": blank})
 
 
 QUIET = option("show no progress")
@@ -69,6 +72,7 @@ class ArgumentField(msgspec.Struct, frozen=True):
     required: bool
     default: object
     short: str = ""
+    blank: bool = False
 
     @property
     def flag(self) -> str:
@@ -111,6 +115,7 @@ def fields_of(command: type[Command]) -> list[ArgumentField]:
                 required=field.required,
                 default=field.default,
                 short=extra.get("short", "") or SHORT.get(field.name, ""),
+                blank=extra.get("blank", False),
             )
         )
     return out
@@ -201,7 +206,7 @@ class _ArgumentReader:
         if self.seen >= len(self.places):
             raise self.fail(f"unexpected argument {quoted(word)}")
         field = self.places[self.seen]
-        if not word.strip():  # the messages of everything below would start with a blank
+        if not word.strip() and not field.blank:  # the messages of everything below would start with a blank
             raise self.fail(f"{field.metavar} = {quoted(word)}: expected a non-empty string")
         if not field.is_list:
             self.seen += 1

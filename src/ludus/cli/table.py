@@ -88,6 +88,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
         "go visits": Entry("go.visits:GoVisits", "play versions against themselves with more visits"),
         "go gating": Entry("go.gating:GoGating", "train with and without AlphaGo Zero's gate, and compare"),
+        "go match": Entry("go.match:GoMatch", "play matches of Go against GTP programs, and rate the player"),
         "go show": Entry("go.show:GoShow", "check and show the record of an analysis, and write its page"),
     },
     "games": {
@@ -101,6 +102,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "bench sim": Entry("bench:BenchSim", "measure simulation speed of a game"),
         "bench train": Entry("bench:BenchTrain", "measure training speed, and compare it with its limits"),
         "bench cluster": Entry("bench:BenchCluster", "measure what a Ray cluster costs or gains"),
+        "search": Entry("search:Search", "search a position: candidate moves with values and lines"),
         "search bench": Entry("search:Bench", "measure search speed, alone and with a network"),
         "signature": Entry("doctor:Signature", "print a hash of the behaviour of all games"),
         "doctor": Entry("doctor:Doctor", "print the facts for a bug report"),

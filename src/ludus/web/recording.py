@@ -39,6 +39,7 @@ class Recording(msgspec.Struct, frozen=True):
     the game's :class:`ludus.games.views.View`; ``labels``  name the choices where the view has none.
     ``resumable``: whether a match of these rules can be played from any of its moments.
     ``record`` is the match in the game's own file format (SGF), ``record_suffix`` the ending of such files.
+    ``start`` is the tick at which the page opens; -1: the first one.
     ``words`` are terms of the game and its bots with their meaning.
     ``thoughts`` are opinions about the decisions, at most :data:`MOST_OPINIONS`.
     """
@@ -62,3 +63,4 @@ class Recording(msgspec.Struct, frozen=True):
     record: str = ""
     record_suffix: str = ""
     words: Mapping[str, str] = {}
+    start: int = -1

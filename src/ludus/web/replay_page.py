@@ -103,10 +103,11 @@ def to_html(
     return render(recording)
 
 
-def render(recording: Recording, follows: str = "") -> str:
+def render(recording: Recording, follows: str = "", more: str = "") -> str:
     """Return the whole HTML document of ``recording``, UTF-8 text.
 
     ``follows``: path of a page of the same server, which is opened when the match has been played.
+    ``more``: markup below the match, of this package: every text in it has passed :func:`markup`.
 
     Raises :class:`ludus.web.recording.ViewError` when the view documents cannot be drawn.
     """
@@ -119,6 +120,7 @@ def render(recording: Recording, follows: str = "") -> str:
         "POLICY": policy,
         "TITLE": markup(recording.title),
         "STYLE": style,
+        "MORE": more,
         "DATA": base64.b64encode(zlib.compress(pack(recording, follows), 1 if follows else 9)).decode(
             "ascii"
         ),
@@ -143,6 +145,7 @@ def pack(recording: Recording, follows: str = "") -> bytes:
         "ticks_per_s": recording.ticks_per_s,
         "follows": follows,
         "resumable": recording.resumable,
+        "start": recording.start,
         "words": {visible(name): visible(text) for name, text in recording.words.items()},
         "view": {
             "lines": recording.lines,

@@ -18,6 +18,7 @@ WRITERS = (
     "cli/",
     "cluster/render/job.py",
     "cluster/render/slurm.py",
+    "gtp/matches.py",
     "sweep/loop.py",
     "reporting/page.py",
     "presets/options.py",

@@ -9,15 +9,8 @@ import sys
 import pytest
 
 from ludus.games.match import GameError
-from ludus.gtp.driver import (
-    LOOK_S,
-    CommandFailure,
-    GtpProgram,
-    MatchRules,
-    ProgramError,
-    play_match,
-    score_points,
-)
+from ludus.gtp.driver import MatchRules, play_match, score_points
+from ludus.gtp.program import LOOK_S, CommandFailure, GtpProgram, ProgramError
 
 OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
 GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")

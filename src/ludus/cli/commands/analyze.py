@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ludus.web.analysis.source import AnalysisSource
 
 DEFAULT = "mcts:400"
-#: Parameters of a game that weights read in another way without: of a record they are the weights' own.
-_OF_WEIGHTS = ("features", "resignation")
-
 
 MEASURED = 5  # decisions after which the time for all is said
 
@@ -68,7 +65,7 @@ class Analyze(msgspec.Struct, frozen=True):
         out = Path(self.out) if self.out or self.json else Path(self.file).with_suffix(".html")
         if str(out) != "." and out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the match; choose another name with --out")
-        source = self._source(analysts)
+        source = read_source(self.file, analysts)
         for note in source.notes:
             console.note(f"{self.file}: {note}")
         effort = _Effort(quiet=self.quiet)
@@ -89,33 +86,43 @@ class Analyze(msgspec.Struct, frozen=True):
             console.result(page)
         return DONE
 
-    def _source(self, analysts: Sequence[str]) -> AnalysisSource:
-        """Return the match of the file."""
-        from ludus.storage.errors import CorruptFile
-        from ludus.storage.files import read_bounded
-        from ludus.web.analysis.source import is_replay, source_of
 
-        path = Path(self.file)
-        if why := why_unusable(path, "no such file; expected a replay (.ludus) or a game of Go (.sgf)"):
-            raise UserError(f"{self.file}: {why}")
-        try:
-            data = read_bounded(path, MAX_BYTES)
-        except CorruptFile as error:
-            raise UserError(f"{said(error)}; this is no match") from None
-        try:
-            return source_of(data, {} if is_replay(data) else _params_of(analysts))
-        except ValueError as error:
-            what = "" if path.suffix.lower() in (".sgf", ".ludus") else "no replay, so read as SGF: "
-            raise UserError(f"{self.file}: {what}{said(error)}") from None
+def read_source(file: str, analysts: Sequence[str]) -> AnalysisSource:
+    """Return the match of a file.
+
+    Args:
+        file: A replay or a game of Go.
+        analysts: Players that are to read it: weights need certain parameters.
+
+    Raises:
+        UserError: There is no such file, or no match in it.
+    """
+    from ludus.storage.errors import CorruptFile
+    from ludus.storage.files import read_bounded
+    from ludus.web.analysis.source import is_replay, source_of
+
+    path = Path(file)
+    if why := why_unusable(path, "no such file; expected a replay (.ludus) or a game of Go (.sgf)"):
+        raise UserError(f"{file}: {why}")
+    try:
+        data = read_bounded(path, MAX_BYTES)
+    except CorruptFile as error:
+        raise UserError(f"{said(error)}; this is no match") from None
+    try:
+        return source_of(data, {} if is_replay(data) else _params_of(analysts))
+    except ValueError as error:
+        what = "" if path.suffix.lower() in (".sgf", ".ludus") else "no replay, so read as SGF: "
+        raise UserError(f"{file}: {what}{said(error)}") from None
 
 
 def _params_of(analysts: Sequence[str]) -> dict[str, str]:
     """Return parameters that the first weights among the analysts need a record to be read by."""
     from ludus.evaluation.players import game_of_player
+    from ludus.web.analysis.source import OF_WEIGHTS
 
     for name in analysts:
         if (trained := game_of_player(name)) is not None:
-            return {key: value for key, value in trained[1].items() if key in _OF_WEIGHTS}
+            return {key: value for key, value in trained[1].items() if key in OF_WEIGHTS}
     return {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -41,21 +42,26 @@ def start_at(replay: bytes, tick: int) -> MatchStart:
         raise ValueError(f"the replay does not follow its rules: {check.difference}")
     if tick > info.ticks:
         raise ValueError(f"tick {tick:,}: the match has {info.ticks:,} ticks")
-    at: defaultdict[int, list[ReplayDecision]] = defaultdict(list)
-    for decision in replays.decisions(replay):
-        at[decision.tick].append(decision)
     match = Match(info.game, info.params, seed=info.seed, match=info.match, record=True)
     try:
-        for now in range(tick):
-            for decision in at[now]:
-                if decision.bot < 0:
-                    match.act(decision.seat, *decision.action)
-                else:
-                    match.bot(decision.seat, match.spec.bots[decision.bot].name)
-            match.advance()
+        play_on(match, replays.decisions(replay), tick)
     except GameError as error:
         raise ValueError(f"the replay does not follow its rules: {error}") from None
     if match.over:
         raise ValueError(f"the match is over at tick {tick:,}; choose an earlier one")
     made = recording_of(replay).decisions if match.spec.turn_based else ()
     return MatchStart(match, tuple((d.tick + 1, d.seat, d.text) for d in made if d.tick < tick))
+
+
+def play_on(match: Match, decisions: Iterable[ReplayDecision], ticks: int) -> None:
+    """Play the recorded decisions of the first ``ticks`` ticks. Raises ``GameError`` if the rules refuse."""
+    at: defaultdict[int, list[ReplayDecision]] = defaultdict(list)
+    for decision in decisions:
+        at[decision.tick].append(decision)
+    for now in range(ticks):
+        for decision in at[now]:
+            if decision.bot < 0:
+                match.act(decision.seat, *decision.action)
+            else:
+                match.bot(decision.seat, match.spec.bots[decision.bot].name)
+        match.advance()

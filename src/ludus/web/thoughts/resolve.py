@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from ludus.evaluation.players import evaluator_of
 from ludus.flow.inputs.decode import TextError, TomlError, from_toml, text_of
@@ -14,7 +15,7 @@ from ludus.games.searchable import searchable
 from ludus.mcts.evaluator import Evaluator
 from ludus.mcts.planner import is_plan
 from ludus.mcts.player import SearchPlayer
-from ludus.mcts.text import SUFFIX, is_search, parse_search
+from ludus.mcts.text import SUFFIX, SearchText, is_search, parse_search
 from ludus.storage import is_reference, name_of, refuse_run, resolve_weights, zoo
 from ludus.storage.references import run_of
 from ludus.web.thoughts.mind import Mind
@@ -64,20 +65,45 @@ def mind_of(
     return NetworkMind(network, name_of(path, meta.version), skip, value_weights_of(path))
 
 
+class NamedSearch(NamedTuple):
+    """A search by name: its name for people, its settings, and what evaluates its leaves."""
+
+    name: str
+    how: SearchText
+    evaluator: Evaluator | str
+
+
+def search_of(text: str, named: str, spec: GameSpec, device: str = "auto") -> NamedSearch:
+    """Return a search with its weights loaded.
+
+    Args:
+        text: The search, as :func:`ludus.mcts.text.parse_search` reads it.
+        named: How a person named it.
+        spec: The game.
+        device: Device of a network.
+
+    Raises:
+        ThinkError: A mistake in the text.
+        ConfigError: Weights of another game.
+        StorageError: No such run, version or file.
+    """
+    try:
+        weights, how = parse_search(text)
+    except ValueError as error:
+        raise ThinkError(str(error)) from None
+    if SUFFIX not in text:
+        return NamedSearch(text, how, "rollout")
+    evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
+    name = name_of(resolve_weights(weights), version) + named.removeprefix(weights)
+    return NamedSearch(name, how, evaluator)
+
+
 def _searched(
     texts: tuple[str, str], spec: GameSpec, params: Mapping[str, str], seed: int, tree: Tree, device: str
 ) -> SearchMind:
     """Return the search ``texts[0]``, which was named ``texts[1]``."""
     text, named = texts
-    try:
-        weights, how = parse_search(text)
-    except ValueError as error:
-        raise ThinkError(str(error)) from None
-    evaluator: Evaluator | str = "rollout"
-    name = text
-    if SUFFIX in text:
-        evaluator, version = evaluator_of(weights, spec, device, how.symmetries)
-        name = name_of(resolve_weights(weights), version) + named.removeprefix(weights)
+    name, how, evaluator = search_of(text, named, spec, device)
     try:
         game, native = searchable(spec.name)
 
@@ -85,7 +111,7 @@ def _searched(
             return SearchPlayer(game, params, how, evaluator, slots=spec.seats, seed=seed, native=native)
 
         key = (name, game, tuple(sorted(params.items())), seed)
-        return SearchMind(make, name, priors=bool(weights), tree=tree, key=key)
+        return SearchMind(make, name, priors=evaluator != "rollout", tree=tree, key=key)
     except ValueError as error:
         raise ThinkError(f"{text}: {error}") from None
 

@@ -26,7 +26,7 @@ class Page {
   constructor(match) {
     this.match = match;
     this.state = {
-      tick: match.firstTick, playing: false, speed: 2, fog: -1, orders: true, bars: true, letters: true, selected: -1, opinion: 0, policy: true,
+      tick: match.start >= 0 ? match.start : match.firstTick, playing: false, speed: 2, fog: -1, orders: true, bars: true, letters: true, selected: -1, opinion: 0, policy: true,
     };
     this.palette = readPalette(match.seats.length);
     this.canvas = byId("map");
@@ -240,7 +240,7 @@ class Page {
       this.panelsDrawn = time ?? performance.now();
     }
     this.drawControls();
-    byId("banner").classList.toggle("shown", state.tick >= match.lastTick);
+    byId("banner").classList.toggle("shown", state.tick >= match.lastTick && state.tick !== match.start);
   }
 
   drawControls() {
