@@ -180,6 +180,8 @@ class GoMatch(msgspec.Struct, frozen=True, kw_only=True):
         named = {p.partition(":")[0] for p in (self.player, *opponents, self.referee)}
         if GNU in named and not gnu_go_found():
             raise UserError(f"GNU Go is neither on PATH nor in /usr/games; {INSTALL}")
+        if self.player in opponents:
+            raise UserError(f"--against {self.player}: is the player itself; expected another one")
         twice = [p for k, p in enumerate(opponents) if p in opponents[:k]]
         if twice:
             raise UserError(f"--against {twice[0]}: is given twice")
@@ -242,6 +244,8 @@ def _text(result: ContestResult) -> str:
     if len(result.ratings) > 1:
         rows = [_rating(rating) for rating in result.ratings]
         parts.append(console.table(rows, ("program", "Elo", "95%", "score", "matches")))
+        base = next(score.against for score in result.scores if score.matches)
+        parts.append(f"Elo above {base}, which has 0")
     return "\n\n".join(parts)
 
 
