@@ -48,17 +48,18 @@ class KeptVersion(NamedTuple):
     reference: str
 
 
-def analysed_game(references: Sequence[str]) -> AnalysedGame:
+def analysed_game(references: Sequence[str], named: str = "") -> AnalysedGame:
     """Return the game of weights, which must be one that two seats play in turn and that can be searched.
 
     Args:
         references: Weights by name, and other players.
+        named: The game as a person named it, where it is neither built in nor installed.
 
     Raises:
         ConfigError: A game that cannot be searched, or weights of different games.
         StorageError: No such weights.
     """
-    game, params = decide_game(references)
+    game, params = decide_game(references, named)
     spec = game_spec(game, params)
     if spec.seats != 2:
         raise ConfigError(f"{spec.name} has {spec.seats} seats: an analysis needs a game of two")
@@ -66,7 +67,7 @@ def analysed_game(references: Sequence[str]) -> AnalysedGame:
         name, native = searchable(game)
         Trees(name, params, SearchConfig(visits=1), evaluator="null", native=native)
     except (SearchError, ValueError) as error:
-        raise ConfigError(f"{spec.name} cannot be searched, which every analysis does: {error}") from error
+        raise ConfigError(f"an analysis searches, which {spec.name} does not allow: {error}") from error
     return AnalysedGame(spec, params)
 
 
@@ -187,9 +188,9 @@ def as_typed(player: str) -> str:
 
 
 def seat_names(game: AnalysedGame) -> tuple[str, str]:
-    """Return how people call the seats: by the colour of their stones, else the first and the second."""
+    """Return how people call the seats: by the colour of their stones, else by their numbers."""
     view = view_of(game.spec.name)
     if view is None:
-        return "first", "second"
+        return "seat 0", "seat 1"
     first, second = side_names(view, 2)
     return first, second

@@ -22,11 +22,13 @@ from ludus.cli.__main__ import main
 from ludus.cli.progress import Progress
 from ludus.evaluation.play import play_matches
 from ludus.flow import MatchResult
-from ludus.games import replays
+from ludus.games import replays, typed
 from ludus.games.match import Match
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.training.alphazero.components import build_alphazero
+from tests.docs.blocks import ALL
+from tests.web.live import make_run
 
 from .made_runs import GO, made_run, preset_text, weights_of
 
@@ -183,6 +185,22 @@ def test_go_is_analysed(tmp_path: Path, capsys: Capture, words: Sequence[str]) -
     assert len({line["plies"] for line in matches(found)}) > 1
     if words[0] == "visits":
         assert {row["side"] for row in table(found)} > {"black, 2 x visits", "white, equal"}
+
+
+@pytest.mark.slow
+def test_a_python_game_is_analysed_once_its_code_is_named(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = next(b.text for b in ALL if b.page.endswith("python_games.md") and "class Nim" in b.text)
+    text = text.replace("perfect_information=True,", "perfect_information=True, deterministic=True,")
+    method = "    def clone(self):\n        import copy\n        return copy.deepcopy(self)\n\n    def reset("
+    monkeypatch.chdir(tmp_path)
+    Path("nim.py").write_text(text.replace("    def reset(", method, 1))
+    make_run(Path("run"), typed("./nim.py"), [3, 7])
+    words = ("visits", "run", "--visits", "2", "--matches", "2")
+    found = record(capsys, *words, "--game", "./nim.py")
+    assert {row["side"] for row in table(found)} > {"seat 0, 2 x visits", "seat 1, equal"}
+    assert found["game"] == "nim"
 
 
 # ---- matches -----------------------------------------------------------------------------------------
@@ -362,7 +380,7 @@ def test_games_that_cannot_be_searched_are_refused(tmp_path: Path, capsys: Captu
     from ludus.presets.errors import ConfigError
     from tests.unit.evaluation.lone_files import lone_file
 
-    for game, expected in (("kuhn_poker", "cannot be searched"), ("minirts", "cannot be searched")):
+    for game, expected in (("kuhn_poker", "does not allow"), ("minirts", "does not allow")):
         with pytest.raises(ConfigError, match=expected):
             analysed_game([str(lone_file(tmp_path / f"{game}.safetensors", game))])
 

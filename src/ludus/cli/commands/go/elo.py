@@ -36,13 +36,13 @@ class GoElo(VersionOptions, frozen=True, kw_only=True):
         from ludus.analyses.analysis import PreparedAnalysis
         from ludus.analyses.elo import EloAnalysis, elo_pairings
         from ludus.analyses.matches import match_units
-        from ludus.analyses.subject import analysed_game, searched
+        from ludus.analyses.subject import searched
         from ludus.evaluation.play import UNIFORM
 
         if len(set(self.spacings)) < len(self.spacings):
             raise UserError("--spacings: a spacing twice")
         run, kept, folder = self.kept(self.run_, EloAnalysis.name)
-        game = analysed_game([version.reference for version in kept])
+        game = self.game_of([version.reference for version in kept])
         versions, notes = with_initial(run, kept, folder)
         players = {version.name: searched(version.reference, self.visits) for version in versions}
         players[UNIFORM] = UNIFORM

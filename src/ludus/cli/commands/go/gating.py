@@ -50,7 +50,6 @@ class GoGating(GoOptions, frozen=True, kw_only=True):
             training_unit,
         )
         from ludus.analyses.matches import match_units
-        from ludus.analyses.subject import analysed_game
         from ludus.evaluation.play import UNIFORM
         from ludus.storage import RunDirectory
 
@@ -65,7 +64,7 @@ class GoGating(GoOptions, frozen=True, kw_only=True):
             raise UserError(
                 f"{folders[0]}, {folders[1]}: expected one run with algorithm.gate and one without"
             )
-        game = analysed_game([f"{run.path}@last" for _, run in runs])
+        game = self.game_of([f"{run.path}@last" for _, run in runs])
         pairings, players = gating_pairings([(name, run.path) for name, run in runs], self.visits)
         prepared = PreparedAnalysis(
             GatingAnalysis,

@@ -31,7 +31,7 @@ class GoLosses(VersionOptions, frozen=True, kw_only=True):
         from ludus.analyses.analysis import PreparedAnalysis
         from ludus.analyses.losses import LossesAnalysis, loss_pairings, loss_unit
         from ludus.analyses.matches import match_units
-        from ludus.analyses.subject import analysed_game, as_typed, searched
+        from ludus.analyses.subject import as_typed, searched
         from ludus.evaluation.play import UNIFORM
         from ludus.games.names import typed_player
 
@@ -39,7 +39,7 @@ class GoLosses(VersionOptions, frozen=True, kw_only=True):
             raise UserError("--against: a player twice")
         run, kept, folder = self.kept(self.run_, LossesAnalysis.name)
         others = {player: as_typed(typed_player(player)) for player in self.against}
-        game = analysed_game([*(version.reference for version in kept), *others.values()])
+        game = self.game_of([*(version.reference for version in kept), *others.values()])
         versions, notes = with_initial(run, kept, folder) if others else (kept, ())
         players = {version.name: searched(version.reference, self.visits) for version in versions}
         if clash := next((name for name in others if name in players), ""):

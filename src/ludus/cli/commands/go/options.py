@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from ludus.cli import console
 from ludus.cli.arguments import QUIET, option
 from ludus.cli.errors import DONE, INTERRUPTED, UserError
 from ludus.cli.match_options import Count, DeviceOption, Natural, hooks_of
+from ludus.cli.params import read_game
 
 if TYPE_CHECKING:
     from ludus.analyses.analysis import Analysis, PreparedAnalysis, WorkUnit
@@ -45,6 +47,7 @@ class GoOptions(RecordOutput, frozen=True, kw_only=True):
     jobs: Annotated[Jobs, option("blocks of matches that are played at a time", "N")] = 1
     out: Annotated[str, option("folder of record and page (default: RUN/analyses)", "DIR")] = ""
     resume: Annotated[bool, option("continue a record that is there")] = False
+    game: Annotated[str, option("code of the game, if it is neither built in nor installed", "GAME")] = ""
     device: DeviceOption = "auto"
     quiet: Annotated[bool, QUIET] = False
 
@@ -55,6 +58,12 @@ class GoOptions(RecordOutput, frozen=True, kw_only=True):
         if self.matches % 2:
             raise UserError(f"--matches {self.matches}: expected an even number, openings come in pairs")
         return MatchTerms(game.spec, game.params, self.matches, self.seed, self.opening, self.device)
+
+    def game_of(self, references: Sequence[str]) -> AnalysedGame:
+        """Return the game of these players. Raises ``ConfigError``, ``StorageError``."""
+        from ludus.analyses.subject import analysed_game
+
+        return analysed_game(references, read_game(self.game, ())[0])
 
     def common_settings(self) -> Line:
         """Return the settings of every analysis on which its lines depend."""

@@ -39,7 +39,7 @@ class _SettingOptions(GoOptions, frozen=True, kw_only=True):
         from ludus.analyses.analysis import PreparedAnalysis
         from ludus.analyses.matches import match_units
         from ludus.analyses.setting_values import value_pairings
-        from ludus.analyses.subject import analysed_game, weights_of
+        from ludus.analyses.subject import weights_of
         from ludus.mcts import SearchConfig
         from ludus.storage import resolve_weights
 
@@ -48,7 +48,7 @@ class _SettingOptions(GoOptions, frozen=True, kw_only=True):
         if self.visits < 2:
             raise UserError(f"--visits {self.visits}: expected 2 or more, the setting is one of a search")
         weights = weights_of(self.weights)
-        game = analysed_game([weights])
+        game = self.game_of([weights])
         default = float(getattr(SearchConfig(), setting))
         pairings, players = value_pairings(weights, setting, values, default, self.visits, others)
         prepared = PreparedAnalysis(

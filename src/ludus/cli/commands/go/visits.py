@@ -30,12 +30,12 @@ class GoVisits(VersionOptions, frozen=True, kw_only=True):
         from ludus.analyses.analysis import PreparedAnalysis
         from ludus.analyses.doubled_visits import VisitsAnalysis, visits_pairings
         from ludus.analyses.matches import match_units
-        from ludus.analyses.subject import analysed_game, seat_names
+        from ludus.analyses.subject import seat_names
 
         if self.visits < 1:
             raise UserError("--visits 0: expected 1 or more")
         run, kept, folder = self.kept(self.run_, VisitsAnalysis.name)
-        game = analysed_game([version.reference for version in kept])
+        game = self.game_of([version.reference for version in kept])
         versions, notes = with_initial(run, kept, folder)
         pairings, players = visits_pairings(versions, self.visits, self.factor, seat_names(game))
         prepared = PreparedAnalysis(
