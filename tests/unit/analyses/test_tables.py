@@ -249,6 +249,19 @@ def test_records_beyond_bounds_are_not_read(tmp_path: Path, monkeypatch: pytest.
         read_record(path)
 
 
+def test_tables_that_would_take_all_time_are_refused() -> None:
+    about: Line = {"a_version": 1, "b_version": 2, "a_number": 1, "b_number": 2, "spacings": ""}
+    crowd = [match(k, f"a{k}", f"b{k}", 1.0, **about) for k in range(65)]
+    spaced = [match(0, "a", "b", 1.0, **{**about, "spacings": " ".join(map(str, range(1, 18)))})]
+    wide: list[Line] = [{"unit": "training losses", "version": k, f"loss/{k}": 1.0} for k in range(61)]
+    values = [{**PUCT[0], "value": k / 7} for k in range(20_001)]
+    for name, lines in {"elo": crowd, "losses": wide, "puct": values}.items():
+        with pytest.raises(CorruptFile, match=f"lines that {name} does not write"):
+            computed(ANALYSES[name], lines)
+    with pytest.raises(CorruptFile, match="17 spacings"):
+        computed(EloAnalysis, spaced)
+
+
 def test_records_are_not_written_through_links(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "analyses").symlink_to(tmp_path / "elsewhere")
