@@ -26,6 +26,7 @@ BatchSize = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions held at 
 Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 MOST_PARTS = 64
+HeldOut = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]  # decisions held in memory
 Parts = Literal["auto"] | Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
 
 
@@ -280,9 +281,16 @@ class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
 
     ``teacher``: ``RUN@best``, a weights file or ``zoo:NAME``, a bot of the game that demonstrates
     (``simple``), a bot in Python (``my_bot.py``) or a search (``mcts:400``, ``RUN@best+search:400``).
+
+    ``data``: path of a data set of recorded matches, in place of a teacher. ``players``, ``winners`` and
+    ``held_out_decisions`` belong to it; ``weight_decay``, ``ema`` and ``symmetries`` to board networks.
     """
 
     teacher: str = ""
+    data: str = ""
+    players: tuple[str, ...] = ()  # whose recorded decisions are learned; empty = all
+    winners: bool = False  # only recorded decisions of seats that did not lose
+    held_out_decisions: HeldOut = 4096  # about so many measure the clone at each evaluation
     seats: Literal["one", "all"] = "one"  # that the teacher plays; with one the opponents play the rest
     greedy: bool = False  # the teacher's most probable choice, or the most visited move of its search
     gae_lambda: Share = 1.0  # of the value's targets
@@ -290,6 +298,21 @@ class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     entropy_coefficient: NonNegative = 0.0
     epochs: Count = 1
     minibatches: MinibatchCount = 4
+    weight_decay: NonNegative = 1e-4  # of board networks
+    ema: Share = 0.0  # board networks play with this running average of the weights
+    symmetries: bool = True  # positions of board networks are turned and mirrored as the game allows
+
+    @override
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from super().problems()
+        if self.teacher and self.data:
+            yield "data", f"and algorithm.teacher = {self.teacher!r}: expected one of the two"
+        if self.data:
+            return
+        if self.players:
+            yield "players", "without algorithm.data: expected recorded matches"
+        if self.winners:
+            yield "winners", "= true without algorithm.data: expected recorded matches"
 
 
 class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag="alphazero"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ludus.flow import Slab, Weights
 from ludus.flow.slab import Array
 from ludus.flow.weights import Lineage
 from ludus.policies.accelerator import Executor
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
@@ -56,6 +57,15 @@ class UpdateStats:
     refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
 
 
+@runtime_checkable
+class ClosingLearner(Protocol):
+    """A learner that owns threads or processes."""
+
+    def close(self) -> None:
+        """End them. Idempotent."""
+        ...
+
+
 class Learner(Protocol):
     """Interface of a learner: it turns slabs into weights.
 
@@ -72,7 +82,7 @@ class Learner(Protocol):
         ...
 
     @property
-    def network(self) -> PolicyNetwork:
+    def network(self) -> PolicyNetwork | ResidualNetwork:
         """Network that learns. It never acts: see :meth:`copy_to`."""
         ...
 

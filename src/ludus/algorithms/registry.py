@@ -39,6 +39,7 @@ Reference = str | Callable[..., object]
 Topology = Literal["many_to_one", "one_to_one"]
 #: Trains on the slabs of fresh matches; asks for a learner of :class:`ludus.algorithms.learner.Learner`.
 ACTOR_LEARNER = "ludus.training.actor_learner.trainer:prepare"
+RECORD_KEYS = ("data", "players", "winners", "held_out_decisions")
 BOTH: tuple[Topology, ...] = ("many_to_one", "one_to_one")
 
 
@@ -90,6 +91,8 @@ class Method:
         teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
             learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
             (``one``, ``all``) and ``greedy`` say how that player plays.
+        records: Whether it may learn from recorded matches in place of a player: its settings have the keys
+            ``data``, ``players``, ``winners`` and ``held_out_decisions``.
         rollouts: Whether the method's trainer has all its matches played by the machines that it is given, so
             that the rollouts of a cluster can play them. True of every method of :data:`ACTOR_LEARNER`.
         checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
@@ -108,6 +111,7 @@ class Method:
     value_only: bool = False
     divides: bool = False
     teaches: Literal["weights", "player"] = "weights"
+    records: bool = False
     rollouts: bool = False
     checks: Reference = ""
     round_work: Reference = ""
@@ -159,6 +163,9 @@ def checked(value: object) -> Method:
     missing = [key for key in ("teacher", "seats", "greedy") if key not in config.__struct_fields__]
     if value.teaches == "player" and missing:
         raise ValueError(f'has teaches = "player", expected settings with the key {missing[0]}')
+    kept = [key for key in RECORD_KEYS if key not in config.__struct_fields__]
+    if value.records and kept:
+        raise ValueError(f"has records = True, expected settings with the key {kept[0]}")
     return value
 
 
@@ -218,9 +225,12 @@ _METHODS: Extensions[Method] = Extensions(
         ),
         "imitation": Method(
             ImitationConfig,
-            "ludus.algorithms.imitation:ImitationLearner",
+            "ludus.algorithms.imitation.learner:make_learner",
+            networks=("encoder", "resnet"),
             divides=True,
             teaches="player",
+            records=True,
+            checks="ludus.algorithms.imitation.checks:problems",
         ),
         "impala": Method(
             ImpalaConfig,

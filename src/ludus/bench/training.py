@@ -25,6 +25,7 @@ import numpy as np
 
 from ludus.algorithms.learner import SlabLearner
 from ludus.flow import PoolOptions, PoolStats, Slab
+from ludus.flow.inputs.shown import shown
 from ludus.flow.seeds import SEED_POOL, derive_seed
 from ludus.policies.accelerator import kind_of
 from ludus.pool import Pool
@@ -43,6 +44,7 @@ from ludus.training.actor_learner.sampler import local_sampler
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.actor_learner.trainer import make_rounds, slabs_of
 from ludus.training.opponents import build_matchmaker
+from ludus.training.teacher import data_of
 from ludus.version import __version__
 
 TURNS = 4
@@ -119,6 +121,10 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     """
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
+    if data := data_of(preset):
+        raise ConfigError(
+            f'algorithm.data = "{shown(data)}": no match is played; expected a preset that plays'
+        )
     preset = msgspec.structs.replace(preset, game=msgspec.structs.replace(preset.game, before=None))
     preset = with_parts(preset, thread_count(preset.run))
     beside = preset.run.lag == "async"

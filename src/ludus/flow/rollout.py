@@ -21,7 +21,7 @@ class RolloutStats:
     total_s: float = 0.0
     before_steps: int = 0  # part of ``steps`` that was played under the rules of ``game.before``
     results: list[MatchResult] = field(default_factory=list)
-    numbers: dict[str, float] = field(default_factory=dict)  # metrics of a cluster that played it
+    numbers: dict[str, float] = field(default_factory=dict)  # metrics of what filled it: a cluster, records
     in_play: dict[int, int] = field(default_factory=dict)  # matches in play after it, by tag of their order
 
     @classmethod

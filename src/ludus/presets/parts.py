@@ -9,6 +9,7 @@ import msgspec
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import is_registered, method_of
 from ludus.flow.problem import Problem
+from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import encoder_is_registered
 from ludus.presets.config import Preset
 from ludus.presets.method_file import method_file
@@ -59,6 +60,8 @@ def _why_one(preset: Preset) -> str:
     method, encoder = method_of(preset.algorithm), str(getattr(preset.policy, "encoder", ""))
     if not method.divides:
         return f'algorithm.name = "{method.name}"'
+    if not isinstance(preset.policy, EncoderConfig):
+        return f'policy.network = "{preset.policy.__struct_config__.tag}"'
     if preset.league is not None:
         return "there is a league: its members learn in turn"
     if preset.cluster.learners > 1:

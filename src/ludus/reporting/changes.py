@@ -42,6 +42,7 @@ RESUMABLE = (
     "league.on_failure",
     "evaluation.final_matches",
     "evaluation.max_ticks",
+    "algorithm.data",  # the same records in another place
 )
 Setting = int | float | str
 MAX_CHANGES = 10_000

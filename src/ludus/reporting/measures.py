@@ -2,7 +2,8 @@
 
 A measure is the win rate, or the mean return in a game of one seat, of evaluations while training: a line for
 each opponent with its interval, and floors. A league has a measure for each member. Evaluations against plain
-searches have a measure of Elo, too.
+searches have a measure of Elo, too. Runs that learn from recorded matches have the agreement with decisions
+that they did not learn, by part of the match.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ from ludus.evaluation.play import UNIFORM
 from ludus.evaluation.results import ALONE
 from ludus.flow.inputs.shown import visible
 from ludus.reporting.floors import INITIAL_WEIGHTS, floors_of
-from ludus.reporting.metrics import EvaluationMetrics
+from ludus.reporting.metrics import STAGES, TOP1, EvaluationMetrics
+from ludus.reporting.metrics import UNIFORM as AGREE_UNIFORM
 
 MOST_LINES = 8  # of a plot: as many as there are colours
 MOST_MEASURES = 24
 MOST_NAME = 200
-Kind = Literal["rate", "return", "elo"]
+Kind = Literal["rate", "return", "elo", "agreement"]
 INSIDE, FINAL = "eval/", "final/"  # namespaces: evaluations while training, final matches
 _VALUES: Mapping[Kind, tuple[str, str, str]] = {
     "rate": ("win_rate", "ci_low", "ci_high"),
     "return": ("mean_return", "return_low", "return_high"),
     "elo": ("elo", "elo_low", "elo_high"),
 }
-_WORDS: Mapping[Kind, str] = {"rate": "win rate", "return": "mean return", "elo": "Elo"}
+_WORDS: Mapping[Kind, str] = {
+    "rate": "win rate",
+    "return": "mean return",
+    "elo": "Elo",
+    "agreement": "agreement with held-out decisions",
+}
+#: Numbers of a run that learns from recorded matches, by the name of their line.
+_AGREEMENT = {"all decisions": TOP1, **{stage: f"{TOP1}/{stage}" for stage in STAGES}}
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -46,6 +55,10 @@ class EvaluationPoint(NamedTuple):
     numbers: Mapping[str, float]
     player: str = ""
     minutes: float | None = None
+
+
+#: Values by player and kind, then by line: steps, minutes, value.
+_Lines = dict[tuple[str, Kind], dict[str, list[tuple[float, float | None, Value]]]]
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -86,24 +99,41 @@ def measures_of(points: Iterable[EvaluationPoint], floors: Sequence[Level] = ())
 
     ``floors``: floors against all opponents; a measure has the floors of its lines.
     """
-    lines: dict[tuple[str, Kind], dict[str, list[tuple[float, float | None, Value]]]] = {}
+    points = list(points)
+    lines: _Lines = {}
     for point in points:
         for against, kind, value in results_in(point.numbers):
             opponents = lines.setdefault((point.player, kind), {})
             opponents.setdefault(against, []).append((point.steps, point.minutes, value))
     found = []
-    for (player, kind), opponents in lines.items():
+    agreement, floor = _agreement(points)
+    for (player, kind), opponents in (*lines.items(), *agreement.items()):
         made = [_line(name, sorted(seen, key=lambda p: p[0])) for name, seen in opponents.items()]
         for start in range(0, len(made), MOST_LINES):
             part = tuple(made[start : start + MOST_LINES])
             names = [line.name for line in part]
-            own = (floor for floor in floors if floor.against in names and kind != "elo")
-            levels = tuple(best_floors(own))
+            own = (f for f in floors if f.against in names and kind in ("rate", "return"))
+            levels = floor if kind == "agreement" else tuple(best_floors(own))
             axis = f"{_WORDS[kind]}, evaluations"
             found.append(
                 Measure(titled(kind, player, [line.name for line in part]), axis, kind, part, levels, player)
             )
     return found[:MOST_MEASURES]
+
+
+def _agreement(points: Sequence[EvaluationPoint]) -> tuple[_Lines, tuple[Level, ...]]:
+    """Return lines of the agreement with held-out decisions, and the level of uniform legal choices."""
+    lines: _Lines = {}
+    levels: tuple[Level, ...] = ()
+    for point in points:
+        for name, metric in _AGREEMENT.items():
+            if metric in point.numbers:
+                of_player = lines.setdefault((point.player, "agreement"), {})
+                seen = (point.steps, point.minutes, Value(point.numbers[metric]))
+                of_player.setdefault(name, []).append(seen)
+        if AGREE_UNIFORM in point.numbers:
+            levels = (Level("uniform legal choices", "all decisions", Value(point.numbers[AGREE_UNIFORM])),)
+    return lines, levels
 
 
 def results_in(numbers: Mapping[str, float], namespace: str = INSIDE) -> list[tuple[str, Kind, Value]]:
@@ -156,6 +186,9 @@ def _line(name: str, seen: Sequence[tuple[float, float | None, Value]]) -> Line:
 def titled(kind: Kind, player: str, names: Sequence[str]) -> str:
     """Return ``Win rate of main against simple, evaluations``, for a plot of the opponents ``names``."""
     of = f" of {visible(player)[:MOST_NAME]}" if player else ""
+    if kind == "agreement":
+        part = f", {names[0]}" if len(names) == 1 else ""
+        return f"{_WORDS[kind].capitalize()}{of}{part}"
     against = f" against {names[0]}" if len(names) == 1 and names[0] != ALONE else ""
     several = " by opponent" if len(names) > 1 else ""
     return f"{_WORDS[kind].capitalize()}{of}{against}{several}, evaluations"

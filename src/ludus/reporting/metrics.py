@@ -29,6 +29,15 @@ _MEASURES = {
 }
 
 
+#: Agreement with recorded decisions that were not learned.
+TOP1 = "imitation/top1"  # share of decisions whose likeliest choice is the recorded one
+TOP5 = "imitation/top5"
+UNIFORM = "imitation/uniform"  # the floor of TOP1: uniform legal choices
+VALUE_ERROR = "imitation/value_error"
+DECISIONS = "imitation/decisions"
+STAGES = ("opening", "middle", "end")  # thirds of a match
+
+
 class UpdateMetrics(msgspec.Struct, frozen=True):
     """One update of the weights. Counters run over the whole run, resumes included."""
 
@@ -77,6 +86,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     uniform: tuple[EvalResult, ...] = ()
     ladder: LadderRating | None = None
     player: str = ""  # of a league
+    held_out: dict[str, Number] = {}  # by metric: agreement with recorded decisions that were not learned
     kind: Literal["evaluation"] = "evaluation"
 
     @property
@@ -108,7 +118,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
         if self.ladder is not None:
             found |= ladder.numbers(self.ladder)
         namespace = "final" if self.final else "playoff" if self.playoff else "eval"
-        return {f"{namespace}/{name}": value for name, value in found.items()}
+        return {f"{namespace}/{name}": value for name, value in found.items()} | self.held_out
 
 
 Metrics = UpdateMetrics | EvaluationMetrics
@@ -118,7 +128,7 @@ def metrics_row(metrics: Metrics) -> Row:
     """Return a line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    for name in ("player", "initial_weights", "uniform", "ladder"):
+    for name in ("player", "initial_weights", "uniform", "ladder", "held_out"):
         if not row.get(name, True):
             del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}
@@ -143,3 +153,11 @@ def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:
         "lag/mean": sum(behind * count for behind, count in lag.items()) / decisions,
         "lag/max": float(max(lag, default=0)),
     }
+
+
+def held_out_text(numbers: Mapping[str, float]) -> str:
+    """Return the numbers of one measurement in words; empty without any."""
+    if TOP1 not in numbers:
+        return ""
+    count, agree, floor = (numbers.get(n, 0.0) for n in (DECISIONS, TOP1, UNIFORM))
+    return f"{agree:.1%} of {count:,.0f} held-out decisions agree; uniform legal choices: {floor:.1%}"

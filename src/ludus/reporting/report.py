@@ -14,7 +14,16 @@ from ludus.reporting.changes import Change, code_marks, lines_of
 from ludus.reporting.floors import Floors
 from ludus.reporting.league_report import league_part
 from ludus.reporting.measures import Level, Value, floor_levels, floor_text, measures_of, point_of
-from ludus.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.reporting.metrics import (
+    DECISIONS,
+    STAGES,
+    TOP1,
+    TOP5,
+    UNIFORM,
+    VALUE_ERROR,
+    EvaluationMetrics,
+    UpdateMetrics,
+)
 from ludus.reporting.page import page
 from ludus.reporting.run_view import RunView, Totals
 from ludus.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend
@@ -26,6 +35,14 @@ Item = TypeVar("Item")
 CURVE_ROWS = 24
 STRENGTH = "strength"  # a column
 LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
+
+_HELD_OUT = {
+    TOP1: "agree",
+    TOP5: "among 5",
+    **{f"{TOP1}/{stage}": stage for stage in STAGES},
+    UNIFORM: "uniform choice",
+    VALUE_ERROR: "error of the value",
+}
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
@@ -54,6 +71,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
     view = RunView(run)
     metrics, changes, info = view.metrics(), view.changes(), view.info()
     updates, final, inside = metrics.updates, metrics.final, metrics.inside
+    evaluations = metrics.evaluations
     lines = [f"# {markdown(preset.title or run.path.name)}", ""]
     if updates:
         lines += [_totals(metrics.totals, reason), ""]
@@ -74,6 +92,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         table = _curve_table(inside, code_marks(changes))
         lines += [f"## {title} while training", "", plot, "", *table, ""]
         lines += _score_curve(inside)
+    lines += _held_out_table(evaluations)
     lines += league
     for player in dict.fromkeys(u.player for u in updates):
         own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
@@ -283,7 +302,7 @@ def curve_plot(
     measures = measures_of(map(point_of, evaluations), floors)
     out: list[str] = []
     for row, measure in enumerate(measures):
-        top, rates = row * PANEL, measure.kind == "rate"
+        top, rates = row * PANEL, measure.kind in ("rate", "agreement")
         values = [v for line in measure.lines for v in line.values] + [f.value for f in measure.levels]
         lowest, highest = (0.0, 1.0) if rates else (min(map(_low, values)), max(map(_high, values)))
         panel = Panel(top, lowest, highest, max(e.steps for e in evaluations), rates=rates)
@@ -309,6 +328,32 @@ def _low(value: Value) -> float:
 
 def _high(value: Value) -> float:
     return value.value if value.high is None else value.high
+
+
+def _held_out_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    """Return a table of the evaluations that measured held-out decisions; empty without any."""
+    measured = [e for e in evaluations if TOP1 in e.held_out]
+    if not measured:
+        return []
+    names = [n for n in _HELD_OUT if any(n in e.held_out for e in measured)]
+    lines = [
+        "## Held-out decisions",
+        "",
+        "Recorded decisions that were not learned: the share whose likeliest choice is the recorded one.",
+        "",
+        "| weights | steps | decisions | " + " | ".join(_HELD_OUT[n] for n in names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
+    for e in measured:
+        cells = " | ".join(_held_out_cell(n, e.held_out.get(n)) for n in names)
+        lines.append(f"| {e.whose} | {e.steps:,} | {e.held_out.get(DECISIONS, 0.0):,.0f} | {cells} |")
+    return [*lines, ""]
+
+
+def _held_out_cell(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if name == VALUE_ERROR else f"{value:.1%}"
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:

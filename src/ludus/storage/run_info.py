@@ -16,7 +16,8 @@ class RunInfo(msgspec.Struct, frozen=True):
 
     ``method``: path of the file that a learning method was loaded from, and ``method_sha256`` its hash.
     ``code``: all other files that code and rules of the run came from: of its game, its teacher, its
-    rulebook, and of a method that an installed package has.
+    rulebook, and of a method that an installed package has. ``data_sha256``: hash of the content of the
+    recorded matches that the run learns from.
     """
 
     schema: int
@@ -33,6 +34,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     method: str = ""
     method_sha256: str = ""
     code: tuple[CodeFile, ...] = ()
+    data_sha256: str = ""
     lineage: Lineage = ()  # runs that surgery made this one of, oldest first
 
 

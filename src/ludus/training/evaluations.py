@@ -12,7 +12,7 @@ from ludus.presets.errors import EndlessMatch
 from ludus.ratings.ladder import LadderRating
 from ludus.reporting.changes import run_settings
 from ludus.reporting.floors import floors_of
-from ludus.reporting.metrics import EvaluationMetrics, metrics_of
+from ludus.reporting.metrics import EvaluationMetrics, held_out_text, metrics_of
 from ludus.reporting.run_view import RunView
 from ludus.storage import StorageError
 from ludus.training.candidates import BestWeights, score_of
@@ -254,7 +254,15 @@ class Evaluations:
             ladder=self._strength(results),
             initial_weights=self._initial_weights() if initial else "",
             player=self._context.evaluated,
+            held_out={} if playoff else self._held_out(version),
         )
+
+    def _held_out(self, version: int) -> dict[str, float]:
+        """Measure and report the agreement with recorded decisions, of runs that learn from them."""
+        numbers = self._steps.held_out(version)
+        if text := held_out_text(numbers):
+            self._report.message(f"version {version}: {text}")
+        return numbers
 
     def _strength(self, results: tuple[EvalResult, ...]) -> LadderRating | None:
         """Return the strength among plain searches, rated together with the evaluations before."""

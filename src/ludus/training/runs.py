@@ -49,6 +49,7 @@ from ludus.storage.tensors import MAX_FILE_BYTES
 from ludus.training.actor_learner.checkpoint import check_matches, check_samplers
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.machines import LOCAL, Machines
+from ludus.training.records.recorded import check_unchanged, data_hash, with_data_path
 from ludus.training.resumed import Resumed
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_code import changed_code, code_files
@@ -113,7 +114,7 @@ def start_run(
     """
     RunDirectory.refuse_existing(run_dir)  # before a cluster starts
     spec, _ = resolve_spec(preset)
-    preset = with_parts(preset, hardware.thread_count(preset.run))
+    preset = with_data_path(with_parts(preset, hardware.thread_count(preset.run)))
     file = method_file(preset.algorithm)
     info = RunInfo(
         schema=RUN_SCHEMA,
@@ -130,6 +131,7 @@ def start_run(
         method=file.path if file is not None else "",
         method_sha256=file.sha256 if file is not None else "",
         code=code_files(preset),
+        data_sha256=data_hash(preset),
     )
     start, teacher, trackers = start_file(preset), teacher_file(preset), sinks_of(preset)
     builder = _builder(preset, None, machines)  # before the directory: a wrong preset creates none
@@ -165,7 +167,7 @@ def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machin
         Interrupted: Ctrl-C; the run was saved.
         RunFailed: Training cannot continue.
     """
-    preset = resumed.preset
+    preset = with_data_path(resumed.preset)
     report = Sinks((*_trackers(preset, Sinks(sinks)), *sinks))
     run = RunDirectory.open(resumed.run.path, preset.run.keep_checkpoints)
     status = run.status()
@@ -173,6 +175,7 @@ def resume_run(resumed: Resumed, *, sinks: Iterable[Sink] = (), machines: Machin
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without recording why")
         checkpoint = _newest(run, report)
+        check_unchanged(preset, run.info().data_sha256)
         started = resumed_start(preset, run, from_scratch=checkpoint is None)
         builder = _builder(resumed_teacher(started, run), checkpoint, machines)
         try:

@@ -120,6 +120,17 @@ class RunSteps(ABC):
             StorageError: A checkpoint that cannot be read.
         """
 
+    def held_out(self, version: int) -> dict[str, float]:
+        """Return the agreement of weights with recorded decisions that they did not learn, by metric.
+
+        Args:
+            version: Version of a checkpoint, or of the weights that act.
+
+        Returns:
+            Nothing, unless the run learns from recorded matches.
+        """
+        return {}
+
     # ---- files -----------------------------------------------------------------------------------
 
     @abstractmethod

@@ -35,10 +35,48 @@ class Demonstration(Protocol):
 
 
 def demonstration_of(preset: Preset) -> Demonstration | None:
-    """Return how a player teaches the preset's method; None for methods that learn from their own play."""
-    if method_of(preset.algorithm).teaches != "player":
+    """Return how a player teaches the preset's method; None where no match is played for it to learn from."""
+    if method_of(preset.algorithm).teaches != "player" or data_of(preset):
         return None
     return cast(Demonstration, preset.algorithm)
+
+
+class RecordedDecisions(Protocol):
+    """Settings of a method that learns from recorded matches (``Method.records``)."""
+
+    @property
+    def data(self) -> str:
+        """Path of the data set; empty where nothing recorded is learned."""
+        ...
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Players whose decisions are learned; empty = all."""
+        ...
+
+    @property
+    def winners(self) -> bool:
+        """Whether only decisions of seats that did not lose are learned."""
+        ...
+
+    @property
+    def held_out_decisions(self) -> int:
+        """About how many decisions measure the clone."""
+        ...
+
+
+def records_of(preset: Preset) -> RecordedDecisions | None:
+    """Return what the preset's method learns of recorded matches; None for runs that play their matches."""
+    if not method_of(preset.algorithm).records:
+        return None
+    found = cast(RecordedDecisions, preset.algorithm)
+    return found if found.data else None
+
+
+def data_of(preset: Preset) -> str:
+    """Return the path of the data set that the preset's method learns from; empty without one."""
+    found = records_of(preset)
+    return "" if found is None else found.data
 
 
 def teacher_file(preset: Preset) -> Path | None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ludus.algorithms.config import ImitationConfig
-from ludus.algorithms.imitation import Demonstrations, ImitationLearner, imitation_loss
+from ludus.algorithms.imitation.learner import Demonstrations, ImitationLearner, imitation_loss
 from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.returns import gae, transitions
 from ludus.algorithms.updates.samples import Samples

@@ -89,6 +89,7 @@ EAGER = {
     "cartpole-dqn": "the method",
     "minirts-dqn": "the method",
     "minirts-imitation": "the method",
+    "minirts-records": "the method",
     "minirts-trpo": "the method",
     "tic_tac_toe-imitation": "the method",
 }

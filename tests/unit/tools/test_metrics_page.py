@@ -11,8 +11,11 @@ import pytest
 import ludus
 from ludus.cli.__main__ import main
 from ludus.storage import read_jsonl
+from tests.unit.training.recorded import record_matches
 from tests.unit.training.runs import small_preset
 from tests.unit.training.test_dqn_runs import preset_of as dqn_preset
+from tests.unit.training.test_imitation_data import BOARDS
+from tests.unit.training.test_imitation_data import preset_of as records_preset
 from tests.unit.training.test_imitation_runs import preset_of as imitation_preset
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
@@ -20,6 +23,8 @@ FILES = ("metrics", "events", "matches", "results")
 
 #: Objects whose keys are names of players, of parameters, or lags: the page has them once, in capitals.
 NAMED = {"lag": "N", "outcomes": "OPPONENT"}
+#: Its keys are metrics, which the row has too.
+HELD_OUT = "held_out"
 #: The entries of an evaluation are in the table of `ludus eval`.
 RESULT = "results[].KEY"
 #: Only in runs that a test of seconds does not make.
@@ -71,7 +76,9 @@ def documented(file: str) -> set[str]:
 def keys(row: Mapping[str, object]) -> Iterator[str]:
     """Return the keys of a row as the page writes them."""
     for key, value in row.items():
-        if key in NAMED and isinstance(value, dict):
+        if key == HELD_OUT:
+            yield f"{key}.KEY"
+        elif key in NAMED and isinstance(value, dict):
             yield from [f"{key}.{NAMED[key]}"] if value else []
         elif isinstance(value, dict) and key != "params":
             yield from (f"{key}.{inner}" for inner in value)
@@ -96,6 +103,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     trpo = {"algorithm__name": "trpo", "policy__critic": "own", "run__max_steps": 300}
     ludus.train(small_preset(evaluation__every_steps=0, **trpo), folder / "trpo")
     ludus.train(imitation_preset(run__max_steps=300), folder / "imitation")
+    records = record_matches(folder / "records", "tic_tac_toe", 30)
+    ludus.train(records_preset(records, BOARDS, run__max_steps=300), folder / "clone")
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,

@@ -32,6 +32,7 @@ from ludus.policies.encoders import register_encoder
 from ludus.policies.factory import build_network
 from ludus.policies.layers import residual
 from ludus.policies.layers.residual import ResidualNetwork
+from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -55,6 +56,8 @@ from tests.unit.synthetic import act, random_slab
 from tests.unit.training.league.test_league_runs import league_preset
 from tests.unit.training.runs import reproducible_rows
 from tests.unit.training.stepped import step_self_play
+
+from .recorded import record_matches
 
 Probe = Callable[[Preset], object]
 
@@ -107,6 +110,15 @@ def run(preset: Preset) -> object:
             "gates": events,
             "replays": [digest(f.read_bytes()) for f in sorted(directory.replays.iterdir())],
         }
+
+
+def with_records(preset: Preset) -> object:
+    """Return the results of a run in a folder with two data sets of recorded matches."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        record_matches(Path("records"), "tic_tac_toe", 20)
+        record_matches(Path("others"), "tic_tac_toe", 21)
+        return run(preset)
 
 
 def resignations(preset: Preset) -> object:
@@ -286,6 +298,7 @@ def with_teacher(preset: Preset) -> object:
 def updates(preset: Preset) -> object:
     """Return the weights of a learner after two synthetic slabs; half of each is one version old."""
     learner = build.build_learner(preset)
+    assert isinstance(learner.network, PolicyNetwork)
     for seed, share in ((1, 0.25), (2, 0.5)):
         slab = random_slab(learner.network.spec, 8, 8, seed, end=0.3)
         for name, array in slab.obs.items():

@@ -364,6 +364,19 @@ IMITATION = {
         }
     ).items()
 }
+RECORDS = BOTS.replace("[algorithm]", '[algorithm]\nname = "imitation"\ndata = "records"')
+RECORDED_BOARDS = RECORDS.replace(
+    "dense = [8]\nhidden = [8]", 'network = "resnet"\nblocks = 1\nfilters = 4\nvalue_hidden = 4'
+).replace("micro_batch = 32\n", "")
+IMITATION |= {
+    "data": Variant("others", probes.with_records, base=RECORDS),
+    "players": Variant("first", probes.with_records, base=RECORDS),
+    "winners": Variant("true", probes.with_records, base=RECORDS),
+    "held_out_decisions": Variant("1", probes.with_records, base=RECORDS),
+    "weight_decay": Variant("0.1", probes.with_records, base=RECORDED_BOARDS),
+    "ema": Variant("0.9", probes.with_records, base=RECORDED_BOARDS),
+    "symmetries": Variant("false", probes.with_records, base=RECORDED_BOARDS),
+}
 
 OWN = {"policy.critic": "own"}
 KL_OF_EPOCHS = ("target_kl", "learning_rate_kl", "kl_coefficient")

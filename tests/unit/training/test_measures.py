@@ -71,3 +71,17 @@ def test_a_log_with_any_number_of_names_has_bounded_series() -> None:
 def test_every_name_with_words_is_in_the_reference() -> None:
     text = REFERENCE.read_text()
     assert [name for name in _WORDS if f"`{name}`" not in text] == []
+
+
+def test_agreement_with_held_out_decisions_has_a_plot_with_the_floor_of_chance() -> None:
+    own = {"imitation/top1": 0.4, "imitation/top1/end": 0.5, "imitation/uniform": 0.2, "imitation/top5": 0.9}
+    points = [
+        EvaluationPoint(0, rates(a=0.5) | own),
+        EvaluationPoint(9, rates(a=0.6) | {"imitation/top1": 0.7}),
+    ]
+    rate, agreement = measures_of(points)
+    assert (rate.kind, agreement.kind) == ("rate", "agreement")
+    assert agreement.title == "Agreement with held-out decisions"
+    assert [(line.name, line.steps) for line in agreement.lines] == [("all decisions", (0, 9)), ("end", (0,))]
+    assert [v.value for v in agreement.lines[0].values] == [0.4, 0.7]
+    assert [(level.what, level.value.value) for level in agreement.levels] == [("uniform legal choices", 0.2)]

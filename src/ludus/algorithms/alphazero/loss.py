@@ -26,7 +26,7 @@ def alphazero_loss(
         log_probs: ``[N, A]``, -inf where illegal.
         value: ``[N]``.
         policy_target: ``[N, A]``, 0 where illegal.
-        value_target: ``[N]``.
+        value_target: ``[N]``; NaN where it is unknown: nothing is learned of the value there.
         value_coefficient: Weight of the value, >= 0.
 
     Returns:
@@ -35,7 +35,8 @@ def alphazero_loss(
     """
     finite = log_probs.clamp(min=-1e9)
     policy = -(policy_target * finite).sum()
-    squared = (value - value_target).square().sum()
+    target = torch.where(torch.isnan(value_target), value.detach(), value_target)
+    squared = (value - target).square().sum()
     known = policy_target.clamp(min=1e-30)
     entropy = -(policy_target * known.log()).sum()
     total = policy + value_coefficient * squared

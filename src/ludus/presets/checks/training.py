@@ -95,7 +95,10 @@ def _teacher_problems(preset: Preset, method: Method, declared: GameSpec) -> Ite
     """Yield mistakes about a teacher and about settings that exclude one."""
     teacher = str(getattr(preset.algorithm, "teacher", ""))
     if method.teaches == "player":
-        yield from _player_problems(teacher, declared)
+        if data := str(getattr(preset.algorithm, "data", "")) if method.records else "":
+            yield from _data_problems(preset, data)
+        else:
+            yield from _player_problems(teacher, declared)
         if preset.league is not None:
             yield Problem("algorithm.name", value=method.name, expected=f"another where {LEAGUE}")
     elif not teacher:
@@ -104,6 +107,18 @@ def _teacher_problems(preset: Preset, method: Method, declared: GameSpec) -> Ite
         yield Problem("run.topology", value="one_to_one", expected='"many_to_one" where there is a teacher')
     if preset.run.lag == "async" and preset.run.over_lag == "drop":
         yield Problem("run.over_lag", value="drop", expected='"wait" where a teacher sees every slab')
+
+
+def _data_problems(preset: Preset, data: str) -> Iterator[Problem]:
+    """Yield settings that do not fit a data set of recorded matches: its rows are read in this process."""
+    path, cluster = "algorithm.data", preset.cluster
+    for holds, why in (
+        (cluster.rollouts > 0, f"cluster.rollouts = {cluster.rollouts}"),
+        (cluster.learners > 1, f"cluster.learners = {cluster.learners}"),
+        (preset.curriculum.bot != "", f'curriculum.bot = "{preset.curriculum.bot}"'),
+    ):
+        if holds:
+            yield Problem(path, value=data, expected=f"none where {why}")
 
 
 def _player_problems(teacher: str, declared: GameSpec) -> Iterator[Problem]:

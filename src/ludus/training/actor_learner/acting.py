@@ -19,10 +19,20 @@ def player_of_version(
     ``actor`` has the weights that act. They play, too, where no checkpoint has ``version``. Raises
     ``StorageError``.
     """
+    return player_of_actor(context, actor_of_version(context, spec, actor, version))
+
+
+def actor_of_version(
+    context: RunContext, spec: GameSpec, actor: NetworkActor, version: int | None
+) -> NetworkActor:
+    """Return an actor of a checkpoint's weights; ``actor`` itself where no checkpoint has them.
+
+    Raises ``StorageError``.
+    """
     store = context.directory.checkpoints
-    if version is not None and version != actor.version and version in store.versions():
-        actor = actor_of(store.load(version).weights, spec, actor)
-    return player_of_actor(context, actor)
+    if version is None or version == actor.version or version not in store.versions():
+        return actor
+    return actor_of(store.load(version).weights, spec, actor)
 
 
 def actor_of(weights: Weights, spec: GameSpec, actor: NetworkActor) -> NetworkActor:

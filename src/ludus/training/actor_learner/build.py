@@ -12,6 +12,7 @@ import torch
 
 from ludus.algorithms.config import MethodConfig, SettingError
 from ludus.algorithms.learner import Learner, LearnerContext, SlabLearner
+from ludus.algorithms.learner_interface import ClosingLearner
 from ludus.algorithms.registry import method_of, resolve
 from ludus.algorithms.updates.parameters import tensors_of
 from ludus.flow import GameSpec, Weights
@@ -20,6 +21,8 @@ from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.games.names import is_typed
 from ludus.games.registry import text_params
 from ludus.policies.accelerator import Executor, executor_of
+from ludus.policies.config import ResnetConfig
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.presets.checks.game import resolve_spec
@@ -32,12 +35,14 @@ from ludus.rollouts.alternating_sampler import AlternatingSampler
 from ludus.rollouts.commands import LoadWeights
 from ludus.rollouts.exchange import Sampler
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.training.actor_learner.sampler import first_network
+from ludus.training.actor_learner.sampler import first_board_network, first_network
 from ludus.training.learner_processes.leader import LearnerProcesses
 from ludus.training.learner_processes.worker import Recipe
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import opponents_of, policy_ids, trained_rows
+from ludus.training.records.sampler import build_record_sampler
 from ludus.training.start import load_start
+from ludus.training.teacher import data_of
 
 
 @dataclass(slots=True)
@@ -85,7 +90,7 @@ class Components:
         """Stop the pools, and the processes that learn."""
         for sampler in (self.sampler, *self.siblings):
             sampler.close()
-        if isinstance(self.learner, SlabLearner):
+        if isinstance(self.learner, ClosingLearner):
             self.learner.close()
 
 
@@ -117,7 +122,11 @@ class StagedWeights(LocalWeights):
         """Copy the weights of ``learner``: ``copy`` has those of version ``staged``."""
         super().__init__(learner)
         mine = learner.network
-        self.copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        self.copy: PolicyNetwork | ResidualNetwork
+        if isinstance(mine, ResidualNetwork):
+            self.copy = ResidualNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        else:
+            self.copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
         self._lock = Lock()
         self._meta = learner.acting_weights().meta
         self.staged = learner.copy_to(self.copy)
@@ -152,7 +161,9 @@ class StagedWeights(LocalWeights):
 class MakeLearner(Protocol):
     """Factory of a method's learner of slabs. Raises ``ValueError`` for settings that do not fit."""
 
-    def __call__(self, config: MethodConfig, network: PolicyNetwork, context: LearnerContext) -> Learner:
+    def __call__(
+        self, config: MethodConfig, network: PolicyNetwork | ResidualNetwork, context: LearnerContext
+    ) -> Learner:
         """Build the learner of ``network``, which it owns from then on."""
         ...
 
@@ -171,7 +182,11 @@ def build_learner(
     one_thread()
     spec, _ = resolve_spec(preset)
     run = preset.run
-    network = first_network(preset, spec, None if drawn else ())
+    network: PolicyNetwork | ResidualNetwork
+    if isinstance(preset.policy, ResnetConfig):
+        network = first_board_network(preset, spec)
+    else:
+        network = first_network(preset, spec, None if drawn else ())
     load_start(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
@@ -187,7 +202,8 @@ def build_learner(
         raise ConfigError(error) from error
     except ValueError as error:
         raise ConfigError(error, where="policy") from error
-    if (count := _processes(preset)) > 1 and isinstance(learner, SlabLearner):
+    count = _processes(preset)
+    if count > 1 and isinstance(learner, SlabLearner) and isinstance(network, PolicyNetwork):
         learner.divide(LearnerProcesses(learner, _recipe(preset, network, context), count - 1))
     return learner
 
@@ -237,6 +253,8 @@ def build(preset: Preset, slabs: int = 2, restarts: int = 0, machines: Machines 
 
 def _samplers(preset: Preset, slabs: int, restarts: int, machines: Machines) -> list[Sampler]:
     """Build one sampler; with ``one_to_one`` one for each pool, with its part of the slots."""
+    if data_of(preset):
+        return [build_record_sampler(preset, slabs=slabs, restarts=restarts)]
     pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
     pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
     part = msgspec.structs.replace(preset, pool=pool)

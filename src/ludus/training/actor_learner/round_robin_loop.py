@@ -166,7 +166,9 @@ class TurnRounds(Rounds):
         return stats
 
     def _start(self, slab: Slab, progress: float, value_only: bool) -> UpdatePlan:
-        self._own_copy.leave(self._pool(0).copy)
+        copy = self._pool(0).copy
+        assert isinstance(copy, PolicyNetwork)  # actor-critic methods alone have this topology
+        self._own_copy.leave(copy)
         return super()._start(slab, progress, value_only)
 
     def publish(self) -> None:

@@ -14,7 +14,8 @@ from ludus.flow import GameSpec, Lineup, PoolOptions, Weights
 from ludus.flow.process.as_found import one_thread
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.policies.accelerator import executor_of
-from ludus.policies.config import EncoderConfig
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 from ludus.pool import Pool, PoolError
@@ -107,6 +108,29 @@ def local_sampler(sampler: Sampler) -> LocalSampler:
     if not isinstance(sampler, LocalSampler):
         raise TypeError(f"expected a sampler of this process, got {type(sampler).__name__}")
     return sampler
+
+
+def first_acting(preset: Preset, spec: GameSpec) -> Network:
+    """Build the network that acts, of whatever kind. Raises ``ConfigError``."""
+    if isinstance(preset.policy, ResnetConfig):
+        return first_board_network(preset, spec)
+    return first_network(preset, spec).for_acting()
+
+
+def first_board_network(preset: Preset, spec: GameSpec) -> ResidualNetwork:
+    """Build the network that reads planes of a board and that a run starts with, on its device.
+
+    Raises ``ConfigError``.
+    """
+    if not isinstance(preset.policy, ResnetConfig):
+        raise ConfigError('policy.network: expected "resnet"')
+    device = device_name(preset)
+    seed = derive_seed(preset.run.seed, SEED_NETWORK)
+    try:
+        network = ResidualNetwork(preset.policy, spec, seed, precision_name(preset.run, device))
+    except ValueError as error:
+        raise ConfigError(error, where="policy") from error
+    return network.to(device)
 
 
 def first_network(preset: Preset, spec: GameSpec, only: Collection[str] | None = None) -> PolicyNetwork:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ludus.league.players import member_and_version
 from ludus.presets.config import Preset, RunConfig
 from ludus.storage import Checkpoint
-from ludus.training.actor_learner.acting import player_of_version
+from ludus.training.actor_learner.acting import actor_of_version, player_of_version
 from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.checkpoint import count_restarts
@@ -26,6 +26,7 @@ from ludus.training.actor_learner.state import TrainerState, decode_state
 from ludus.training.actor_learner.sync_loop import Rounds
 from ludus.training.machines import LOCAL, Machines
 from ludus.training.opponents import bot_opponents, build_matchmaker, measured_against, opponents_of
+from ludus.training.records.sampler import held_out_of
 from ludus.training.run_builder import RunBuilder
 from ludus.training.run_context import RunContext
 from ludus.training.run_evaluator import PlayerFactory
@@ -90,6 +91,7 @@ class Trainer(SlabSteps):
             components.sampler, matchmaker, components.learner, self.snapshots, self._lost
         )
         against = measured_against(spec, preset, bot_opponents(opponents_of(spec, preset)))
+        self._held_out = held_out_of(preset, components.sampler)
         super().__init__(context, {"": member}, member, threads, against)
         self.start_or_resume(checkpoint)
 
@@ -108,6 +110,13 @@ class Trainer(SlabSteps):
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """Return the weights of ``version``, None for the newest, as a player of evaluations."""
         return player_of_version(self.context, self.first.components.spec, self.first.rounds.actor, version)
+
+    def held_out(self, version: int) -> dict[str, float]:
+        """See :meth:`RunSteps.held_out`."""
+        if self._held_out is None:
+            return {}
+        spec, actor = self.first.components.spec, self.first.rounds.actor
+        return self._held_out.measure(actor_of_version(self.context, spec, actor, version))
 
     # ---- files -----------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from ludus.training.actor_learner.state import TrainerState
 from ludus.training.league.checkpoint import LeagueState
 from ludus.training.league.member_parts import LEARNER
 from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids
+from ludus.training.records.recorded import data_hash, with_data_path
 from ludus.training.run_code import code_files
 from ludus.training.start import resumed_start
 from ludus.training.surgery import carry
@@ -111,7 +112,7 @@ class Operation:
             SurgeryError: A change that surgery does not cover.
             ConfigError: Settings that do not fit together.
         """
-        self.source, self.preset = source, request.preset
+        self.source, self.preset = source, with_data_path(request.preset)
         self.spec, self.params = resolve_spec(self.preset)
         check_covered(source.preset, self.preset)
         if wrong := [*training_problems(self.preset, self.spec)]:
@@ -243,6 +244,7 @@ class Operation:
             run_id=secrets.token_hex(16),
             signature=hardware.signature_of(self.preset.game.name),
             code=code_files(self.preset),
+            data_sha256=data_hash(self.preset),
             lineage=longer(old.info.lineage, self.ancestor(old.checkpoint.weights)),
         )
 

@@ -12,7 +12,7 @@ from ludus.presets.config import BeforeConfig, Preset
 from ludus.presets.document import leaves
 from ludus.presets.method_file import method_file
 from ludus.surgery.plan import SurgeryError
-from ludus.training.teacher import demonstration_of
+from ludus.training.teacher import data_of, demonstration_of
 
 #: Settings without which the stored state has no meaning: a change is refused.
 _FIXED = (
@@ -37,6 +37,9 @@ _PLAY = (
     "run.lag",
     "run.queue",
     "algorithm.teacher",
+    "algorithm.data",
+    "algorithm.players",
+    "algorithm.winners",
 )
 #: Settings of ``game.before`` that decide about no match.
 _SCHEDULE = tuple(f"game.before.{name}" for name in BeforeConfig.__struct_fields__ if name != "params")
@@ -115,6 +118,7 @@ def _why_not_moved(old: Preset, new: Preset, compiled: bool) -> str:
         (new.game.before is not None, "two sets of rules take turns"),
         (new.cluster.rollouts > 0, "other processes play"),
         (any(demonstration_of(p) is not None for p in (old, new)), "a teacher plays along"),
+        (any(data_of(p) for p in (old, new)), "recorded matches are read"),
     ):
         if holds:
             return f"surgery changed {path}: {why}"

@@ -2,7 +2,7 @@
 import { Curve } from "./curve.js";
 import { useFresh } from "./fresh.js";
 import { Failure, html, useMemo, useState } from "./html.js";
-import { AXES, lineOf } from "./measures.js";
+import { AXES, RATES, lineOf } from "./measures.js";
 import { intervalOf, runResultText } from "./result_text.js";
 
 const EVERY_MS = 5000;
@@ -23,7 +23,7 @@ function Row(setting) {
 
 function Shared({ measure, names, x }) {
   const lines = useMemo(() => measure.lines.map((line, k) => ({ ...lineOf(line, x, names[measure.runs[k]]), colour: measure.runs[k] })), [measure, names.join(), x]);
-  return html`<${Curve} title=${measure.title} axis=${AXES[measure.kind]} kind=${measure.kind === "rate" ? "rate" : "number"} x=${x} lines=${lines} />`;
+  return html`<${Curve} title=${measure.title} axis=${AXES[measure.kind]} kind=${RATES.has(measure.kind) ? "rate" : "number"} x=${x} lines=${lines} />`;
 }
 
 export function Beside({ runs }) {

@@ -5,7 +5,8 @@ import { Failure, html, useMemo, useState } from "./html.js";
 import { remember, remembered } from "./settings.js";
 
 const POINTS = 600;
-export const AXES = { rate: "win rate", return: "mean return", elo: "Elo" };
+export const AXES = { rate: "win rate", return: "mean return", elo: "Elo", agreement: "agreement" };
+export const RATES = new Set(["rate", "agreement"]);
 const id = encodeURIComponent;
 
 // A line of the server's as a line of a plot, over steps or minutes.
@@ -15,7 +16,7 @@ export function lineOf(line, x, name = line.name) {
 }
 
 export function Measure({ measure, x, marks }) {
-  const kind = measure.kind === "rate" ? "rate" : "number";
+  const kind = RATES.has(measure.kind) ? "rate" : "number";
   const lines = useMemo(() => measure.lines.map((line) => lineOf(line, x)), [measure, x]);
   const levels = measure.levels.map((floor) => ({
     name: `floor: ${floor.what} ${valueText(floor.value.value, kind)}`,

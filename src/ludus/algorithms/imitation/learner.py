@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.config import ImitationConfig
+from ludus.algorithms.imitation.boards import BoardImitationLearner
 from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Floats, explained_variance, gae, transitions
@@ -21,8 +22,18 @@ from ludus.algorithms.updates.tasks import Task, UpdatePlan
 from ludus.flow import Slab
 from ludus.flow.override import override
 from ludus.flow.slab import Array
+from ludus.policies.layers.residual import ResidualNetwork
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.transfer import downloaded
+
+
+def make_learner(
+    config: ImitationConfig, network: PolicyNetwork | ResidualNetwork, context: LearnerContext
+) -> ImitationLearner | BoardImitationLearner:
+    """Return the learner of a network: one that reads planes of a board learns as AlphaZero's does."""
+    if isinstance(network, ResidualNetwork):
+        return BoardImitationLearner(config, network, context)
+    return ImitationLearner(config, network, context)
 
 
 class Demonstrations(NamedTuple):

@@ -1,0 +1,1 @@
+"""Imitation: behaviour cloning of a player, or of recorded matches."""
