@@ -11,6 +11,7 @@ from ludus.games.match import Match
 from ludus.native import core
 
 BLACK, WHITE = 0, 1
+MOST_MOVES = 1024  #: largest `max_moves`
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 

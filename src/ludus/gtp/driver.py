@@ -38,7 +38,7 @@ class MatchRules:
         size: Lines of the board.
         komi: Points for White.
         ko: The ko rule, as the parameter of the game ``go``.
-        max_moves: Limit of moves; 0 = 3 per point.
+        max_moves: Limit of moves; 0 = 3 per point, as far as the game allows.
     """
 
     size: int = 9
@@ -49,7 +49,7 @@ class MatchRules:
     @property
     def params(self) -> dict[str, int | float | str]:
         """The parameters of the game ``go``."""
-        most = self.max_moves or 3 * self.size * self.size
+        most = self.max_moves or min(3 * self.size * self.size, go.MOST_MOVES)
         return {"size": self.size, "komi": self.komi, "ko": self.ko, "max_moves": most}
 
 

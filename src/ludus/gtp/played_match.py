@@ -13,7 +13,7 @@ from ludus.gtp import rules
 from ludus.gtp.clock import Clock
 from ludus.gtp.players import RESIGN, GoPlayer, MoveCandidate, MoveChoice
 from ludus.gtp.protocol import GtpError
-from ludus.gtp.session import MAX_MOVES, GtpSession
+from ludus.gtp.session import GtpSession
 from ludus.version import __version__
 
 
@@ -105,7 +105,7 @@ class PlayedMatch:
     def check_length(self) -> None:
         """Refuse another move of a match that has reached the limit. Raise ``GtpError``."""
         if self.session.is_full:
-            raise GtpError(f"the match has reached {MAX_MOVES} moves")
+            raise GtpError(f"the match has reached {go.MOST_MOVES} moves")
 
     def settle(self, seat: int, match: Match, choice: MoveChoice, took: float, *, keep: bool) -> int:
         """Handle a choice that took ``took`` seconds: return the move, played if ``keep``."""

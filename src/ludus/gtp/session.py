@@ -15,7 +15,6 @@ from ludus.gtp import rules
 from ludus.gtp.protocol import GtpError
 
 #: Controllers end matches themselves: this only bounds memory.
-MAX_MOVES = 1024
 PLAYOUTS = 128  # random continuations for stones whose life the rules do not determine
 DEFAULTS = {
     "size": "19",
@@ -37,7 +36,7 @@ class GtpSession:
             params: Parameters of the game ``go``.
             seed: Seed of the match, for bots with random choices.
         """
-        self.base = {**DEFAULTS, **params, "max_moves": str(MAX_MOVES)}
+        self.base = {**DEFAULTS, **params, "max_moves": str(go.MOST_MOVES)}
         self.seed = seed
         self.moves: list[tuple[int, int]] = []  # seat, point
         self.black: list[int] = []  # stones before the first move
@@ -72,7 +71,7 @@ class GtpSession:
     @property
     def is_full(self) -> bool:
         """Whether the match has the maximum number of moves."""
-        return len(self.moves) >= MAX_MOVES
+        return len(self.moves) >= go.MOST_MOVES
 
     def _params(self) -> dict[str, str]:
         return self._with_stones(self.black, self.white, self.first)
@@ -203,7 +202,7 @@ class GtpSession:
             played: The match after the move, if the player has played it (with a bot's random numbers).
         """
         if self.is_full:
-            raise GtpError(f"illegal move: the match has reached {MAX_MOVES} moves")
+            raise GtpError(f"illegal move: the match has reached {go.MOST_MOVES} moves")
         after = played or self.turn_of(seat)
         try:
             if played is None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ludus.games.match import GameError
+from ludus.games.match import GameError, Match
 from ludus.gtp.driver import MatchRules, play_match, score_points
 from ludus.gtp.program import LOOK_S, CommandFailure, GtpProgram, ProgramError
 
@@ -37,6 +37,11 @@ def test_a_match_starts_with_an_opening_that_all_programs_receive() -> None:
         assert black.ask("final_score") == white.ask("final_score")
         with pytest.raises(GameError):
             play_match(black, white, MatchRules(7, 3.5), opening=[24, 24])
+
+
+@pytest.mark.parametrize("size", [2, 9, 13, 19])
+def test_boards_of_every_size_have_a_limit_of_moves_that_the_game_allows(size: int) -> None:
+    assert Match("go", MatchRules(size).params).tick == 0
 
 
 def test_commands_that_are_no_engines_are_refused() -> None:

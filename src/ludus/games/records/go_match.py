@@ -20,7 +20,6 @@ from ludus.games.replays import ReplayInfo
 from ludus.native import ReplayError
 
 GAME = "go"
-MOST_MOVES = 1024  # of a match of Go
 _MOST_NAME = 200  # characters of a player's name
 _DEFAULT = {"ko": "positional", "suicide": "forbidden"}
 
@@ -133,7 +132,7 @@ def _set_up(made: GoRecord) -> dict[str, str]:
     """Return parameters of the board at the start."""
     out = {"size": str(made.size)}
     if 2 * len(made.moves) > max(2 * made.size**2, 200):  # each move may have a pass before it
-        out["max_moves"] = str(min(MOST_MOVES, 2 * len(made.moves)))
+        out["max_moves"] = str(min(go.MOST_MOVES, 2 * len(made.moves)))
     if made.komi is not None:
         out["komi"] = f"{made.komi:g}" if abs(made.komi) < 1000 else str(made.komi)
     stones = {"black": made.black, "white": made.white}
