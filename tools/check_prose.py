@@ -49,6 +49,7 @@ _PACKAGES = (
         "cli",
         "cluster",
         "codecs",
+        "datasets",
         "evaluation",
         "flow",
         "games",

@@ -11,10 +11,12 @@ inline Replay replay_of(const nb::bytes& data) {
 }
 
 // Arrays by name; the observation is the list of its tensors.
-inline nb::dict seat_rows(SeatRows&& rows) {
+using RowDict = nb::typed<nb::dict, nb::str, nb::object>;
+
+inline RowDict seat_rows(SeatRows&& rows) {
   nb::list obs;
   for (auto& tensor : rows.obs) obs.append(owned(std::move(tensor)));
-  nb::dict out;
+  RowDict out;
   out["seat"] = rows.seat;
   out["obs"] = obs;
   out["mask"] = owned(std::move(rows.mask));
@@ -68,7 +70,7 @@ inline void bind_replay(nb::module_& m, const GameSet& games) {
           nb::gil_scoped_release release;
           read = games.at(r.game).rows(r, params, seats);
         }
-        std::vector<nb::dict> out;
+        std::vector<RowDict> out;
         for (SeatRows& rows : read) out.push_back(seat_rows(std::move(rows)));
         return out;
       },

@@ -73,6 +73,15 @@ def digest_of(
     return made.digest()
 
 
+def counted(decisions: Sequence[ReplayDecision], seats: int) -> tuple[int, ...]:
+    """Return the number of decisions of each seat; a second one in a tick takes the place of the first."""
+    found = [0] * seats
+    for _, seat in {(d.tick, d.seat) for d in decisions}:
+        if seat < seats:
+            found[seat] += 1
+    return tuple(found)
+
+
 def key_of(about: ReplayInfo) -> bytes:
     """Return what two records of one match have in common: the final state and the length."""
     parts = (about.game, about.final_hash, str(about.ticks), str(about.decisions))
@@ -88,7 +97,7 @@ def board_key(cells: npt.NDArray[np.int8], moves: int) -> bytes:
 
 
 def set_hash(game: str, version: int, digests: Iterable[bytes]) -> str:
-    """Return the hash of a data set, from those of its matches in order."""
+    """Return the hash of a data set, from the hashes of its matches in order."""
     made = hashlib.sha256(msgspec.json.encode(["ludus data set 1", game, version]))
     for digest in digests:
         made.update(digest)

@@ -20,7 +20,7 @@ from ludus.datasets.shards import FOLDER, ShardTensors, StoredMatch, map_shard, 
 from ludus.flow.inputs.shown import shown
 from ludus.games import registry, replays
 
-_OPEN = 32  # shards that are mapped at a time
+_OPEN = 128  # shards that are mapped at a time
 
 
 class RecordedMatch(NamedTuple):
@@ -38,7 +38,7 @@ class RecordedMatch(NamedTuple):
         result: The result as records of Go have it (``B+R``, ``W+3.5``); empty = unknown or another game.
     """
 
-    index: int  # type: ignore[assignment]  # of tuple, which nobody asks here
+    index: int  # type: ignore[assignment]  # tuple.index has no use here
     replay: bytes
     params: Mapping[str, str]
     players: tuple[str, ...]
@@ -67,16 +67,23 @@ class DataSet:
         self._split = np.concatenate([np.zeros(0, np.uint8), *splits])
         held = int(self._split.sum())
         if held != manifest.held_out:
-            raise DataSetError(f"{path}: {held} matches are held out, the manifest says {manifest.held_out}")
+            raise DataSetError(
+                f"{path}: {held} matches are held out, expected {manifest.held_out} by the manifest"
+            )
 
     @classmethod
     def open(cls, path: Path) -> DataSet:
         """Open the data set in a folder, and check sizes and bounds; :meth:`check` checks all.
 
+        A game that is not installed is not asked for its version.
+
         Raises:
             DataSetError: It is no finished data set, a file is damaged, or its game has other rules here.
         """
-        return cls(path, read_manifest(path))
+        data = cls(path, read_manifest(path))
+        if data.manifest.game in registry.list_games():
+            data.check_game()
+        return data
 
     @property
     def sha256(self) -> str:
@@ -88,7 +95,7 @@ class DataSet:
         return self.manifest.matches
 
     def shard(self, number: int) -> ShardTensors:
-        """Return the tensors of a shard, which stay valid until 32 others are read."""
+        """Return the tensors of a shard, from its file."""
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number][1]
@@ -197,17 +204,15 @@ class DataSet:
         except ValueError as error:
             return b"", str(error)
         digest = content.digest_of(about, made, stored.outcome, stored.result, stored.date)
-        counted = [0] * self.manifest.seats
-        for decision in made:
-            counted[decision.seat] += 1
+        counted = content.counted(made, self.manifest.seats)
         if not result.same:
             return digest, f"the replay does not follow its rules: {result.difference}"
         if (about.game, about.version) != (self.manifest.game, self.manifest.version):
             return digest, f"a match of {shown(about.game)}, version {about.version}"
         if about.params != self.manifest.params[stored.params]:
-            return digest, "the parameters differ from those of the manifest"
-        if tuple(counted) != stored.decisions:
-            return digest, f"{stored.decisions} decisions are stored, the replay has {tuple(counted)}"
+            return digest, "the parameters are not in the manifest at its place"
+        if counted != stored.decisions:
+            return digest, f"{stored.decisions} decisions are stored, the replay has {counted}"
         if not content.check_result(stored.result):
             return digest, f"the result {shown(stored.result)}"
         return digest, ""
@@ -221,7 +226,7 @@ class DataSet:
             faults.append("the content differs from the manifest's sha256")
         if int(self.decisions.sum(dtype=np.int64)) != manifest.decisions:
             faults.append(
-                f"{int(self.decisions.sum(dtype=np.int64))} decisions, the manifest says {manifest.decisions}"
+                f"{int(self.decisions.sum(dtype=np.int64))} decisions, the manifest has {manifest.decisions}"
             )
         for name, count in (("learn from", len(self) - manifest.held_out), ("hold out", manifest.held_out)):
             if not count and (manifest.split.held_out or name == "learn from"):

@@ -15,17 +15,19 @@ from ludus.flow.inputs.shown import shown
 from ludus.games import go, replays
 from ludus.games.match import GameError, Match, ParamError
 from ludus.games.records import go_match
-from ludus.games.replays import ReplayInfo
+from ludus.games.replays import ReplayDecision, ReplayInfo
 
 GO = "go"
+#: Parameters of Go that records can be given: they change no rule of the moves.
+GIVEN = ("features", "resignation")
 
 
 class ReadingRules(NamedTuple):
-    """What records must be, as a person says.
+    """Settings of a reader of records.
 
     Attributes:
         game: Reference of the game; empty = as the first record names it.
-        params: Parameters that records of Go get, such as ``features``.
+        params: Parameters of :data:`GIVEN` for records of Go; others are those that records must have.
         allow_partial: Whether a record is taken up to a move that cannot be played.
     """
 
@@ -35,7 +37,7 @@ class ReadingRules(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a record says of a match beyond its moves."""
+    """Result and date of a record: all but its moves."""
 
     outcome: tuple[float, ...] | None
     result: str = ""
@@ -62,7 +64,7 @@ def read_replay(data: bytes, rules: ReadingRules) -> ReadMatch:
     if about.game == GO:
         return go_match_of(data, about, rules)
     if about.format != 1 and about.reproduced == "no":
-        raise BadRecord("does not follow its rules", "the recording says that it cannot be played again")
+        raise BadRecord("does not follow its rules", "recorded as a match that cannot be played again")
     differing = _differing(about.params, rules.params)
     if differing:
         raise BadRecord("other parameters", f"{differing}; only records of Go are given other parameters")
@@ -81,11 +83,9 @@ def made_match(data: bytes, told: Told, key: bytes, shortened: str = "") -> Read
     """Return a verified replay as a match of a data set. Raises :class:`BadRecord` without decisions."""
     about, made = replays.info(data), replays.decisions(data)
     if not made:
-        raise BadRecord("no moves", "nobody decides anything in it")
-    counted = [0] * len(about.players)
-    for decision in made:
-        counted[decision.seat] += 1
-    stored = StoredMatch(data, tuple(counted), told.outcome, told.result, told.date, 0, 0)
+        raise BadRecord("no moves", "it has no decisions")
+    counted = content.counted(made, len(about.players))
+    stored = StoredMatch(data, counted, told.outcome, told.result, told.date, 0, 0)
     digest = content.digest_of(about, made, told.outcome, told.result, told.date)
     return ReadMatch(stored, about.params, digest, key, shortened)
 
@@ -113,28 +113,32 @@ def go_match_of(data: bytes, about: ReplayInfo, rules: ReadingRules) -> ReadMatc
     """Return a match of Go whose decisions are points, also where a bot decided."""
     params = go_match.without_defaults({**about.params, **rules.params})
     try:
+        there = Match(GO, about.params, seed=about.seed, match=about.match)  # as it was recorded
         match = Match(GO, params, seed=about.seed, match=about.match, record=True)
         for decision in replays.decisions(data):
-            if decision.bot < 0:
-                match.play(*decision.action)
-            elif decision.seat in match.to_act:  # a bot is asked at every tick
-                match.play(*_chosen(match, decision.bot))
+            match.play(*_played(there, decision))
     except (GameError, ParamError, ValueError) as error:
         raise BadRecord("other parameters", str(error)) from error
+    if match.view()["cells"] != there.view()["cells"] or match.over != there.over:
+        raise BadRecord("other parameters", "under them the match has another end")
     view = match.view()
     told = Told(*_outcome(match, view))
     replay = match.replay([content.player_name(name) for name in about.players])
     return made_match(replay, told, go_key(match))
 
 
-def _chosen(match: Match, bot: int) -> tuple[int, ...]:
-    """Return the choice of a bot of Go."""
-    trial = match.clone()
-    before = trial.view()
-    (seat,) = trial.to_act
-    trial.bot(seat, trial.spec.bots[bot].name)
-    trial.advance()
-    after: dict[str, Any] = trial.view()
+def _played(match: Match, decision: ReplayDecision) -> tuple[int, ...]:
+    """Play a recorded decision of Go; return it as the number of a point, also where a bot decided.
+
+    A bot draws from the state of the match, so it can decide only where it has decided before.
+    """
+    if decision.bot < 0:
+        match.play(*decision.action)
+        return decision.action
+    before = match.view()
+    match.bot(decision.seat, match.spec.bots[decision.bot].name)
+    match.advance()
+    after: dict[str, Any] = match.view()
     points = int(after["width"]) ** 2
     if after["resigned"] >= 0:
         return (points + 1,)

@@ -52,7 +52,7 @@ def matches(path: Path, rules: ReadingRules) -> Iterator[tuple[str, Callable[[],
     if (int(ends[-1]) if count else 0) != len(columns["action"]) or len(columns["seat"]) != len(
         columns["action"]
     ):
-        raise CorruptFile(f"{path.name}: the plies of the matches are not those of the file")
+        raise CorruptFile(f"{path.name}: the matches have other plies than the file")
     for index in range(count):
         rows = slice(int(ends[index]) - int(plies[index]), int(ends[index]))
         yield f", match {index + 1}", partial(_read, columns, index, rows, meta, rules)
@@ -98,7 +98,7 @@ def _told(match: Match, first: float, resigned: bool) -> Told:
     outcome: tuple[Any, ...] = (first, -first)[: match.spec.seats]
     if match.over and tuple(match.outcome) != outcome:
         raise BadRecord(
-            "does not follow its rules", f"the outcome is {match.outcome}, the file says {outcome}"
+            "does not follow its rules", f"the outcome is {match.outcome}, the file has {outcome}"
         )
     winner = "BW"[first < 0] if first else ""
     result = "" if match.game != GO else f"{winner}+R" if resigned else f"{winner}+" if winner else "0"

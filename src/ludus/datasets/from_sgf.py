@@ -18,7 +18,7 @@ from ludus.datasets.from_replay import GO, ReadingRules, Told, go_key, made_matc
 from ludus.datasets.sgf_pieces import SgfPiece
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.shown import shown
-from ludus.games import go, replays
+from ludus.games import go
 from ludus.games.match import GameError, Match, ParamError
 from ludus.games.records import go_match, sgf
 from ludus.games.records.go_record import GoRecord, leading_number, record
@@ -32,14 +32,15 @@ _WINNER = re.compile(r"(B|W)[a-z]*\s*\+\s*(.*)", re.IGNORECASE | re.DOTALL)
 _WHYS = {"r": "R", "t": "T", "f": "F"}
 _DRAWN = ("0", "draw", "jigo", "d", "tie", "和棋", "持碁", "持棋")
 _SIDES = {"黑": "B", "黒": "B", "白": "W"}
-_DATE = re.compile(r"(?<!\d)(\d{4})(?:\s?[-./年]\s?(\d{1,2})(?!\d)(?:\s?[-./月]\s?(\d{1,2})(?!\d))?)?")
+_COMPACT = re.compile(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)")
+_DATE = re.compile(r"(?<!\d)(\d{4})(?!\d)(?:\s?[-./年]\s?(\d{1,2})(?!\d)(?:\s?[-./月]\s?(\d{1,2})(?!\d))?)?")
 _NARROW = {full: full - 0xFEE0 for full in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 
 Read = Callable[[], ReadMatch]
 
 
 class OwnRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an exported record says beyond SGF: rules and seed, and whether a recorded move resigned."""
+    """Content of an exported record beyond SGF: rules and seed, and whether the last decision resigned."""
 
     params: dict[str, str]
     seed: int = 1
@@ -136,15 +137,7 @@ def read_game(root: Node, rules: ReadingRules) -> ReadMatch:
         shortened = next((n for n in converted.notes if "left out" in n), "its end is left out")
         if not rules.allow_partial:
             raise BadRecord(_why_cut(shortened), shortened)
-    return made_match(converted.replay, told, _key(converted.replay), shortened)
-
-
-def _key(replay: bytes) -> bytes:
-    about = replays.info(replay)
-    match = Match(GO, about.params, seed=about.seed, match=about.match)
-    for decision in replays.decisions(replay):
-        match.play(*decision.action)
-    return go_key(match)
+    return made_match(converted.replay, told, go_key(converted.match), shortened)
 
 
 def _reason(text: str) -> str:
@@ -238,7 +231,8 @@ def result_of(text: str) -> str:
 
 def date_of(text: str) -> int:
     """Return the first date of ``DT`` as yyyymmdd, with 00 for what it does not say; 0 without one."""
-    found = _DATE.search(text[:200].translate(_NARROW))
+    text = text[:200].translate(_NARROW)
+    found = _DATE.search(text) or _COMPACT.search(text)
     if found is None:
         return 0
     year, month, day = int(found[1]), int(found[2] or 0), int(found[3] or 0)

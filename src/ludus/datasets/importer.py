@@ -13,7 +13,7 @@ from ludus.datasets import from_self_play, from_sgf
 from ludus.datasets.content import ReadMatch
 from ludus.datasets.dataset import DataSet
 from ludus.datasets.errors import BadRecord, DataSetError
-from ludus.datasets.from_replay import GO, ReadingRules, read_replay
+from ludus.datasets.from_replay import GIVEN, GO, ReadingRules, read_replay
 from ludus.datasets.manifest import DataSource, Manifest, SplitRule, is_dataset, read_manifest
 from ludus.datasets.shards import MAX_REPLAY
 from ludus.datasets.staging import JOURNAL, PARTS, Cursor, StagedSetup, Staging
@@ -28,14 +28,14 @@ _MOST_PROBLEM = 300  # characters
 
 
 class ImportOrder(NamedTuple):
-    """What to import, and how.
+    """Settings of an import.
 
     Attributes:
         sources: Files and folders.
         to: Folder of the data set.
-        rules: What records must be.
-        size: Lines of the board of records of Go; 0 = those of the first one.
-        split: How matches are held out; None = as the default, or as the data set that is added to.
+        rules: Settings of the readers.
+        size: Lines of the board of records of Go; 0 = as in the first one.
+        split: Rule by which matches are held out; None = the default, or as the data set that is added to.
         licence: Terms of the records.
         append: Whether to add to the data set that ``to`` is.
     """
@@ -59,8 +59,8 @@ class ImportOrder(NamedTuple):
         return msgspec.json.encode([*parts, *more]).decode()
 
 
-class Watch(NamedTuple):
-    """How an import tells of its progress.
+class ImportWatch(NamedTuple):
+    """Receivers of an import's progress.
 
     Attributes:
         problem: Called with a line about each record that is left out.
@@ -74,7 +74,7 @@ class Watch(NamedTuple):
 
 
 class Stopped(Exception):
-    """An import was told to stop; the same call continues it."""
+    """An import was asked to stop; the same call continues it."""
 
 
 class FoundRecord(NamedTuple):
@@ -89,7 +89,7 @@ class FoundRecord(NamedTuple):
     first: int = 0
 
 
-def import_records(order: ImportOrder, watch: Watch = Watch()) -> Manifest:  # noqa: B008
+def import_records(order: ImportOrder, watch: ImportWatch = ImportWatch()) -> Manifest:  # noqa: B008
     """Make a data set of records, or continue to.
 
     Returns:
@@ -101,6 +101,7 @@ def import_records(order: ImportOrder, watch: Watch = Watch()) -> Manifest:  # n
         OSError: A file cannot be written.
     """
     check_sources(order.sources)
+    _check_params(order.rules)
     if (order.to / JOURNAL).exists() and is_dataset(order.to):  # a kill at the very end
         remove_tree(order.to / PARTS)
         (order.to / JOURNAL).unlink()
@@ -109,18 +110,31 @@ def import_records(order: ImportOrder, watch: Watch = Watch()) -> Manifest:  # n
     said = Finishing(order.split or SplitRule(), order.licence)
     if base is not None:
         about = base.manifest
+        if order.size and about.game == GO and (there := size_of(about.params[0])) != str(order.size):
+            raise DataSetError(f"{order.to}: boards of {there} lines, not of {order.size}")
         said = Finishing(order.split or about.split, order.licence or about.licence)
     staging = Staging(folder, StagedSetup(order.text()))
     try:
         if base is not None and not staging.setup.game:
             staging.decide(about.game, about.version, about.spec_hash, about.seats)
-        _Import(order, staging, watch).read()
+        _Import(order, staging, watch, base).read()
         manifest = finish(folder, staging, said, base)
     finally:
         staging.close()
     if base is not None:
         _swap(order.to, folder)
     return manifest
+
+
+def _check_params(rules: ReadingRules) -> None:
+    """Raise :class:`DataSetError` for parameters that would change the rules of recorded moves."""
+    if rules.game not in ("", GO):
+        return
+    if wrong := next((name for name in rules.params if name not in GIVEN), ""):
+        raise DataSetError(
+            f"parameter {shown(wrong)}: records of Go have their own rules; expected {' or '.join(GIVEN)}"
+        )
+    registry.spec(GO, rules.params)
 
 
 def _target(order: ImportOrder) -> tuple[Path, DataSet | None]:
@@ -159,8 +173,10 @@ def _swap(to: Path, made: Path) -> None:
 class _Import:
     """One import at work."""
 
-    def __init__(self, order: ImportOrder, staging: Staging, watch: Watch) -> None:
-        self.order, self.staging, self.watch = order, staging, watch
+    def __init__(
+        self, order: ImportOrder, staging: Staging, watch: ImportWatch, base: DataSet | None
+    ) -> None:
+        self.order, self.staging, self.watch, self.base = order, staging, watch, base
         self.sources = staging.sources or [
             DataSource(visible(p.absolute().name)[:200]) for p in order.sources
         ]
@@ -177,7 +193,7 @@ class _Import:
                 files, chain = files + 1, file.chained(chain)
                 if files == start.files and chain != start.chain:
                     raise DataSetError(
-                        f"{staging.folder}: the sources have changed since the import began; "
+                        f"{staging.folder}: the sources have changed since the import started; "
                         f"remove it to start again: rm -r {shell(str(staging.folder))}"
                     )
                 continue
@@ -188,7 +204,9 @@ class _Import:
             self.sources[file.source] = DataSource(about.name, about.files + 1, about.bytes + file.size)
             at = Cursor(files, chain)
         if files < start.files:
-            raise DataSetError(f"{staging.folder}: the sources have fewer files than when the import began")
+            raise DataSetError(
+                f"{staging.folder}: the sources have fewer files than at the start of the import"
+            )
         staging.flush(at, self.sources)
 
     def _file(self, file: SourceFile, at: Cursor) -> None:
@@ -198,30 +216,37 @@ class _Import:
             self._problem(f"{file.name}: a link, not followed")
             return
         records, skipped = at.records, at.records - at.first
-        try:
-            for found in _records(file, self.order.rules, at):
-                if skipped:
-                    skipped -= 1
-                    continue
-                records += 1
+        found = _records(file, self.order.rules, at)
+        while True:
+            try:
+                record = next(found, None)
+            except (StorageError, OSError) as error:
                 counts.read += 1
-                full = self._take(file, found)
-                self.watch.record()
-                if full or (stop := self.watch.stop()):
-                    here = Cursor(at.files, at.chain, found.offset, found.first, records)
-                    staging.flush(here, self.sources)
-                    counts = staging.counts
-                    if not full and stop:
-                        raise Stopped
-        except (StorageError, OSError) as error:
-            if isinstance(error, OSError) and error.filename is None:
-                raise
+                self._left_out(BadRecord("not readable", _why(error)), file.name)
+                return
+            if record is None:
+                return
+            if skipped:
+                skipped -= 1
+                continue
+            records += 1
             counts.read += 1
-            self._left_out(BadRecord("not readable", str(error)), file.name)
+            full = self._take(file, record)
+            self.watch.record()
+            stop = self.watch.stop()
+            if full or stop:
+                here = Cursor(at.files, at.chain, record.offset, record.first, records)
+                staging.flush(here, self.sources)
+                counts = staging.counts
+            if stop:
+                raise Stopped
 
     def _take(self, file: SourceFile, found: FoundRecord) -> bool:
         try:
-            match = found.read()
+            try:
+                match = found.read()
+            except (StorageError, OSError) as error:
+                raise BadRecord("not readable", _why(error)) from error
             self._check(match)
         except BadRecord as error:
             self._left_out(error, f"{file.name}{found.place}")
@@ -236,7 +261,7 @@ class _Import:
         about = replays.info(match.stored.replay)
         spec_hash = self._spec_hash(about.game, match.params)
         setup = self.staging.setup
-        size = self._size(match.params) if about.game == GO else ""
+        size = size_of(match.params) if about.game == GO else ""
         if not setup.game:
             if self.order.size and about.game == GO and size != str(self.order.size):
                 raise BadRecord("another size", f"a board of {size} lines, expected {self.order.size}")
@@ -254,11 +279,12 @@ class _Import:
             raise BadRecord("other parameters", "its parameters give other observations or actions")
 
     def _first_size(self) -> str:
-        if self.order.size:
-            return str(self.order.size)
-        return next(
-            (s for s, h in self.sizes.items() if h == self.staging.setup.spec_hash), "another number of"
-        )
+        """Return the lines of the boards of the data set, also where an earlier call has decided them."""
+        known = self.base.manifest.params if self.base is not None else tuple(self.staging.params)
+        for params in known[:1]:
+            self._spec_hash(GO, params)
+        wanted = self.staging.setup.spec_hash
+        return next((size for size, found in self.sizes.items() if found == wanted), "other")
 
     def _spec_hash(self, game: str, params: Mapping[str, str]) -> str:
         key = tuple(sorted(params.items()))
@@ -268,13 +294,8 @@ class _Import:
             reference = self.order.rules.game or game
             self.hashes[key] = registry.spec(reference if "/" in reference else game, params).spec_hash
             if game == GO:
-                self.sizes[self._size(params)] = self.hashes[key]
+                self.sizes[size_of(params)] = self.hashes[key]
         return self.hashes[key]
-
-    @staticmethod
-    def _size(params: Mapping[str, str]) -> str:
-        declared = {p.name: p.default_value for p in registry.spec(GO).params}
-        return params.get("size", declared["size"])
 
     def _left_out(self, error: BadRecord, place: str) -> None:
         counts = self.staging.counts.left_out
@@ -286,6 +307,16 @@ class _Import:
         line = line if len(line) <= _MOST_PROBLEM else f"{line[:_MOST_PROBLEM]}..."
         self.staging.problems.append(line)
         self.watch.problem(line)
+
+
+def _why(error: StorageError | OSError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def size_of(params: Mapping[str, str]) -> str:
+    """Return the lines of a board of Go under ``params``."""
+    declared = {p.name: p.default_value for p in registry.spec(GO).params}
+    return params.get("size", declared["size"])
 
 
 def _records(file: SourceFile, rules: ReadingRules, at: Cursor) -> Iterator[FoundRecord]:

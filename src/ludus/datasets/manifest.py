@@ -78,7 +78,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of ``dataset.json``.
 
     Args:
-        format: Of the files.
+        format: Version of the format of the files.
         game: Name of the game.
         version: Version of its rules.
         spec_hash: Interface that the parameters of all matches give.

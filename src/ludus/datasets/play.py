@@ -12,7 +12,7 @@ from ludus.datasets import content
 from ludus.datasets.content import ReadMatch
 from ludus.datasets.errors import BadRecord, DataSetError
 from ludus.datasets.from_replay import GO, ReadingRules, Told, go_match_of, made_match
-from ludus.datasets.importer import Stopped, Watch, check_target
+from ludus.datasets.importer import ImportWatch, Stopped, check_target
 from ludus.datasets.manifest import DataSource, Manifest, SplitRule
 from ludus.datasets.staging import Cursor, StagedSetup, Staging
 from ludus.datasets.writer import Finishing, finish
@@ -59,7 +59,7 @@ class BotMatches(NamedTuple):
         ).decode()
 
 
-def record_matches(order: BotMatches, watch: Watch = Watch()) -> Manifest:  # noqa: B008
+def record_matches(order: BotMatches, watch: ImportWatch = ImportWatch()) -> Manifest:  # noqa: B008
     """Play matches of bots and make a data set of them, or continue to.
 
     Returns:

@@ -113,7 +113,7 @@ def map_shard(path: Path, size: int) -> mmap.mmap:
             raise DataSetError(f"{path}: not a regular file; expected the file of a shard")
         if about.st_size != size or not 8 < size <= MAX_BYTES:
             raise DataSetError(
-                f"{path}: {about.st_size:,} bytes, the manifest says {size:,}: the shard has changed"
+                f"{path}: {about.st_size:,} bytes, the manifest has {size:,}: the shard has changed"
             )
         return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
     finally:
@@ -126,7 +126,7 @@ def read_shard(data: mmap.mmap | bytes, name: str, matches: int, seats: int) -> 
     Args:
         data: The bytes of the file.
         name: The file, for messages.
-        matches: Number of matches that the manifest says.
+        matches: Number of matches by the manifest.
         seats: Seats of a match.
 
     Raises:

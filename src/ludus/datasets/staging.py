@@ -44,7 +44,7 @@ ROW = np.dtype(
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an import stands: whole files that are done, and what is done of the next one.
+    """Place of an import in its sources: whole files that are done, and what is done of the next one.
 
     Args:
         files: Files that are done.
@@ -99,7 +99,7 @@ class Staging:
         """Open the parts in ``folder``, or make it.
 
         Raises:
-            DataSetError: Another command has begun an import there.
+            DataSetError: Another command has started an import there.
             CorruptFile: The folder or a file in it is a link or damaged.
         """
         self.folder, self.setup = folder, setup
@@ -128,7 +128,7 @@ class Staging:
                     found = msgspec.convert(row, StagedSetup)
                     if found.command != self.setup.command:
                         raise DataSetError(
-                            f"{self.folder}: another import has begun there; give its command again, or "
+                            f"{self.folder}: another import has started there; give its command again, or "
                             f"remove it: rm -r {shell(str(self.folder))}"
                         )
                     self.setup = found
@@ -170,7 +170,7 @@ class Staging:
         )
 
     def flush(self, cursor: Cursor, sources: list[DataSource]) -> None:
-        """Write what was added as a part, and where the sources stand behind it. Raises ``OSError``."""
+        """Write what was added as a part, and the place in the sources behind it. Raises ``OSError``."""
         waiting, number = self._waiting, len(self.parts)
         size = 0
         if waiting:
@@ -218,7 +218,7 @@ class Staging:
 
 
 def poorness(known: bool, date: int) -> int:
-    """Return a number by which the record that says more about a match is kept."""
+    """Return a number by which the record with more about a match is kept."""
     return (not known) * 2 + (date == 0)
 
 

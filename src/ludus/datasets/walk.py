@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ludus.datasets.errors import DataSetError
+from ludus.datasets.manifest import NAME
 from ludus.flow.inputs.shown import shown
 
 Kind = Literal["sgf", "replay", "self_play", "link"]
@@ -37,7 +38,7 @@ class SourceFile(NamedTuple):
     modified: int
 
     def chained(self, chain: str) -> str:
-        """Return a hash of the files so far, of which ``chain`` is that of those before this one."""
+        """Return a hash of the files so far, from ``chain``, the hash of the files before this one."""
         made = hashlib.sha256(chain.encode())
         made.update(
             f"{self.source}\0{self.name}\0{self.size}\0{self.modified}".encode("utf-8", "surrogateescape")
@@ -71,6 +72,10 @@ def files_of(sources: Sequence[Path]) -> Iterator[SourceFile]:
 def check_sources(sources: Sequence[Path]) -> None:
     """Raise :class:`DataSetError` for a source that is missing or of another kind."""
     for source in sources:
+        if (source / NAME).is_file():
+            raise DataSetError(
+                f"{source}: a data set; export its matches (--ludus or --sgf), and import these"
+            )
         if not source.is_dir():
             next(files_of([source]))
 

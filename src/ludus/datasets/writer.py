@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,17 +29,17 @@ from ludus.datasets.shards import (
     SUFFIX,
     TARGET_BYTES,
     ShardTensors,
-    StoredMatch,
-    encode_shard,
     map_shard,
     read_shard,
 )
 from ludus.datasets.staging import JOURNAL, PARTS, ROW, Staging, poorness
 from ludus.games import replays
 from ludus.storage.files import own_folder, remove_tree, write_atomic
-from ludus.storage.tensors import decode_file
+from ludus.storage.tensors import decode_file, encode_tensors
 
-Beat = Callable[[], None]
+_MOST_MATCHES = 200_000  # of a shard
+
+Beat = Callable[[int], None]
 
 
 class _PartFile(NamedTuple):
@@ -52,7 +52,7 @@ class _PartFile(NamedTuple):
 
 
 class Finishing(NamedTuple):
-    """What a person says of a data set.
+    """Settings of a finished data set.
 
     Attributes:
         split: How matches are held out.
@@ -73,9 +73,9 @@ def finish(
     Args:
         folder: Where the data set is made; the parts are in it.
         staging: The parts.
-        said: What a person says of the data set.
+        said: Its settings.
         base: An earlier data set, whose matches are in the new one too.
-        beat: Called once a match.
+        beat: Called with the matches that are written, once a shard.
 
     Returns:
         The manifest.
@@ -95,26 +95,31 @@ def finish(
         raise DataSetError(
             f"{folder}: no matches ({staging.counts.read:,} records{': ' if reasons else ''}{reasons})"
         )
-    kept, repeated = _without_duplicates(orders)
-    dates = _dates(parts, kept, setup.seats) if said.split.by == "date" else None
-    held = _held_out(kept, said.split, dates)
+    kept = _without_duplicates(orders)
+    repeated = len(orders) - len(kept.part)
+    del orders  # as large as what is kept
     own_folder(folder / FOLDER, make=True)
     names = sorted({tuple(sorted(p.items())) for p in params})
     numbers = {name: number for number, name in enumerate(names)}
     places = np.array([numbers[tuple(sorted(p.items()))] for p in params], np.int32)
+    maker = _ShardMaker(parts, kept, setup.seats, places)
+    held = _held_out(kept.digest, said.split, maker.dates() if said.split.by == "date" else None)
     entries: list[ShardEntry] = []
     decisions = 0
     at = 0
-    while at < len(kept):
-        matches, at_next = _next_shard(parts, kept, at, setup.seats, places, beat)
-        data = encode_shard(matches, list(map(bool, held[at:at_next])))
+    while at < len(kept.part):
+        end = maker.end(at)
+        tensors = maker.tensors(at, end, held)
+        data = encode_tensors(tensors._asdict())
         entry = ShardEntry(
-            f"{len(entries):06d}{SUFFIX}", len(data), len(matches), hashlib.sha256(data).hexdigest()
+            f"{len(entries):06d}{SUFFIX}", len(data), end - at, hashlib.sha256(data).hexdigest()
         )
         write_atomic(folder / FOLDER / entry.name, data)
         entries.append(entry)
-        decisions += sum(sum(m.decisions) for m in matches)
-        at = at_next
+        decisions += int(tensors.decisions.sum(dtype=np.int64))
+        if beat is not None:
+            beat(end)
+        at = end
     counts = staging.counts
     if base is not None:
         counts = _added(base.manifest.counts, counts)
@@ -125,12 +130,10 @@ def finish(
         version=setup.version,
         spec_hash=setup.spec_hash,
         seats=setup.seats,
-        matches=len(kept),
+        matches=len(kept.part),
         decisions=decisions,
         held_out=int(held.sum()),
-        sha256=content.set_hash(
-            setup.game, setup.version, (row.tobytes() for row in kept["digest"].astype(">u8"))
-        ),
+        sha256=content.set_hash(setup.game, setup.version, (row.tobytes() for row in kept.digest)),
         split=said.split,
         licence=said.licence,
         sources=tuple(sources),
@@ -153,7 +156,8 @@ def _gather(
 ) -> tuple[list[_PartFile], npt.NDArray[np.void], list[dict[str, str]], list[DataSource]]:
     """Return all files of matches, their rows, sets of parameters and sources."""
     parts: list[_PartFile] = []
-    rows: list[npt.NDArray[np.void]] = [np.zeros(0, ROW)]
+    count = sum(staging.parts) + (len(base) if base is not None else 0)
+    rows, at = np.zeros(count, ROW), 0
     params: list[dict[str, str]] = []
     sources: list[DataSource] = []
     if base is not None:
@@ -161,16 +165,17 @@ def _gather(
         sources += base.manifest.sources
         for number, entry in enumerate(base.manifest.shards):
             parts.append(_PartFile(base.path / FOLDER / entry.name, entry.matches, 0, 0))
-            rows.append(_rows_of(base.shard(number), number))
+            rows[at : at + entry.matches] = _rows_of(base.shard(number), number)
+            at += entry.matches
     shift, before = len(parts), (len(params), len(sources))
     for number, matches in enumerate(staging.parts):
         parts.append(_PartFile(staging.part(number), matches, *before))
         if matches:
             tensors, _ = decode_file(staging.order_file(number))
-            found = np.ascontiguousarray(tensors["order"]).view(ROW).reshape(-1).copy()
-            found["part"] = number + shift
-            rows.append(found)
-    return parts, np.concatenate(rows), params + staging.params, sources + staging.sources
+            rows[at : at + matches] = np.ascontiguousarray(tensors["order"]).view(ROW).reshape(-1)
+            rows["part"][at : at + matches] = number + shift
+            at += matches
+    return parts, rows, params + staging.params, sources + staging.sources
 
 
 def _rows_of(tensors: ShardTensors, part: int) -> npt.NDArray[np.void]:
@@ -185,8 +190,16 @@ def _rows_of(tensors: ShardTensors, part: int) -> npt.NDArray[np.void]:
     return rows
 
 
-def _without_duplicates(rows: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void], int]:
-    """Return one record of each match in the order of content, and how many others there were."""
+class _KeptMatches(NamedTuple):
+    """The matches of a data set in order: hashes of their content, and their places."""
+
+    digest: npt.NDArray[np.uint64]  # [M, 4], big-endian
+    part: npt.NDArray[np.int32]  # [M]
+    row: npt.NDArray[np.int32]  # [M]
+
+
+def _without_duplicates(rows: npt.NDArray[np.void]) -> _KeptMatches:
+    """Return one record of each match, in the order of content."""
     digest, key = rows["digest"].astype(np.uint64), rows["key"].astype(np.uint64)
     order = np.lexsort((*digest.T[::-1], rows["poor"], *key.T[::-1]))
     sorted_key = key[order]
@@ -194,21 +207,21 @@ def _without_duplicates(rows: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void
     first[1:] = (sorted_key[1:] != sorted_key[:-1]).any(axis=1)
     kept = order[first]
     kept = kept[np.lexsort(tuple(digest[kept].T[::-1]))]
-    return rows[kept], len(rows) - len(kept)
+    return _KeptMatches(rows["digest"][kept], rows["part"][kept], rows["row"][kept])
 
 
 def _held_out(
-    rows: npt.NDArray[np.void], rule: SplitRule, dates: npt.NDArray[np.int32] | None
+    digests: npt.NDArray[np.uint64], rule: SplitRule, dates: npt.NDArray[np.int32] | None
 ) -> npt.NDArray[np.bool_]:
     """Return which matches are held out; at least one, and not all, where there are two or more."""
-    count = len(rows)
+    count = len(digests)
     if not rule.held_out or count < 2:
         return np.zeros(count, bool)
     if dates is None:
-        held = content.held_out_by_hash(rows["digest"], rule.held_out)
+        held = content.held_out_by_hash(digests, rule.held_out)
         if not held.any() or held.all():
             held = np.zeros(count, bool)
-            held[np.argmin(rows["digest"][:, -1].astype(np.uint64))] = True
+            held[np.argmin(digests[:, -1].astype(np.uint64))] = True
         return held
     wanted = min(count - 1, max(1, round(count * rule.held_out)))
     border = np.sort(dates)[count - wanted]
@@ -220,60 +233,66 @@ def _held_out(
     return held
 
 
-def _dates(parts: Sequence[_PartFile], rows: npt.NDArray[np.void], seats: int) -> npt.NDArray[np.int32]:
-    dates = np.zeros(len(rows), np.int32)
-    for number, part in enumerate(parts):
-        mine = np.flatnonzero(rows["part"] == number)
-        if len(mine):
+class _ShardMaker:
+    """Maker of shards: gathers matches from their parts, one part in memory at a time."""
+
+    def __init__(
+        self, parts: Sequence[_PartFile], kept: _KeptMatches, seats: int, places: npt.NDArray[np.int32]
+    ) -> None:
+        self.parts, self.kept, self.seats, self.places = parts, kept, seats, places
+
+    def _of(
+        self, numbers: npt.NDArray[np.int32]
+    ) -> Iterator[tuple[_PartFile, ShardTensors, npt.NDArray[np.int64]]]:
+        """Yield each part of ``numbers``, its tensors, and the places that it has there."""
+        for number in np.unique(numbers):
+            part = self.parts[int(number)]
             data = map_shard(part.path, part.path.stat().st_size)
-            dates[mine] = read_shard(data, str(part.path), part.matches, seats).date[rows["row"][mine]]
-    return dates
+            tensors = read_shard(data, str(part.path), part.matches, self.seats)
+            yield part, tensors, np.flatnonzero(numbers == number)
 
+    def dates(self) -> npt.NDArray[np.int32]:
+        """Return the dates of all matches."""
+        dates = np.zeros(len(self.kept.part), np.int32)
+        for _, tensors, mine in self._of(self.kept.part):
+            dates[mine] = tensors.date[self.kept.row[mine]]
+        return dates
 
-def _next_shard(
-    parts: Sequence[_PartFile],
-    rows: npt.NDArray[np.void],
-    at: int,
-    seats: int,
-    places: npt.NDArray[np.int32],
-    beat: Beat | None,
-) -> tuple[list[StoredMatch], int]:
-    """Return the matches of the shard that starts with row ``at``, and the row behind it."""
-    end = _end_of_shard(parts, rows, at, seats)
-    found: dict[int, StoredMatch] = {}
-    wanted = rows["part"][at:end]
-    for number in np.unique(wanted):
-        part = parts[int(number)]
-        data = map_shard(part.path, part.path.stat().st_size)
-        tensors = read_shard(data, str(part.path), part.matches, seats)
-        for place in np.flatnonzero(wanted == number):
-            match = tensors.match(int(rows["row"][at + place]))
-            found[int(place)] = match._replace(
-                params=int(places[match.params + part.params]), source=match.source + part.sources
-            )
-            if beat is not None:
-                beat()
-    return [found[place] for place in range(end - at)], end
+    def end(self, at: int) -> int:
+        """Return the row behind a shard that starts with row ``at``: about 16 MiB of replays."""
+        window = slice(at, at + _MOST_MATCHES)
+        sizes = np.zeros(len(self.kept.part[window]), np.int64)
+        for _, tensors, mine in self._of(self.kept.part[window]):
+            sizes[mine] = np.diff(tensors.offset)[self.kept.row[window][mine]]
+        return at + max(1, int(np.searchsorted(np.cumsum(sizes), TARGET_BYTES, "right")))
 
-
-def _end_of_shard(parts: Sequence[_PartFile], rows: npt.NDArray[np.void], at: int, seats: int) -> int:
-    """Return the row behind a shard that starts with row ``at``: about 16 MiB of replays."""
-    size = _sizes(parts, rows, at, seats)
-    return at + max(1, int(np.searchsorted(np.cumsum(size), TARGET_BYTES, "right")))
-
-
-def _sizes(
-    parts: Sequence[_PartFile], rows: npt.NDArray[np.void], at: int, seats: int
-) -> npt.NDArray[np.int64]:
-    window = rows[at : at + 200_000]
-    sizes = np.zeros(len(window), np.int64)
-    for number in np.unique(window["part"]):
-        part = parts[int(number)]
-        data = map_shard(part.path, part.path.stat().st_size)
-        offset = read_shard(data, str(part.path), part.matches, seats).offset
-        mine = np.flatnonzero(window["part"] == number)
-        sizes[mine] = np.diff(offset)[window["row"][mine]]
-    return sizes
+    def tensors(self, at: int, end: int, held: npt.NDArray[np.bool_]) -> ShardTensors:
+        """Return the shard of the rows from ``at`` to ``end``."""
+        count = end - at
+        numbers, rows = self.kept.part[at:end], self.kept.row[at:end]
+        columns: dict[str, npt.NDArray[Any]] = {}
+        lengths = np.zeros(count + 1, np.int64)
+        for _, tensors, mine in self._of(numbers):
+            lengths[mine + 1] = np.diff(tensors.offset)[rows[mine]]
+        offset = np.cumsum(lengths)
+        replays = np.zeros(int(offset[-1]), np.uint8)
+        for part, tensors, mine in self._of(numbers):
+            theirs = rows[mine]
+            for name in ("decisions", "outcome", "known", "date", "result"):
+                column = getattr(tensors, name)
+                columns.setdefault(name, np.zeros((count, *column.shape[1:]), column.dtype))[mine] = column[
+                    theirs
+                ]
+            for name, values in (
+                ("params", self.places[tensors.params[theirs] + part.params]),
+                ("source", tensors.source[theirs] + part.sources),
+            ):
+                columns.setdefault(name, np.zeros(count, np.int32))[mine] = values
+            for place, row in zip(mine.tolist(), theirs.tolist(), strict=True):
+                replays[offset[place] : offset[place + 1]] = tensors.replays[
+                    tensors.offset[row] : tensors.offset[row + 1]
+                ]
+        return ShardTensors(replays=replays, offset=offset, split=held[at:end].astype(np.uint8), **columns)
 
 
 def _added(a: ImportCounts, b: ImportCounts) -> ImportCounts:

@@ -415,7 +415,7 @@ def test_recorded_players_decide_as_often_as_the_clone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{"run__lag": "async"}, {"algorithm__parts": 2, "run__threads": 4}])
-def test_other_ways_to_learn_from_records(tmp_path: Path, data: Path, changes: dict[str, object]) -> None:
+def test_other_ways_to_data_sets(tmp_path: Path, data: Path, changes: dict[str, object]) -> None:
     result = start_run(preset_of(data, TOML, **changes), tmp_path / "run")
     assert result.steps >= 500
 

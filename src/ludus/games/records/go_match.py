@@ -33,11 +33,13 @@ class Converted(NamedTuple):
         replay: The bytes of a ``.ludus`` file.
         notes: What was not converted, or not as it is written. One sentence each.
         moves: Moves that were converted.
+        match: The match behind them.
     """
 
     replay: bytes
     notes: tuple[str, ...]
     moves: int
+    match: Match
 
 
 class _PlayedRecord(NamedTuple):
@@ -79,7 +81,9 @@ def replay_of(made: GoRecord, params: Mapping[str, str] | None = None) -> Conver
         raise SgfError(f"SGF: {failed}")
     names = [made.info.get(name, "").strip()[:_MOST_NAME] or None for name in ("PB", "PW")]
     notes = [*made.notes, *_notes(made, best)]
-    return Converted(best.match.replay([visible(n) if n else "" for n in names]), tuple(notes), best.moves)
+    return Converted(
+        best.match.replay([visible(n) if n else "" for n in names]), tuple(notes), best.moves, best.match
+    )
 
 
 def _rule_sets(text: str) -> Iterator[Rules]:
@@ -99,25 +103,33 @@ def _play(made: GoRecord, rules: Rules) -> _PlayedRecord:
     passes: list[int] = []
     for number, (colour, point) in enumerate(made.moves):
         seat = "BW".index(colour)
-        what = f"move {number + 1}, {colour} {go.vertex(_number(point, size), size)}"
         if number and number in made.setups and made.setups[number].stones:
             return _PlayedRecord(match, number, tuple(passes), f"stones are set up after move {number}")
         if match.over:
-            return _PlayedRecord(match, number, tuple(passes), f"{what}: the match was over before it")
+            return _PlayedRecord(
+                match, number, tuple(passes), f"{_named(made, number)}: the match was over before it"
+            )
         trial, twice = match, match.to_act != (seat,)
         try:
             if twice:  # the other side passes
                 trial = match.clone()  # a refused move leaves neither
                 trial.play(size * size)
             if trial.over:
-                return _PlayedRecord(match, number, tuple(passes), f"{what}: out of turn, after a pass")
+                return _PlayedRecord(
+                    match, number, tuple(passes), f"{_named(made, number)}: out of turn, after a pass"
+                )
             trial.play(_number(point, size))
         except GameError:
-            why = f"{what}: {_why(match, point, rules)}"
+            why = f"{_named(made, number)}: {_why(match, point, rules)}"
             return _PlayedRecord(match, number, tuple(passes), why)
         match = trial
         passes += [number + 1] if twice else []
     return _PlayedRecord(match, len(made.moves), tuple(passes), "")
+
+
+def _named(made: GoRecord, number: int) -> str:
+    colour, point = made.moves[number]
+    return f"move {number + 1}, {colour} {go.vertex(_number(point, made.size), made.size)}"
 
 
 def _why(match: Match, point: Point | None, rules: Rules) -> str:
@@ -212,8 +224,7 @@ def _recorded(about: ReplayInfo, decisions: Sequence[replays.ReplayDecision]) ->
         if player:
             made.info[name] = visible(player)[:_MOST_NAME]
     for decision in decisions:
-        if decision.seat not in match.to_act:  # a bot, which is asked at every tick
-            continue
+        # A bot decides here as it did in the recording: it draws from the state of this match.
         before = match.view()
         if decision.bot < 0:
             match.act(decision.seat, *decision.action)

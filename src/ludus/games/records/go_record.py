@@ -153,6 +153,7 @@ def _with_fraction(value: float, rest: str) -> tuple[float, str]:
 # --- headers ----------------------------------------------------------------
 
 _SIZE = re.compile(r"(\d{1,4})(?:\.0*)?\s*(?:[:x×*,]\s*(\d{1,4}))?", re.IGNORECASE)
+_SETS_UP = frozenset(("PL", "AB", "AW", "AE"))
 _COLOURS = {"B": "B", "W": "W", "1": "B", "2": "W", "黑": "B", "白": "W"}
 
 
@@ -307,9 +308,11 @@ class _RecordReader:
         follows = ""
         for number, node in enumerate(self.root.main_line()):
             colours = [name for name in node.properties if name in ("B", "W")]
-            first = self._first(node)
-            # Beside a move, PL is the turn after it; at the root it is the first turn.
-            self._setup(node, number, "" if colours and number else first)
+            first = ""
+            if not _SETS_UP.isdisjoint(node.properties):
+                first = self._first(node)
+                # Beside a move, PL is the turn after it; at the root it is the first turn.
+                self._setup(node, number, "" if colours and number else first)
             if until is not None and len(made.moves) >= until - 1 and colours:
                 follows = colours[0]
                 break

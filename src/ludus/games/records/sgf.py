@@ -46,6 +46,8 @@ _PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9]{0,31}\s*\[")
 _HEAD = re.compile(r"(?:(?m:^)[ \t]*|[(;]\s*)(?=[A-Za-z][A-Za-z0-9]{0,31}\s*\[)")
 #: Moves, stones and headers that change a game, in text that is no part of one.
 _LOST = re.compile(r"(?<![A-Za-z])(?:B|W|AB|AW|AE|SZ|KM|HA|PL|GM)\s?\[")
+#: A node that is only a move, as nearly all are.
+_MOVE = re.compile(r"([BW])\[([a-z]{0,2})\]\n?(?=[;)])")
 _BREAK = re.compile(r"\r\n|\n\r|\r")
 _SPACES = dict.fromkeys(map(ord, "\t\v\f"), " ")
 _ENDS = "\0\x1a\ufeff"  # behind a game: the ends of files of old systems, and marks of joined files
@@ -236,6 +238,11 @@ class _Reader:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise self.fail(f"more than {MAX_NODES} nodes")
+        usual = _MOVE.match(self.text, self.at)
+        if usual is not None and self.values < MAX_VALUES:
+            self.values += 1
+            self.at = usual.end()
+            return Node({usual[1]: [usual[2]]})
         node = Node()
         while True:
             c = self.peek()

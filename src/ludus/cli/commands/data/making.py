@@ -18,7 +18,7 @@ from ludus.cli.match_options import Count, Natural
 from ludus.datasets.manifest import SplitBy
 
 if TYPE_CHECKING:
-    from ludus.datasets.importer import Watch
+    from ludus.datasets.importer import ImportWatch
     from ludus.datasets.manifest import Manifest, SplitRule
 
 JSON = option("print the manifest as one JSON document")
@@ -53,10 +53,8 @@ class DataImport(msgspec.Struct, frozen=True, kw_only=True):
 
     sources: Annotated[tuple[str, ...], positional("files and folders with records", "SOURCE")]
     to: To
-    game: Annotated[str, option("the game (default: that of the first record)", "GAME")] = ""
-    size: Annotated[
-        Natural, option("lines of the boards of Go (default: those of the first record)", "N")
-    ] = 0
+    game: Annotated[str, option("the game (default: the game of the first record)", "GAME")] = ""
+    size: Annotated[Natural, option("lines of the boards of Go (default: as in the first record)", "N")] = 0
     licence: Licence = ""
     held_out: HeldOut = ""
     split: Split = None
@@ -172,10 +170,10 @@ def split_rule(by: SplitBy | None, held_out: str) -> SplitRule | None:
     return SplitRule(by or "match", share)
 
 
-def _made(work: Callable[[Watch], Manifest], what: str, to: str, json: bool, quiet: bool) -> int:
+def _made(work: Callable[[ImportWatch], Manifest], what: str, to: str, json: bool, quiet: bool) -> int:
     """Run an import with its progress, print its result and return the exit code."""
     from ludus.cli.progress import Ticker
-    from ludus.datasets.importer import Stopped, Watch
+    from ludus.datasets.importer import ImportWatch, Stopped
     from ludus.flow.inputs.shown import shell
     from ludus.flow.process.interrupts import on_stop
 
@@ -198,7 +196,7 @@ def _made(work: Callable[[Watch], Manifest], what: str, to: str, json: bool, qui
     ticker = Ticker(lambda: f"{state['records']:,} {what}", quiet=quiet)
     try:
         with on_stop(stop), ticker:
-            manifest = work(Watch(problem, record, lambda: bool(state["stop"])))
+            manifest = work(ImportWatch(problem, record, lambda: bool(state["stop"])))
     except Stopped:
         console.note(f"stopped; {shell(to)} is no data set yet: the same command continues")
         return INTERRUPTED

@@ -1,4 +1,4 @@
-"""What a data set holds, as lines."""
+"""Data sets as lines: matches, records, sources, rules."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -13,6 +14,7 @@ from ludus.cli.commands.data.texts import described
 from ludus.cli.errors import DONE, USAGE, UserError
 
 if TYPE_CHECKING:
+    from ludus.cli.progress import Progress
     from ludus.datasets.export import Form
 
 NAME = positional("folder of the data set", "NAME")
@@ -62,13 +64,13 @@ class DataCheck(msgspec.Struct, frozen=True):
         data = DataSet.open(Path(self.name))
         progress = Progress(len(data), quiet=self.quiet)
         with progress:
-            faults = data.check(typed(self.game) if self.game else "", lambda: progress.count(1))
+            faults = data.check(typed(self.game) if self.game else "", _counting(progress))
         if self.json:
             console.document(
                 {"holds": not faults, "faults": faults, "matches": len(data), "sha256": data.sha256}
             )
         elif not faults:
-            console.result(f"{data.path}: {len(data):,} matches checked, all as the manifest says")
+            console.result(f"{data.path}: {len(data):,} matches checked, all as in the manifest")
         for fault in faults[:_NAMED]:
             console.note(f"{data.path}: {fault}")
         if len(faults) > _NAMED:
@@ -109,10 +111,21 @@ class DataExport(msgspec.Struct, frozen=True, kw_only=True):
         for form, folder in wanted:
             progress = Progress(len(data), f"matches as {form}", quiet=self.quiet)
             with progress:
-                count = export(data, Path(folder), form, lambda p=progress: p.count(1))  # type: ignore[misc]
+                count = export(data, Path(folder), form, _counting(progress))
             done.append({"form": form, "folder": folder, "files": count, "matches": len(data)})
         if self.json:
             console.document(done)
         else:
             console.result("\n".join(f"{d['folder']}: {d['files']:,} files" for d in done))
         return DONE
+
+
+def _counting(progress: Progress) -> Callable[[], None]:
+    """Return a function that counts a match, and ends the work where Ctrl-C has asked for it."""
+
+    def count() -> None:
+        progress.count(1)
+        if progress.should_stop():
+            raise KeyboardInterrupt
+
+    return count
