@@ -24,8 +24,10 @@ from tests.web.serving import served
 
 START = "!!document.querySelector('#start:not(:disabled)')"
 READY = "document.body.classList.contains('ready')"
-#: Returns the texts of a page that nothing explains.
 SETTLED = "new Promise((done) => setTimeout(done, 1000))"
+#: Plays the first choice that is legal.
+FIRST_MOVE = "ludus.act(...ludus.game.moment.legal[ludus.game.seat].map((mask) => mask.indexOf(1)))"
+#: Returns the texts of a page that nothing explains.
 UNEXPLAINED = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -45,15 +47,20 @@ def visits(page: LivePage, game: str) -> Iterator[tuple[str, list[str]]]:
         page.wait("!ludus.game.moment.paused")
     page.evaluate(SETTLED)
     yield "match", page.evaluate(UNEXPLAINED)
+    if page.evaluate("ludus.tick === 0 && ludus.over === null"):  # without a move a match leaves no replay
+        page.wait("ludus.game.myTurn")
+        page.evaluate(FIRST_MOVE)
+        page.wait("document.querySelectorAll('#moves li').length > 0")
+        page.evaluate(SETTLED)
     if not page.evaluate("ludus.over !== null"):
         page.evaluate("ludus.game.send('resign')")
     page.wait("ludus.over !== null")
     page.evaluate(SETTLED)
     yield "end", page.evaluate(UNEXPLAINED)
-    if url := page.evaluate("ludus.over.url"):
-        page.go(url, READY)
-        page.evaluate(SETTLED)
-        yield "replay", page.evaluate(UNEXPLAINED)
+    page.wait("!!ludus.over.url")  # it comes once the file is written
+    page.go(page.evaluate("ludus.over.url"), READY)
+    page.evaluate(SETTLED)
+    yield "replay", page.evaluate(UNEXPLAINED)
 
 
 def main() -> int:

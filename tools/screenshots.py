@@ -117,9 +117,14 @@ def _before(game: str, *seats: str) -> Opened:
 
 def _over(shown: Shown) -> None:
     shown.play("connect_four", ["person", "tactical"])
-    shown.page.click("#resign")
-    shown.page.click("#resign-yes")
-    shown.page.wait("ludus.over !== null")
+    for column in "11223344556677" * 3:
+        shown.page.wait("ludus.game.myTurn || ludus.over !== null")
+        if shown.page.evaluate("ludus.over !== null"):
+            break
+        tick = shown.page.evaluate("ludus.tick")
+        if shown.page.evaluate(f"ludus.game.type('{column}')"):
+            shown.page.wait(f"ludus.tick > {tick} || ludus.over !== null")
+    shown.page.wait("!!ludus.over?.url")
 
 
 def _go_match(shown: Shown) -> None:

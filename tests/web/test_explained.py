@@ -191,7 +191,7 @@ def test_a_hostile_explanation_is_text_and_bounded(
 def test_the_set_up_explains_and_chooses_when_the_match_begins(page: LivePage) -> None:
     page.go("/play?game=minirts", "!!document.querySelector('#start:not(:disabled)')")
     page.wait("document.querySelector('.setup-guide .aim') !== null")
-    assert "not for this game: 1 run, 1 search" in page.text(".refused")
+    assert "not for this game: 1 run, 2 searches" in page.text(".refused")
     page.evaluate("document.querySelector('#start').click()")
     page.wait("window.ludus?.game?.waits === true")
     page.go("/play?game=minirts", "!!document.querySelector('#start:not(:disabled)')")

@@ -120,6 +120,8 @@ def test_a_match_without_winner_is_called_so(page: LivePage) -> None:
         ("outcome: [1]", "won by a"),
         ("outcome: [-1]", "lost"),
         ("outcome: [0]", "over"),
+        ("over: false, outcome: [], returns: [500]", "return 500, cut off"),
+        ("over: false, outcome: [], returns: [3, 2]", "cut off"),
     ):
         assert page.evaluate(text % line) == result
     # Matches of other tests are recorded too, when they end.

@@ -47,6 +47,15 @@ def test_a_click_builds_where_it_was_made(page: LivePage) -> None:
     page.wait("ludus.game.moment.view.units.some((unit) => unit.type === 'tower')")
     assert towers(page) == [[x, y]]
     assert page.evaluate("document.querySelectorAll('.lists select').length") == 1  # the list stays
+    option = f"document.querySelector('.lists option[value=\"{20 * x + y}\"]').textContent"
+    assert page.evaluate(option).startswith(f"{x}, {y} (50)")  # a cell, not the number of a choice
+    wait = "document.querySelector('.lists option[value=\"0\"]')"
+    assert page.evaluate(f"{wait}.textContent") == "0, 0"  # the cell of the base waits, and costs nothing
+    assert "Builds nothing" in page.evaluate(f"{wait}.title")
+    page.wait("document.querySelectorAll('#moves li').length > 0")
+    assert f"{x}, {y}" in page.evaluate(
+        "[...document.querySelectorAll('#moves .what')].map((e) => e.textContent)"
+    )
 
 
 def test_a_click_where_nothing_can_be_built_says_so(page: LivePage) -> None:

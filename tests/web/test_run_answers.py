@@ -17,6 +17,7 @@ from ludus.reporting.page import page as report_page
 from ludus.storage.rundir import RunDirectory
 from ludus.web.serve.library import Library, Run
 from ludus.web.serve.runs import page_of, pages
+from ludus.web.serve.runs.evaluated import MOST_MATCHES
 from tests.web.serving import Client, served
 from tests.web.small_runs import make_run
 
@@ -344,3 +345,39 @@ def test_a_pipe_in_place_of_a_log_is_an_empty_log(client: Client, run: RunDirect
     page = client.ask("/api/runs/learned").json
     assert (page["measures"], page["about"]["results"]) == ([], [])
     assert msgspec.json.decode(client.ask("/api/runs/learned/curves?series=a/b").body)["x"] == []
+
+
+def match(number: int, **more: object) -> dict[str, object]:
+    about = {"evaluation": 3, "version": 2, "match": number, "seed": (1 << 62) + number, "ticks": 40}
+    return {**about, "outcome": [1.0, -1.0], "players": ["learned@2", "simple"], "truncated": False, **more}
+
+
+def test_a_page_lists_the_matches_of_its_evaluations(client: Client, run: RunDirectory) -> None:
+    assert client.ask("/api/runs/learned/matches").json == {"matches": [], "left_off": False}
+    rows = [
+        match(0, evaluation="initial", version=0),
+        match(1, error="simple: " + "x" * (1 << 20)),
+        match(2, players=7),
+        match(3, evaluation="final", truncated=True, players=[HOSTILE, "\x1b[31m"]),
+        match(4),
+    ]
+    run.matches.write_text("".join(json.dumps(one) + "\n" for one in rows) + '{"evaluation": 3, "pla')
+    listed = client.ask("/api/runs/learned/matches").json["matches"]
+    assert listed[0] == {
+        "evaluation": "evaluation of version 2",
+        "players": ["learned@2", "simple"],
+        "outcome": [1.0, -1.0],
+        "ticks": 40,
+        "seed": str((1 << 62) + 4),
+        "over": True,
+        "why": "",
+    }
+    assert (listed[1]["evaluation"], listed[1]["over"]) == ("final", False)
+    assert listed[1]["players"] == [HOSTILE, "\\x1b[31m"]
+    run.matches.write_text("".join(json.dumps(match(k)) + "\n" for k in range(MOST_MATCHES + 1)))
+    answer = client.ask("/api/runs/learned/matches").json
+    assert (len(answer["matches"]), answer["left_off"]) == (MOST_MATCHES, True)
+    assert answer["matches"][0]["seed"] == str((1 << 62) + MOST_MATCHES)
+    run.matches.unlink()
+    run.matches.symlink_to(run.metrics_path)
+    assert "is a link" in client.ask("/api/runs/learned/matches").why

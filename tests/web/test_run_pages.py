@@ -14,7 +14,7 @@ from tests.web.browser import Browser
 from tests.web.live import LivePage, checked_page
 from tests.web.serving import Client, served
 from tests.web.small_runs import make_run
-from tests.web.test_run_answers import HOSTILE, LEARNED, evaluation, row, write
+from tests.web.test_run_answers import HOSTILE, LEARNED, evaluation, match, row, write
 
 READY = "document.querySelector('#about') !== null"
 LISTED = "document.querySelectorAll('#runs tbody tr').length >= 3"
@@ -80,6 +80,12 @@ def test_a_page_follows_its_run_and_says_that_it_was_removed(page: LivePage, fol
     page.evaluate("document.querySelectorAll('#more-curves summary').forEach((s) => s.click())")
     page.wait("document.querySelectorAll('#more-curves canvas').length === 1")
     assert page.text("#more-curves figcaption") == "Loss of the value"
+    run.matches.write_text(json.dumps(match(7, players=["learned@2", HOSTILE])) + "\n")
+    page.evaluate("document.querySelector('#run-matches summary').click()")
+    page.wait("document.querySelector('#run-matches tbody tr') !== null")
+    shown = "[...document.querySelectorAll('#run-matches tbody td')].map((cell) => cell.textContent)"
+    told = ["evaluation of version 2", f"learned@2 – {HOSTILE}", "won by learned@2", "40"]
+    assert page.evaluate(shown)[:4] == told
     with run.metrics_path.open("a") as file:
         file.write(json.dumps(evaluation(300, 0.93, "final", final=True)).replace(": ", ":") + "\n")
     page.wait("document.querySelector('.headline b').textContent === '93% against simple'")

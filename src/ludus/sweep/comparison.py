@@ -110,6 +110,7 @@ def _compare_in(game: str, every: Sequence[RunSummary], baseline: str) -> list[C
             results = [r for run in runs for r in _results(run, play) if _is_against(r, against)]
             for cell, by_seed in scores.items():
                 if by_seed:
+                    alone = results[0].alone
                     own = [r for run in runs if run.cell == cell for r in _results(run, play)]
                     mine = [r for r in own if _is_against(r, against) and r.matches]
                     better = _improvement(by_seed, scores.get(baseline, {}), baseline)
@@ -118,15 +119,23 @@ def _compare_in(game: str, every: Sequence[RunSummary], baseline: str) -> list[C
                             cell=cell,
                             against=against,
                             play=play,
-                            alone=results[0].alone,
+                            alone=alone,
                             matches=min(r.matches for r in results),
                             seeds=tuple(by_seed),
-                            summary=summarise_runs(list(by_seed.values()), noise=noise_of(mine)),
+                            summary=_summary(list(by_seed.values()), noise_of(mine), rates=not alone),
                             improvement=None if cell == baseline else better,
                             game=game,
                         )
                     )
     return found
+
+
+def _summary(values: Sequence[float], noise: tuple[float, float], *, rates: bool) -> Summary:
+    """Return the summary of a cell; of win rates its interval is cut at 0 and 1, which Student's exceeds."""
+    found = summarise_runs(values, noise=noise)
+    if not rates or found.low is None or found.high is None:
+        return found
+    return msgspec.structs.replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def _results(run: RunSummary, play: Play) -> tuple[EvalResult, ...]:

@@ -88,6 +88,13 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
     return np.where(inside, np.interp(grid, steps, values), np.nan)
 
 
+def _are_rates(records: Sequence[RunMetrics], *, evaluated: bool) -> bool:
+    """Whether the values of :func:`run_curve` are win rates."""
+    if evaluated:
+        return not any(r.alone for record in records for e in record.inside for r in e.results)
+    return any(u.outcomes for record in records for u in record.updates)
+
+
 def cell_curve(records: Sequence[RunMetrics], most: int, settled: int = 0) -> Curve | None:
     """Return the curve of a cell's runs up to ``most`` decisions, where all of them have a result.
 
@@ -102,11 +109,13 @@ def cell_curve(records: Sequence[RunMetrics], most: int, settled: int = 0) -> Cu
     if not known.any():
         return None
     bands = [mean_interval(runs[:, k]) for k in np.flatnonzero(known)]
+    # Of win rates Student's interval is cut at 0 and 1.
+    least, most_value = (0.0, 1.0) if _are_rates(records, evaluated=evaluated) else (-np.inf, np.inf)
     return Curve(
         steps=tuple(round(s) for s in grid[known]),
         mean=tuple(b.mean for b in bands),
-        low=tuple(b.low for b in bands),
-        high=tuple(b.high for b in bands),
+        low=tuple(max(least, b.low) for b in bands),
+        high=tuple(min(most_value, b.high) for b in bands),
         seeds=len(runs),
     )
 

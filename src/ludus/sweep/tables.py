@@ -55,12 +55,11 @@ def result_table(
 
 
 def interval_text(result: CellResult) -> str:
-    """Return the interval; of win rates within 0 and 1, which Student's may exceed."""
+    """Return the interval of a cell's centre."""
     s = result.summary
     if s.low is None or s.high is None:
         return "-"
-    bounds = (s.low, s.high) if result.alone else (max(0.0, s.low), min(1.0, s.high))
-    return " to ".join(_measure(b, result.alone) for b in bounds)
+    return " to ".join(_measure(b, result.alone) for b in (s.low, s.high))
 
 
 def _better(result: CellResult, baseline: str) -> list[str]:

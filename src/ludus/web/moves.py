@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ludus.flow.spec import GameSpec
+from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.coordinates import cell_name
 from ludus.games.views import View
 
@@ -36,7 +36,7 @@ def choice_name(action: Sequence[int], game: GameSpec, view: View | None, docume
         if head.labels == ("no", "yes"):  # one of several that may be given at once
             names += [head.name] if choice == 1 else []
             continue
-        label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
+        label = head.labels[choice] if 0 <= choice < len(head.labels) else _place(head, game, choice)
         names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
     return ", ".join(names) or "nothing"
 
@@ -64,8 +64,28 @@ def order_name(
         elif head.points_at and (name := _unit_name(document, game, seat, choice)):
             names.append(name)
         elif choice < head.rows or not head.rows:
-            names.append(f"{head.name} {choice}")
+            names.append(f"{head.name} {_place(head, game, choice)}")
     return " ".join(names) or "nothing"
+
+
+def cells_of(head: HeadSpec, game: GameSpec) -> tuple[str, int]:
+    """Return how the choices of a head are cells of a map, and the map's side that divides them.
+
+    ``rows`` with its width, ``columns`` with its height; "" and 0 where choices are no cells.
+    """
+    shapes = [tensor.shape for tensor in game.observation if tensor.name == head.points_at]
+    if not shapes or len(shapes[0]) != 3:
+        return "", 0
+    return ("columns", shapes[0][1]) if head.by_columns else ("rows", shapes[0][2])
+
+
+def _place(head: HeadSpec, game: GameSpec, choice: int) -> str:
+    """Return the column and row of a choice that is a cell of a map, else its number."""
+    order, side = cells_of(head, game)
+    if not side:
+        return str(choice)
+    x, y = divmod(choice, side) if order == "columns" else divmod(choice, side)[::-1]
+    return f"{x}, {y}"
 
 
 def _unit_name(document: Document, game: GameSpec, seat: int, row: int) -> str:

@@ -49,6 +49,8 @@ def test_every_label_and_bot_has_words(game: str, params: dict[str, str]) -> Non
         assert head.meaning not in shared  # a text of the game, not the spec's
     assert {bot.name for bot in about.bots} == found.bots.keys()
     assert all(len(text.split()) >= 2 for text in found.bots.values())
+    numbered = [text for text in texts_of(found) if re.search(r"seat [0-9]", text)]
+    assert numbered == []  # a page gives sides their colour
     assert not found.problem
     assert not re.search(
         r"\{[a-z]", msgspec.json.encode([*texts_of(found)]).decode()

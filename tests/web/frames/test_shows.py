@@ -50,6 +50,8 @@ def test_matches_follow_one_another(client: Client, session_browser: Browser, fo
     browser.go(client.server.url("/film/walk"), ready=ready)
     assert browser.evaluate("location.pathname") == "/film/walk"
     browser.wait("ludus.playing || ludus.tick > 0")
+    ways = "[...document.querySelectorAll('header .way-back')].map((a) => a.getAttribute('href'))"
+    assert browser.evaluate(ways) == ["/", "/run/walk"]
     assert browser.evaluate("ludus.match.seats") == ["walk@1"]
     assert browser.evaluate("ludus.thoughts.curves") == 1
     assert browser.evaluate("document.getElementById('film-notes').textContent").startswith("Match 1 of the")

@@ -45,7 +45,8 @@ _MARKS = {
 
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 _TOO_LONG = "an integer of too many digits"
-_DIGITS = re.compile(rb"[0-9]{21}")
+_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG = b"0" * 21  # digits of an integer that is too long: found several times faster than by a pattern
 _JSON_ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _JSON_STRING = re.compile(rb'"[^"]*"?')
 _JSON_INTEGER = re.compile(rb"(?<![0-9.eE+])[0-9]{21,}(?![0-9.eE])")
@@ -104,7 +105,7 @@ def json_decoder(kind: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
 
 def _check_json(raw: bytes) -> None:
     """Raise ``msgspec.DecodeError`` for a document out of bounds; the decoder finds other damage."""
-    long = _DIGITS.search(raw) is not None
+    long = _LONG in raw.translate(_AS_ZEROS)
     if not long and raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return
     if b"\\" in raw:

@@ -144,11 +144,17 @@ def sentence(text: str) -> str:
 def _head(
     head: HeadSpec, texts: Mapping[str, ChoiceText], pieces: Mapping[str, PieceGuide]
 ) -> dict[str, ChoiceGuide]:
-    """Return a text for each label of a head, or one for all where its labels are many or none."""
+    """Return a text for each label of a head, or one for all where its labels are many or none.
+
+    Single choices of a head without labels may have a separate text, by their number.
+    """
     whole = texts.get(EVERY) or ChoiceText(sentence(head.meaning or title_of(head.name)))
     labels = head.labels if len(head.labels) <= MANY_LABELS and head.labels != _ANSWERS else ()
     if not labels or ("{name}" not in whole.does and not any(_fits(label, texts) for label in labels)):
-        return {EVERY: _filled(whole, EVERY, pieces)}
+        single = (
+            {} if head.labels else {k: t for k, t in texts.items() if k.isdecimal() and int(k) < head.size}
+        )
+        return {**{k: _filled(t, k, pieces) for k, t in single.items()}, EVERY: _filled(whole, EVERY, pieces)}
     return {label: _filled(*_fitting(label, texts, whole), pieces) for label in head.labels}
 
 

@@ -42,6 +42,7 @@ class Camera:
         self._render: Callable[[], Any] | None = getattr(game, "render", None)
         self._kept: list[tuple[int, int, int]] = []  # tick, number of its look, bytes of that
         self._looks = 0
+        self._bytes = 0  # as _size() counts them
         self._last: Pixels | str | bytes | None = None
         self._drew = False
 
@@ -69,10 +70,13 @@ class Camera:
         if look.kind != "same":
             self._looks += 1
         size = len(look.data) if look.kind != "same" else self._kept[-1][2]
+        if not self._kept or self._kept[-1][1] != self._looks:
+            self._bytes += size
         self._kept.append((tick, self._looks, size))
-        while len(self._kept) > max(2, MOST_FRAMES) or self._size() > MOST_FILM and len(self._kept) > 2:
+        while len(self._kept) > max(2, MOST_FRAMES) or self._bytes > MOST_FILM and len(self._kept) > 2:
             self.stride *= 2
             self._kept = [kept for kept in self._kept if kept[0] % self.stride == 0]
+            self._bytes = self._size()
         kept = tuple(float(r) for r in returns)
         self._send(Frame(tick, self.stride, look.kind, look.data, kept))
 

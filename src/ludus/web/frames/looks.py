@@ -27,6 +27,7 @@ MOST_VALUES = 64  # of a tensor in a table
 MOST_TENSORS = 24
 LOSSLESS = 0.25  # bytes a pixel; a film whose pictures need more is kept with loss
 QUALITY = 80
+PNG_LEVEL, FAST_LEVEL = 6, 3
 _LEAST_SIDE = 16  # of an observation that is a picture
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[^\[]")
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -94,13 +95,18 @@ class PictureEncoder:
         else:
             self._image = Image
         self._fast, self._lossy = fast, False
+        self._level = FAST_LEVEL if fast else PNG_LEVEL
 
     def encode(self, picture: Pixels) -> bytes:
         """Return an image file of ``uint8[H, W, 3]``."""
         if self._image is None:
-            return png(picture)
+            return png(picture, self._level)
         if not self._lossy:
-            made = png(picture) if self._fast else self._webp(picture, lossless=True, quality=0, method=1)
+            made = (
+                png(picture, self._level)
+                if self._fast
+                else self._webp(picture, lossless=True, quality=0, method=1)
+            )
             self._lossy = len(made) > 2048 + LOSSLESS * picture.shape[0] * picture.shape[1]
         return self._webp(picture, quality=QUALITY, method=1) if self._lossy else made
 
@@ -110,8 +116,8 @@ class PictureEncoder:
         return out.getvalue()
 
 
-def png(picture: Pixels) -> bytes:
-    """Return ``uint8[H, W, 3]`` as a PNG file."""
+def png(picture: Pixels, level: int = PNG_LEVEL) -> bytes:
+    """Return ``uint8[H, W, 3]`` as a PNG file; ``level``: of the compression."""
     height, width, _ = picture.shape
     rows = np.zeros((height, 1 + 3 * width), np.uint8)
     rows[:, 1:] = picture.reshape(height, -1)
@@ -119,7 +125,7 @@ def png(picture: Pixels) -> bytes:
     rows[1:, 0] = 2  # each row as its difference from the one above
     parts = (
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(rows.tobytes(), 6)),
+        (b"IDAT", zlib.compress(rows.tobytes(), level)),
         (b"IEND", b""),
     )
     chunks = (

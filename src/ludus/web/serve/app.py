@@ -168,7 +168,11 @@ class Api:
             what = f"tick {show.progress:,}" if show.progress else "the players are loaded"
             why = markup(f"{show.run.name}: a match is being played, {what}")
             return Response(_WAITING.format(why=why), media_type="text/html")
-        return _page(page)
+        back = (
+            '<a class="way-back" href="/">Ludus</a>'
+            f'<a class="way-back" id="back" href="/run/{quote(name)}">The run</a>'
+        )
+        return _page(page.replace("<header>", f"<header>{back}", 1))
 
     def _ways_back(self, replay: str) -> str:
         """Return links from the page of a replay: to the start, and to the match that it records."""

@@ -10,13 +10,12 @@ import numpy as np
 
 from ludus.flow.inputs.shown import visible
 from ludus.flow.masks import head_spans, illegal_choice, legal_choices
-from ludus.flow.spec import GameSpec, HeadSpec
 from ludus.games.endings import Sides, ending_of, fate_of, side_names
 from ludus.games.match import GameError, Match
 from ludus.games.views import View, view_of
 from ludus.web.analysis.advisor import Advisor, Asker
 from ludus.web.from_replay import TICKS_PER_S
-from ludus.web.moves import choice_name, labels_of, move_name, names_moves, order_name
+from ludus.web.moves import cells_of, choice_name, labels_of, move_name, names_moves, order_name
 from ludus.web.recording import ViewError
 from ludus.web.renderers import renderer_of
 from ludus.web.serve import messages
@@ -281,7 +280,8 @@ class Table:
         spec, view = self.match.spec, self.view
         named = self._moves[: len(self._moves) - len(self._last)]  # the next moment names the others
         heads = (
-            messages.HeadView(h.name, h.size, h.labels[:MOST_LABELS], _cells(h, spec)) for h in spec.heads
+            messages.HeadView(h.name, h.size, h.labels[:MOST_LABELS], cells_of(h, spec)[0])
+            for h in spec.heads
         )
         return messages.Hello(
             game=spec.name,
@@ -423,11 +423,3 @@ def _renderer(match: Match, view: View) -> str:
         return renderer_of(match.game, view, document)
     except ViewError:
         return "document"
-
-
-def _cells(head: HeadSpec, spec: GameSpec) -> str:
-    """Return how the choices of a head are cells: ``rows``, ``columns`` or, where they are none, nothing."""
-    planes = any(tensor.name == head.points_at and len(tensor.shape) == 3 for tensor in spec.observation)
-    if not planes:
-        return ""
-    return "columns" if head.by_columns else "rows"

@@ -98,6 +98,19 @@ def test_cells_are_compared_against_each_opponent_and_all_of_them() -> None:
     assert ("a", TOGETHER, "greedy") not in found
 
 
+def test_an_interval_of_win_rates_holds_only_what_a_rate_can_be() -> None:
+    (found,) = compare([record("a", s, rate) for s, rate in ((1, 0.545), (2, 0.69))])
+    assert (found.summary.low, found.summary.high) == (0.0, 1.0)  # Student's: -30% to 154%
+    (alone,) = compare(
+        [
+            msgspec.structs.replace(record("a", s, 0.5), final=(result("alone", rate, alone=True),))
+            for s, rate in ((1, 0.1), (2, 0.9))
+        ]
+    )
+    assert alone.summary.low is not None
+    assert alone.summary.low < 0.0
+
+
 def test_returns_of_seeds_that_agree_have_the_noise_of_their_matches() -> None:
     runs = [msgspec.structs.replace(record("a", s, 0.5)) for s in (1, 2, 3)]
     alone = msgspec.structs.replace(result("alone", 0.5, alone=True), return_deviation=30.0)
@@ -203,10 +216,13 @@ def test_the_curve_of_a_cell_is_the_mean_where_every_run_has_a_result() -> None:
     assert curve is not None
     assert (curve.steps[0], curve.steps[-1], curve.seeds) == (400 // POINTS, 200, 2)
     assert curve.mean == pytest.approx([0.4] * len(curve.steps))
-    assert curve.low[0] < 0.2 < 0.6 < curve.high[0]  # Student's interval of two
+    assert (curve.low[0], curve.high[0]) == (0.0, 1.0)  # Student's interval of two, cut to what a rate can be
     returns = cell_curve([RunMetrics([update(s, 0, 0, float(s)) for s in (100, 200)])], 200)
     assert returns is not None
     assert returns.mean[-1] == 200.0
+    two = [RunMetrics([update(s, 0, 0, scale * s) for s in (100, 200)]) for scale in (1.0, 2.0)]
+    assert (free := cell_curve(two, 200)) is not None
+    assert free.low[-1] < 0.0 < 400.0 < free.high[-1]
     assert cell_curve([RunMetrics()], 200) is None
     shown = curves_plot({f"<{n}>": curve for n in range(11)}, "a & b", rates=True)
     root = ET.fromstring(shown)

@@ -15,6 +15,7 @@ from ludus.flow.inputs.shown import visible
 from ludus.web.serve.library import Library
 from ludus.web.serve.runs.beside import MOST_BESIDE, RunGrouping, RunsBeside, beside, grouping
 from ludus.web.serve.runs.curves import MOST_POINTS, Curves, XAxis, curves_of
+from ludus.web.serve.runs.evaluated import EvaluatedMatches, matches_of
 from ludus.web.serve.runs.lines import RunLine, line_of
 from ludus.web.serve.runs.pages import RunPage, UnchangedPage, page_if_changed
 
@@ -37,6 +38,7 @@ class RunsApi:
             "/api/runs": self.runs,
             "/api/runs/{id}": self.run,
             "/api/runs/{id}/curves": self.curves,
+            "/api/runs/{id}/matches": self.matches,
             "/api/beside": self.beside,
             "/api/grouping": self.grouping,
             "/run/{id}/report": self.report,
@@ -78,6 +80,16 @@ class RunsApi:
 
         def made() -> Curves:
             return curves_of(self._library.run(name), series, axis, int(points), **given)
+
+        async with self._heavy:
+            return _json(await run_in_threadpool(made))
+
+    async def matches(self, request: Request) -> Response:
+        """``/api/runs/ID/matches``: the newest matches of its evaluations."""
+        name = request.path_params["id"]
+
+        def made() -> EvaluatedMatches:
+            return matches_of(self._library.run(name))
 
         async with self._heavy:
             return _json(await run_in_threadpool(made))

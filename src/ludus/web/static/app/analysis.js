@@ -58,7 +58,7 @@ export function Analyse({ replay }) {
     ${data.analysts.length > 1 && html`<${AnalystChoice} label="Second opinion" name="second" none="none"
       analysts=${data.analysts.filter((one) => one.name !== chosen)} value=${second} onChoose=${setSecond} />`}
     <button type="button" id="analyse-start" class="primary" disabled=${!!since} onClick=${start}>Analyse</button>
-    ${data.record && html`<a class="button" id="record" href=${`/api/replays/${id(replay)}/record`} download>${data.record.slice(1).toUpperCase()}</a>`}
+    ${data.record && html`<a class="button" id="record" title="Save the match as a file for other programs" href=${`/api/replays/${id(replay)}/record`} download>${data.record.slice(1).toUpperCase()}</a>`}
     ${since > 0 && html`<p class="hint" role="status">Thinking about ${data.decisions.toLocaleString("en")} decisions, ${seconds} s</p>`}
     ${why && html`<${Failure}>${why}</${Failure}>`}
   </div>`;

@@ -1,7 +1,7 @@
 // Ways to play a decision beside the board: buttons, a pad of held keys, lists, and a field to type in.
 import { html, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
 import { aboutChoice, amount, choiceGuide } from "./guide.js";
-import { buttonsOf, labelOf, mayPlay, placeHead, spoken } from "./moves.js";
+import { buttonsOf, labelOf, mayPlay, nameOf, placeHead, spoken } from "./moves.js";
 import { holding } from "./pointer.js";
 
 const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
@@ -142,16 +142,16 @@ export function ChoiceLists({ game, onChoose }) {
       <select value=${String(action[i])} onChange=${(event) => choose(i, Number(event.target.value))}
         ...${explained(game, i, action[i], closed(i, action[i]))}>
         ${Array.from({ length: head.size }, (_, choice) => html`<option value=${String(choice)} class=${closed(i, choice) ? "closed" : ""}
-          title=${choiceGuide(hello, i, choice)?.does}>${optionText(hello, i, choice, closed(i, choice))}</option>`)}
+          title=${choiceGuide(hello, i, choice)?.does}>${optionText(game, i, choice, closed(i, choice))}</option>`)}
       </select><${Description} ...${{ game, head: i, choice: action[i], closed: closed(i, action[i]) }} /></label>`)}
     <button type="submit" class="primary" disabled=${!game.playing || game.isOut}>Play</button>
   </form>`;
 }
 
 // A closed option can be chosen: the line below the board then says why it is closed.
-function optionText(hello, head, choice, closed) {
+function optionText({ hello, view }, head, choice, closed) {
   const cost = choiceGuide(hello, head, choice)?.cost;
-  return `${spoken(labelOf(hello, choice, head))}${cost > 0 ? ` (${amount(cost)})` : ""}${closed ? " – not now" : ""}`;
+  return `${nameOf(hello, view, choice, head)}${cost > 0 ? ` (${amount(cost)})` : ""}${closed ? " – not now" : ""}`;
 }
 
 // A field for a move (d4, 3, pass). It shows the chosen cell, and its button plays what it shows.

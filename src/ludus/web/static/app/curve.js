@@ -198,7 +198,7 @@ export function Curve({ title, axis = "", kind = "number", x = "steps", lines, l
     ${drawn && html`<div ref=${box} role="img" aria-label=${spokenText(title, kind, lines)}></div>`}
     <ul class="keys">${lines.map((line, index) => html`<${Key} key=${line.name} line=${line} index=${index} kind=${kind} several=${several} levels=${levels} />`)}
       ${!drawn && columns[0].length === 1 && html`<li class="hint">at ${short(columns[0][0])} ${x}, the only value so far</li>`}
-      ${!drawn && levels.map((level) => html`<li class="hint">${level.name}</li>`)}</ul>
+      ${!drawn && levels.length === 1 && levels.map((level) => html`<li class="hint">${level.name}</li>`)}</ul>
     ${drawn && html`<output class="hint" ref=${output}></output>`}
   </figure>`;
 }

@@ -18,7 +18,8 @@ function priced(text, cost) {
 
 // Choices of a head: label -> text. One text for all of them is listed under the head's name.
 function choicePairs(name, texts, several) {
-  return Object.entries(texts).filter(([, guide]) => guide.does).map(([label, guide]) => [
+  const listed = ([label, guide]) => guide.does && !/^\d+$/.test(label); // a choice without a label has its text at its place
+  return Object.entries(texts).filter(listed).map(([label, guide]) => [
     label === "*" ? spoken(name) : several ? `${spoken(name)}: ${spoken(label)}` : spoken(label), priced(guide.does, guide.cost)]);
 }
 

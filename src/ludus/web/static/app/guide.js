@@ -1,6 +1,6 @@
 // The explanation of a game as the server declares it (ludus/games/guides/guide.py): what a choice does, what it costs,
 // and why it is not possible now. No drawing, no socket.
-import { labelOf, nameOf, isOneChoice, spoken } from "./moves.js";
+import { nameOf } from "./moves.js";
 
 const EVERY = "*"; // the text of all choices of a head
 
@@ -8,8 +8,8 @@ const EVERY = "*"; // the text of all choices of a head
 export function choiceGuide(hello, head, choice) {
   const texts = hello.guide?.choices?.[hello.heads[head]?.name];
   if (!texts) return null;
-  const label = hello.heads[head].labels[choice];
-  return (label !== undefined && Object.hasOwn(texts, label) && texts[label]) || (Object.hasOwn(texts, EVERY) ? texts[EVERY] : null);
+  const label = hello.heads[head].labels[choice] ?? String(choice); // of choices without labels single ones have a text
+  return (Object.hasOwn(texts, label) && texts[label]) || (Object.hasOwn(texts, EVERY) ? texts[EVERY] : null);
 }
 
 // Money of the page's seat, undefined where the game has none or the page does not see it.
@@ -39,14 +39,14 @@ export function reasonOf(game, head, choice) {
 export function whyClosed(game, action, head) {
   const { hello, view } = game;
   const choice = action[head];
-  const name = head === 0 && isOneChoice(hello) ? nameOf(hello, view, choice) : spoken(labelOf(hello, choice, head));
+  const name = nameOf(hello, view, choice, head);
   return `${name} ${reasonOf(game, head, choice)}`;
 }
 
 // All that is said about a choice in one line: what it does, what it costs and, where it is closed, why.
 export function aboutChoice(game, head, choice, closed) {
   const guide = choiceGuide(game.hello, head, choice);
-  const name = spoken(labelOf(game.hello, choice, head));
+  const name = nameOf(game.hello, game.view, choice, head);
   const parts = [guide?.does ?? ""];
   if (guide?.cost > 0) parts.push(`Costs ${amount(guide.cost)}.`);
   if (closed) parts.push(`Now it ${reasonOf(game, head, choice)}.`);

@@ -21,16 +21,16 @@ export function spoken(label) {
   return label.replaceAll("_", " ");
 }
 
-// The name of a choice as the board writes it (d4, 3), else its label.
-export function nameOf(hello, view, choice) {
+// The name of a choice as the board writes it (d4, 3), a cell of a map by its column and row (7, 3), else its label.
+export function nameOf(hello, view, choice, head = 0) {
   const { input } = hello.view;
-  if ((input === "cells" || input === "columns") && choice < cellCount(hello, view)) {
+  if (isOneChoice(hello) && (input === "cells" || input === "columns") && choice < cellCount(hello, view)) {
     const name = view?.nameOf?.(choice);
     if (name) return name;
     if (input === "columns") return String(choice + 1);
   }
-  if (placeHead(hello, view) === 0 && !hello.heads[0].labels.length) return cellOfPlace(hello, view, choice).join(", ");
-  return spoken(labelOf(hello, choice));
+  if (placeHead(hello, view) === head && !hello.heads[head].labels.length) return cellOfPlace(hello, view, choice).join(", ");
+  return spoken(labelOf(hello, choice, head));
 }
 
 // Choices that are cells of the board, or its columns: the others are buttons, such as pass.

@@ -71,7 +71,7 @@ export function Heroes({ game }) {
 
 export function LastMoves({ game }) {
   const { log, hello } = game;
-  return html`<section class="panel" id="moves-panel"><h2>${hello.turn_based ? "Moves" : "Decisions"}</h2>
+  return html`<section class="panel" id="moves-panel"><h2 title="What the sides have done, the newest first">${hello.turn_based ? "Moves" : "Decisions"}</h2>
     ${log.length === 0 && html`<p class="hint">None yet</p>`}
     <ol class="log" id="moves" tabindex="0" aria-label="Last moves">
       ${log.slice(-SHOWN_MOVES).reverse().map((move) => html`<li class="row" key=${`${move.tick}/${move.seat}/${move.text}`}>

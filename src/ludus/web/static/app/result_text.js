@@ -30,11 +30,10 @@ export function minutesText(minutes) {
 }
 
 export function resultText({ outcome, over, players, returns = [] }) {
+  // What a seat alone has earned is its result, also where a limit of time has ended the match.
+  if (returns.length === 1 && Number.isFinite(returns[0])) return `return ${Number(returns[0].toPrecision(4)).toLocaleString("en")}${over ? "" : ", cut off"}`;
   if (!over || outcome.length === 0) return "cut off";
-  if (outcome.length === 1) {
-    if (Number.isFinite(returns[0])) return `return ${Number(returns[0].toPrecision(4)).toLocaleString("en")}`;
-    return outcome[0] > 0 ? `won by ${players[0] ?? "seat 0"}` : outcome[0] < 0 ? "lost" : "over";
-  }
+  if (outcome.length === 1) return outcome[0] > 0 ? `won by ${players[0] ?? "seat 0"}` : outcome[0] < 0 ? "lost" : "over";
   const winners = outcome.flatMap((o, seat) => (o > 0 ? [players[seat] ?? `seat ${seat}`] : []));
   if (winners.length) return `won by ${winners.join(", ")}`;
   return outcome.every((o) => o === 0) ? "a draw" : "no one won";

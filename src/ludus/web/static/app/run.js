@@ -109,6 +109,24 @@ function Replays({ run }) {
     ${!all && replays.length > SHOWN && html`<button type="button" onClick=${() => setAll(true)}>Show all ${replays.length}</button>`}</section>`;
 }
 
+// Every match of the evaluations, once a person asks for them.
+function EvaluatedMatches({ run, every }) {
+  const [open, setOpen] = useState(false);
+  const { data, error } = useGet(open ? `/api/runs/${id(run)}/matches` : "", {}, every);
+  const rows = data?.matches ?? [];
+  return html`<section class="panel" id="run-matches"><h2>Matches</h2>
+    <details onToggle=${(event) => setOpen(event.target.open)}><summary>Matches of the evaluations</summary>
+      ${error && html`<${Failure}>${error}</${Failure}>`}
+      ${open && !data && !error && html`<p class="hint">Loading the matches</p>`}
+      ${data && rows.length === 0 && html`<p class="hint">None yet</p>`}
+      ${rows.length > 0 && html`<div class="scroll" tabindex="0"><table>
+        <thead><tr><th scope="col">matches of</th><th scope="col">players</th><th scope="col">result</th><th scope="col" class="number">ticks</th><th scope="col">seed</th></tr></thead>
+        <tbody>${rows.map((row, k) => html`<tr key=${k}><td>${row.evaluation}</td><td>${row.players.join(" – ")}</td>
+          <td>${row.why || resultText(row)}</td><td class="number">${countText(row.ticks)}</td><td>${row.seed}</td></tr>`)}</tbody></table></div>`}
+      ${data?.left_off && html`<p class="hint">Older ones are in matches.jsonl of the run.</p>`}
+    </details></section>`;
+}
+
 const ORIGINS = { resume: "changed at a resume", "command line": "command line", preset: "preset", default: "default" };
 
 function Settings({ settings, config }) {
@@ -152,6 +170,7 @@ export function RunPage({ id: run }) {
           ${about.problem && html`<${Failure}>${about.problem}</${Failure}>`}
           ${data.strength && html`<p class="told">${data.strength}</p>`}${data.told && html`<p class="told">${data.told}</p>`}<${Links} about=${about} page=${data} /></section>
         <${Measures} page=${data} run=${run} live=${live ? LIVE_MS : 0}><${Results} rows=${data.results} /></${Measures}>
+        <${EvaluatedMatches} run=${run} every=${every} />
         <${Log} events=${data.events} log=${data.log} /></div>
       <aside><${Versions} about=${about} weights=${data.weights} /><${Replays} run=${run} /><${Settings} settings=${data.settings} config=${data.config} /></aside>
     </main>`}`;

@@ -110,8 +110,8 @@ export class PayoffView extends TableView {
       parts.push(element("p", { class: "chosen-line" }, `${this.seat(0)} ${this.gets} `, element("b", {}, signedNumber(view.result))));
     }
     if (!PayoffView.fits(view) || view.rows * view.columns > MOST_TABLE) return parts;
-    const head = element("tr", {}, element("th", {}), ...Array.from({ length: view.columns }, (_, c) => element("th", {}, this.label(c))));
-    const body = Array.from({ length: view.rows }, (_, r) => element("tr", {}, element("th", {}, this.label(r)),
+    const head = element("tr", {}, element("th", {}), ...Array.from({ length: view.columns }, (_, c) => element("th", { scope: "col", title: `A choice of ${this.seat(1)}` }, this.label(c))));
+    const body = Array.from({ length: view.rows }, (_, r) => element("tr", {}, element("th", { scope: "row", title: `A choice of ${this.seat(0)}` }, this.label(r)),
       ...Array.from({ length: view.columns }, (_, c) => this.cell(view, r, c, r === row && c === column))));
     const caption = element("caption", {}, `What ${this.seat(0)} (rows) ${this.gets} against ${this.seat(1)} (columns)`);
     parts.push(element("table", { class: "payoff" }, caption, element("thead", {}, head), element("tbody", {}, ...body)));
