@@ -13,7 +13,8 @@ To add one:
    (``plays=False``: progress counts it as a whole).
 2. A line in :data:`ludus.analyses.registry.ANALYSES`.
 3. A file in ``cli/commands/go``: a struct of :class:`ludus.cli.commands.go.options.GoOptions` that names its
-   settings and calls ``carry_out``; and a line in ``cli/table.py``.
+   settings and calls ``carry_out``; and a line in ``cli/table.py``. Without matches its base is
+   ``RecordingOptions``, as in :mod:`ludus.analyses.positions`.
 
 ``ludus go show`` and the page know every analysis by its tables alone.
 """

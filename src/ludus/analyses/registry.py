@@ -9,6 +9,8 @@ from ludus.analyses.doubled_visits import VisitsAnalysis
 from ludus.analyses.elo import EloAnalysis
 from ludus.analyses.gating import GatingAnalysis
 from ludus.analyses.losses import LossesAnalysis
+from ludus.analyses.positions.agreement import AgreementAnalysis
+from ludus.analyses.positions.ladders import LaddersAnalysis
 from ludus.analyses.record import AnalysisRecord, check_tables, read_record
 from ludus.analyses.setting_values import PuctAnalysis, VirtualLossAnalysis
 from ludus.flow.inputs.shown import shown
@@ -24,6 +26,8 @@ ANALYSES: dict[str, type[Analysis]] = {
         VirtualLossAnalysis,
         VisitsAnalysis,
         GatingAnalysis,
+        LaddersAnalysis,
+        AgreementAnalysis,
     )
 }
 

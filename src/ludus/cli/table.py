@@ -88,6 +88,8 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
         "go visits": Entry("go.visits:GoVisits", "play versions against themselves with more visits"),
         "go gating": Entry("go.gating:GoGating", "train with and without AlphaGo Zero's gate, and compare"),
+        "go ladders": Entry("go.ladders:GoLadders", "ask versions about ladders that are decided"),
+        "go agreement": Entry("go.agreement:GoAgreement", "compare versions with the moves of a data set"),
         "go match": Entry("go.match:GoMatch", "play matches of Go against GTP programs, and rate the player"),
         "go show": Entry("go.show:GoShow", "check and show the record of an analysis, and write its page"),
     },

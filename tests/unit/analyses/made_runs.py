@@ -9,7 +9,7 @@ import msgspec
 from ludus.flow import Weights, WeightsMeta
 from ludus.flow.weights import Provenance
 from ludus.games import spec
-from ludus.policies.config import ResnetConfig
+from ludus.policies.config import PolicyConfig, ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.reporting.metrics import SCHEMA
 from ludus.storage import Checkpoint, RunDirectory, RunInfo
@@ -54,13 +54,19 @@ GO = {"size": "5", "komi": "24.5"}
 def preset_text(
     game: str = "tic_tac_toe", params: dict[str, str] | None = None, *, gate: bool = False
 ) -> str:
-    given = "[game.params]\n" + "".join(f"{k} = {v}\n" for k, v in params.items()) if params else ""
+    plain = {k: v if v.replace(".", "").isdigit() else f'"{v}"' for k, v in (params or {}).items()}
+    given = "[game.params]\n" + "".join(f"{k} = {v}\n" for k, v in plain.items()) if plain else ""
     return TOML.format(game=game, params=given, gate=str(gate).lower())
 
 
-def weights_of(version: int, game: str, params: dict[str, str] | None) -> Weights:
+SMALL = ResnetConfig(blocks=1, filters=4, value_hidden=4)
+
+
+def weights_of(
+    version: int, game: str, params: dict[str, str] | None, policy: PolicyConfig = SMALL
+) -> Weights:
     declared = spec(game, params or {})
-    network = build_network(ResnetConfig(blocks=1, filters=4, value_hidden=4), declared, version + 1)
+    network = build_network(policy, declared, version + 1)
     about = WeightsMeta(
         version,
         declared.spec_hash,
@@ -79,13 +85,14 @@ def made_run(
     params: dict[str, str] | None = None,
     *,
     gate: bool = False,
+    policy: PolicyConfig = SMALL,
 ) -> Path:
     """Write a run whose versions have random weights, with two losses an update."""
     declared = spec(game, params or {})
     info = RunInfo(1, "0", declared.name, declared.spec_hash, 1, "2026-01-01T00:00:00Z", ("ludus",))
     run = RunDirectory.create(path, preset_text(game, params, gate=gate), info, 9)
     for version in versions:
-        run.checkpoints.save(Checkpoint(weights_of(version, game, params), {}, {}, b"{}"))
+        run.checkpoints.save(Checkpoint(weights_of(version, game, params, policy), {}, {}, b"{}"))
     log = JsonlWriter(run.metrics_path)
     for version in range(1, versions[-1] + 1):
         counters = {

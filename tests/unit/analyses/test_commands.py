@@ -188,15 +188,20 @@ def test_go_is_analysed(tmp_path: Path, capsys: Capture, words: Sequence[str]) -
 
 
 @pytest.mark.slow
-def test_a_python_game_is_analysed_once_its_code_is_named(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def nim_run() -> None:
+    """Write the game ``nim.py`` of the guide, with copies of its matches, and a run of it."""
     text = next(b.text for b in ALL if b.page.endswith("python_games.md") and "class Nim" in b.text)
     text = text.replace("perfect_information=True,", "perfect_information=True, deterministic=True,")
     method = "    def clone(self):\n        import copy\n        return copy.deepcopy(self)\n\n    def reset("
-    monkeypatch.chdir(tmp_path)
     Path("nim.py").write_text(text.replace("    def reset(", method, 1))
     make_run(Path("run"), typed("./nim.py"), [3, 7])
+
+
+def test_a_python_game_is_analysed_once_its_code_is_named(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nim_run()
     words = ("visits", "run", "--visits", "2", "--matches", "2")
     found = record(capsys, *words, "--game", "./nim.py")
     assert {row["side"] for row in table(found)} > {"seat 0, 2 x visits", "seat 1, equal"}
@@ -282,6 +287,21 @@ def interrupted_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(Progress, "add", counted)
+
+
+def interrupted_after_units(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Ctrl-C arrive after ``count`` units that play no matches."""
+    add: Callable[[Progress, int], None] = Progress.count
+    over = 0
+
+    def counted(self: Progress, things: int) -> None:
+        nonlocal over
+        add(self, things)
+        over += 1
+        if over == count:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "count", counted)
 
 
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])

@@ -255,7 +255,10 @@ def test_tables_that_would_take_all_time_are_refused() -> None:
     spaced = [match(0, "a", "b", 1.0, **{**about, "spacings": " ".join(map(str, range(1, 18)))})]
     wide: list[Line] = [{"unit": "training losses", "version": k, f"loss/{k}": 1.0} for k in range(61)]
     values = [{**PUCT[0], "value": k / 7} for k in range(20_001)]
-    for name, lines in {"elo": crowd, "losses": wide, "puct": values}.items():
+    asked = [{**LADDERS[0], "player": f"a{k}"} for k in range(257)]
+    compared = [{**AGREEMENT[0], "player": f"a{k}"} for k in range(257)]
+    crowds = {"elo": crowd, "losses": wide, "puct": values, "ladders": asked, "agreement": compared}
+    for name, lines in crowds.items():
         with pytest.raises(CorruptFile, match=f"lines that {name} does not write"):
             computed(ANALYSES[name], lines)
     with pytest.raises(CorruptFile, match="17 spacings"):
@@ -278,7 +281,24 @@ def cells_of(page: str) -> list[list[str]]:
     return [[html.unescape(c) for c in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
 
 
-@pytest.mark.parametrize(("name", "lines"), [("elo", elo_lines()), ("puct", PUCT)])
+LADDERS: list[Line] = [
+    {"unit": "u", "player": player, "by": by, "version": version, "length": 3 * k + 3, "to_move": role,
+     "pays": k % 2 == 0, "runs": k % 3 == 0, "right": (k % 2 == 0) == (k % 3 == 0), "chance": 0.5}
+    for version, player, by in ((0, "v0", "policy"), (7, "v7", "9 visits"), (-1, "coin", ""))
+    for k, role in enumerate(("attacker", "defender") * 4)
+]  # fmt: skip
+AGREEMENT: list[Line] = [
+    {"unit": "u", "player": player, "version": version, "match_index": k % 3, "seat": k % 2, "move": k + 1,
+     "moves": "1-4" if k < 4 else "5+", "legal": 9 - k, "rank": k % 3, "value": k / 9, "outcome": 1.0}
+    for version, player in ((0, "v0"), (7, "v7"), (-1, "uniform"))
+    for k in range(7)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("elo", elo_lines()), ("puct", PUCT), ("ladders", LADDERS), ("agreement", AGREEMENT)],
+)
 def test_every_number_of_a_page_is_the_records(name: str, lines: list[Line]) -> None:
     made = record_of(name, lines)
     page = render(ANALYSES[name], made)

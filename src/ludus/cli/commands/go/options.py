@@ -37,37 +37,15 @@ class RecordOutput(msgspec.Struct, frozen=True, kw_only=True):
     json: Annotated[bool, option("print the record as one JSON document")] = False
 
 
-class GoOptions(RecordOutput, frozen=True, kw_only=True):
-    """Base of commands that carry out an analysis."""
+class RecordingOptions(RecordOutput, frozen=True, kw_only=True):
+    """Base of commands that carry out an analysis, with matches or without."""
 
-    visits: Annotated[Natural, option("visits of a decision; 0 = the networks alone", "N")] = 50
-    matches: Annotated[Even, option("matches of each pairing, an even number", "N")] = 20
-    seed: Annotated[Seed, option("seed of the openings and matches", "N")] = 1
-    opening: Annotated[Plies, option("random plies at the start, equal in two matches", "N")] = 4
-    jobs: Annotated[Jobs, option("blocks of matches that are played at a time", "N")] = 1
+    seed: Annotated[Seed, option("seed of everything that is drawn", "N")] = 1
+    jobs: Annotated[Jobs, option("blocks that are worked on at a time", "N")] = 1
     out: Annotated[str, option("folder of record and page (default: RUN/analyses)", "DIR")] = ""
     resume: Annotated[bool, option("continue a record that is there")] = False
-    game: Annotated[str, option("code of the game, if it is neither built in nor installed", "GAME")] = ""
     device: DeviceOption = "auto"
     quiet: Annotated[bool, QUIET] = False
-
-    def terms(self, game: AnalysedGame) -> MatchTerms:
-        """Return how the matches are played."""
-        from ludus.analyses.matches import MatchTerms
-
-        if self.matches % 2:
-            raise UserError(f"--matches {self.matches}: expected an even number, openings come in pairs")
-        return MatchTerms(game.spec, game.params, self.matches, self.seed, self.opening, self.device)
-
-    def game_of(self, references: Sequence[str]) -> AnalysedGame:
-        """Return the game of these players. Raises ``ConfigError``, ``StorageError``."""
-        from ludus.analyses.subject import analysed_game
-
-        return analysed_game(references, read_game(self.game, ())[0])
-
-    def common_settings(self) -> Line:
-        """Return the settings of every analysis on which its lines depend."""
-        return {"visits": self.visits, "matches": self.matches, "opening": self.opening}
 
     def folder(self, run: Path) -> Path:
         """Return the folder of record and page; ``run``: what is analysed, a run or a file in one."""
@@ -119,27 +97,67 @@ class GoOptions(RecordOutput, frozen=True, kw_only=True):
         return INTERRUPTED
 
 
+class GoOptions(RecordingOptions, frozen=True, kw_only=True):
+    """Base of analyses that play matches."""
+
+    visits: Annotated[Natural, option("visits of a decision; 0 = the networks alone", "N")] = 50
+    matches: Annotated[Even, option("matches of each pairing, an even number", "N")] = 20
+    opening: Annotated[Plies, option("random plies at the start, equal in two matches", "N")] = 4
+    game: Annotated[str, option("code of the game, if it is neither built in nor installed", "GAME")] = ""
+
+    def terms(self, game: AnalysedGame) -> MatchTerms:
+        """Return how the matches are played."""
+        from ludus.analyses.matches import MatchTerms
+
+        if self.matches % 2:
+            raise UserError(f"--matches {self.matches}: expected an even number, openings come in pairs")
+        return MatchTerms(game.spec, game.params, self.matches, self.seed, self.opening, self.device)
+
+    def game_of(self, references: Sequence[str]) -> AnalysedGame:
+        """Return the game of these players. Raises ``ConfigError``, ``StorageError``."""
+        from ludus.analyses.subject import analysed_game
+
+        return analysed_game(references, read_game(self.game, ())[0])
+
+    def common_settings(self) -> Line:
+        """Return the settings of every analysis on which its lines depend."""
+        return {"visits": self.visits, "matches": self.matches, "opening": self.opening}
+
+
 class VersionOptions(GoOptions, frozen=True, kw_only=True):
     """Base of analyses over the kept versions of a run."""
 
     versions: Annotated[Count, option("kept versions of the run, evenly spread, at most", "N")] = 8
 
     def kept(self, text: str, name: str) -> tuple[RunDirectory, list[KeptVersion], Path]:
-        """Return the run that ``text`` names, its versions, and the folder of record and page.
+        """Return the versions of a run: see :func:`versions_of`."""
+        return versions_of(self, text, name, self.versions)
 
-        With --resume they are the versions of the record of the analysis ``name``. Raises ``StorageError``,
-        ``ConfigError``.
-        """
-        from ludus.analyses.record import read_record
-        from ludus.analyses.subject import kept_versions
-        from ludus.storage import RunDirectory
 
-        run = RunDirectory.open(Path(text))
-        folder = self.folder(run.path)
-        path = folder / f"{name}.json"
-        earlier = read_record(path).players if self.resume and path.is_file() else {}
-        chosen = {int(player[1:]) for player in earlier if VERSION.fullmatch(player)}
-        return run, kept_versions(run, self.versions, chosen), folder
+def versions_of(
+    options: RecordingOptions, text: str, name: str, most: int
+) -> tuple[RunDirectory, list[KeptVersion], Path]:
+    """Return the run that ``text`` names, its versions, and the folder of record and page.
+
+    With --resume they are the versions of the record of the analysis ``name``. Raises ``StorageError``,
+    ``ConfigError``.
+
+    Args:
+        options: The options of the command.
+        text: Path of the run.
+        name: Name of the analysis.
+        most: Number of versions.
+    """
+    from ludus.analyses.record import read_record
+    from ludus.analyses.subject import kept_versions
+    from ludus.storage import RunDirectory
+
+    run = RunDirectory.open(Path(text))
+    folder = options.folder(run.path)
+    path = folder / f"{name}.json"
+    earlier = read_record(path).players if options.resume and path.is_file() else {}
+    chosen = {int(player[1:]) for player in earlier if VERSION.fullmatch(player)}
+    return run, kept_versions(run, most, chosen), folder
 
 
 def with_initial(
