@@ -154,11 +154,11 @@ def _target(order: ImportOrder) -> tuple[Path, DataSet | None]:
 def check_target(to: Path) -> None:
     """Raise :class:`DataSetError` unless a data set can be made in the folder ``to``."""
     if is_dataset(to):
-        raise DataSetError(f"{to}: a data set already; --append adds to it, another --to makes a new one")
+        raise DataSetError(f"{to}: a data set already; append to it, or choose another name")
     if to.exists() and not to.is_dir():
-        raise DataSetError(f"{to}: not a folder; choose another name with --to")
+        raise DataSetError(f"{to}: not a folder; choose another name")
     if to.is_dir() and any(to.iterdir()) and not (to / JOURNAL).exists():
-        raise DataSetError(f"{to}: a folder with other files; choose another name with --to")
+        raise DataSetError(f"{to}: a folder with other files; choose another name")
 
 
 def _swap(to: Path, made: Path) -> None:

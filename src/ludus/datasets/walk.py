@@ -74,7 +74,7 @@ def check_sources(sources: Sequence[Path]) -> None:
     for source in sources:
         if (source / NAME).is_file():
             raise DataSetError(
-                f"{source}: a data set; export its matches (--ludus or --sgf), and import these"
+                f"{source}: a data set; export its matches as replays or SGF, and import these"
             )
         if not source.is_dir():
             next(files_of([source]))

@@ -229,7 +229,7 @@ def _held_out(
     if held.all():
         held = np.asarray(dates > border)
     if not held.any():
-        raise DataSetError("the split by date needs matches of several days; --split match needs no dates")
+        raise DataSetError("the split by date needs matches of several days; a split by match needs none")
     return held
 
 

@@ -197,7 +197,7 @@ def check_unchanged(preset: Preset, before: str) -> None:
     if before and now != before:
         raise ConfigError(
             f"the run was started with the content {shown(before[:16])}, now it is {now[:16]}; a run learns "
-            "from one data set: name its place (--algorithm.data), or start another run from these weights "
+            "from one data set: name the place of that one, or start another run from these weights "
             "(run.start)",
             where=f'{PATH} = "{shown(data_of(preset))}"',
         )
