@@ -17,12 +17,15 @@ from ludus.analyses.positions.ladders import (
     COIN,
     FLOORS,
     NEVER,
+    NOTE,
+    RICH_NOTE,
     SOLVER,
     LaddersAnalysis,
     asked_ladders,
     floor_answer,
     length_class,
     listed_suite,
+    notes_of,
     own_suite,
 )
 from ludus.analyses.record import Line
@@ -252,3 +255,8 @@ def test_wrong_words_are_refused(run: Path, tmp_path: Path, capsys: Capture) -> 
     for words, expected in cases.items():
         assert expected in refused(capsys, *words), words
     assert not (run / "analyses" / "ladders.json").exists()
+
+
+def test_a_network_that_observes_ladders_is_named() -> None:
+    assert RICH_NOTE in notes_of({"size": "9", "features": "rich"})
+    assert notes_of({"size": "9"}) == (NOTE,)

@@ -46,6 +46,12 @@ NOTE = (
     "the stones of a ladder are set up: the network sees no moves before, as at the start of a match with "
     "stones set up"
 )
+RICH_NOTE = "features = rich: the network observes which chains a ladder takes, so it need not read them"
+
+
+def notes_of(params: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a reader of the answers must know, for networks of a game with ``params``."""
+    return (NOTE, RICH_NOTE) if params.get("features") == "rich" else (NOTE,)
 
 
 class LaddersAnalysis:

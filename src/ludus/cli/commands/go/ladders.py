@@ -45,10 +45,10 @@ class GoLadders(RecordingOptions, frozen=True, kw_only=True):
         from ludus.analyses.analysis import PreparedAnalysis
         from ludus.analyses.positions.ladders import (
             FLOORS,
-            NOTE,
             LaddersAnalysis,
             board_size,
             ladder_units,
+            notes_of,
         )
         from ludus.analyses.subject import analysed_game
 
@@ -77,7 +77,7 @@ class GoLadders(RecordingOptions, frozen=True, kw_only=True):
             units,
             self.visits,
             (*(version.name for version in versions if version.version == 0), *FLOORS),
-            (NOTE, *notes, *more),
+            (*notes_of(game.params), *notes, *more),
             "ladders",
         )
         return self.carry_out(prepared, folder)
