@@ -14,9 +14,10 @@ from ludus.evaluation.play import UNIFORM
 from ludus.flow.inputs.decode import from_toml, text_of
 from ludus.presets.errors import ConfigError
 from ludus.reporting.run_view import RunView
-from ludus.storage import RunDirectory, read_jsonl, resolve_weights
+from ludus.storage import RunDirectory, resolve_weights
 
 _TRAINING = "training"
+MOST_EVENTS = 100_000  # newest events of a run, among which its gates are counted
 _SAME = 0.1  # relative difference of budgets that count as equal
 WITHOUT, WITH = "without gate", "with gate"
 
@@ -81,7 +82,7 @@ def training_unit(runs: Sequence[tuple[str, RunDirectory]]) -> WorkUnit:
         for name, run in runs:
             newest = RunView(run).newest()
             update = RunView(run).newest_update()
-            gates = [row for row in read_jsonl(run.events_path) if row.get("event") == "gate"]
+            gates = [row for row in RunView(run).events(MOST_EVENTS) if row.get("event") == "gate"]
             lines.append(
                 {
                     UNIT: _TRAINING,

@@ -10,6 +10,7 @@ import pytest
 from ludus.games import find, list_games, spec, text_params
 from ludus.games.names import typed
 from ludus.native import ParamError, core
+from tests.unit.forget import forget
 
 
 def test_the_skeleton_is_listed_and_declares_its_spec() -> None:
@@ -93,6 +94,7 @@ def test_games_of_an_installed_package_are_found(monkeypatch: pytest.MonkeyPatch
             ("not a name", "nim_module"),
         )
     ]
+    forget(monkeypatch)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: declared)
     assert list_games()[-3:] == ["gone", "nim", "other"]
     assert spec("nim", {"opens": "random"}).name == "nim"

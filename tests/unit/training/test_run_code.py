@@ -12,12 +12,13 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow.process.code_files import CodeChange, CodeFile, applied, changed, sha256_of
-from ludus.games import hosted, names, registry, rulebook, sources
+from ludus.games import hosted, names, sources
 from ludus.presets.file import load_preset
 from ludus.reporting.changes import Change, code_in_words, code_marks, read_changes
 from ludus.storage import RunDirectory, RunInfo
 from ludus.sweep.report import read_report, write_sweep_report
 from ludus.training import run_code
+from tests.unit.forget import forget
 from tests.unit.training.runs import resume_run
 
 from .runs import Recorder
@@ -80,21 +81,6 @@ INFO = RunInfo(schema=1, package_version="", game="rts", spec_hash="", seed=1, s
 def write_game(path: Path, reward: str = "self.last", imports: str = "") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(GAME.format(reward=reward, imports=imports))
-
-
-def forget(patch: pytest.MonkeyPatch) -> None:
-    """Make this process know no game of a user, as a new process does."""
-    for module, name, empty in (
-        (hosted, "_loaded", {}),
-        (registry, "_loaded", {}),
-        (names, "_typed", set()),
-        (names, "_loaded", set()),
-        (rulebook, "_files", {}),
-    ):
-        patch.setattr(module, name, empty)
-    hosted._maker.cache_clear()
-    for name in [n for n in sys.modules if n.startswith(("ludus_game_file_", "coin"))]:
-        del sys.modules[name]
 
 
 @pytest.fixture
