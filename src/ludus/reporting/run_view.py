@@ -37,6 +37,7 @@ MOST_MEMBERS, LONGEST_NAME = 10_000, 200
 _MOST_SHOWN = 400  # members on a page
 _EVALUATION = b'"kind":"evaluation"'
 _UPDATE = b'"update"'
+_MATCH = b'"players"'
 _INITIAL = b'"initial":true'
 _MARK_BYTES = 96  # by which a log that was cut and written again is recognised
 _MOST_BACK = 8 << 20  # bytes of the end of a log in which the newest evaluations are looked for
@@ -302,6 +303,17 @@ class RunView:
         with contextlib.suppress(OSError, StorageError):
             found.extend(read_jsonl(self.directory.events_path))
         return tuple(found)
+
+    def newest_matches(self, most_bytes: int) -> Iterator[Row]:
+        """Yield the rows of evaluated matches, newest first, of the last ``most_bytes`` of their list.
+
+        Raises:
+            CorruptFile: The list is a link.
+        """
+        path = self.directory.matches
+        if path.is_symlink():
+            raise CorruptFile(f"{path.name} is a link; links are not followed")
+        return rows_back(path, _MATCH, most_bytes)
 
     def league(self) -> Record:
         """Return the record of the league's journal up to now, without delaying the process that writes it.

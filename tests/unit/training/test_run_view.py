@@ -28,8 +28,15 @@ READERS = {"rows_from", "rows_back", "last_rows", "read_jsonl"}
 WORDS = {"jsonl", *PATHS, *READERS}
 #: The view, the layout of a run with its writers, and what the view is made of.
 OF_THE_LOGS = {"storage/rundir.py", "storage/last_state.py", "reporting/run_view.py"}
-#: Readers of other files of lines: changes of a run, points of a sweep.
-OF_LINES = {"storage/jsonl.py", "storage/__init__.py", "reporting/changes.py", "sweep/directory.py"}
+#: Readers of other files of lines: changes of a run, points of a sweep, an import, matches of programs.
+OF_LINES = {
+    "storage/jsonl.py",
+    "storage/__init__.py",
+    "reporting/changes.py",
+    "sweep/directory.py",
+    "datasets/staging.py",
+    "gtp/standings.py",
+}
 
 
 def docstrings(tree: ast.AST) -> set[int]:

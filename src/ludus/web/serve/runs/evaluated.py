@@ -7,7 +7,8 @@ from itertools import islice
 import msgspec
 
 from ludus.flow.inputs.shown import visible
-from ludus.storage.jsonl import Row, rows_back
+from ludus.storage import CorruptFile
+from ludus.storage.jsonl import Row
 from ludus.web.serve.library import Run, UnknownId
 from ludus.web.serve.runs.lines import view_at
 
@@ -56,12 +57,13 @@ def matches_of(run: Run) -> EvaluatedMatches:
     Raises:
         UnknownId: The run has been removed, or a file of it is a link.
     """
-    directory = view_at(run.path).directory
-    if not directory.info_path.is_file():
+    view = view_at(run.path)
+    if not view.directory.info_path.is_file():
         raise UnknownId("the run has been removed")
-    if directory.matches.is_symlink():
-        raise UnknownId(f"{directory.matches.name} is a link; links are not followed")
-    rows = (line for row in rows_back(directory.matches, b'"players"', MAX_BYTES) if (line := _line(row)))
+    try:
+        rows = (line for row in view.newest_matches(MAX_BYTES) if (line := _line(row)))
+    except CorruptFile as error:
+        raise UnknownId(str(error)) from None
     found = tuple(islice(rows, MOST_MATCHES + 1))
     return EvaluatedMatches(found[:MOST_MATCHES], len(found) > MOST_MATCHES)
 
