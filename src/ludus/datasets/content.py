@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from ludus.datasets.shards import StoredMatch
 from ludus.flow.inputs.shown import visible
-from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.games.replays import DecisionColumns, ReplayInfo
 
 MOST_NAME = 200  # characters of a player's name
 DIGEST = 32  # bytes
@@ -46,7 +47,7 @@ def player_name(text: str) -> str:
 
 def digest_of(
     about: ReplayInfo,
-    decisions: Sequence[ReplayDecision],
+    decisions: DecisionColumns,
     outcome: tuple[float, ...] | None,
     result: str,
     date: int,
@@ -68,15 +69,28 @@ def digest_of(
         ]
     )
     made = hashlib.sha256(head)
-    rows = [(d.tick, d.seat, d.bot, *(d.action if d.bot < 0 else ())) for d in decisions]
-    made.update(np.fromiter((v for row in rows for v in row), np.int64).tobytes())
+    made.update(_numbers(decisions).tobytes())
     return made.digest()
 
 
-def counted(decisions: Sequence[ReplayDecision], seats: int) -> tuple[int, ...]:
+def _numbers(decisions: DecisionColumns) -> npt.NDArray[np.int64]:
+    """Return tick, seat, bot and the chosen action of each decision, one after another."""
+    rows = np.zeros((len(decisions.ticks), 3 + decisions.heads), np.int64)
+    for place, column in enumerate((decisions.ticks, decisions.seats, decisions.bots)):
+        rows[:, place] = column
+    chosen = rows[:, 2] < 0
+    rows[chosen, 3:] = np.array(decisions.actions, np.int64).reshape(int(chosen.sum()), decisions.heads)
+    if chosen.all():
+        return rows
+    there = np.ones(rows.shape, bool)
+    there[~chosen, 3:] = False
+    return rows[there]
+
+
+def counted(decisions: DecisionColumns, seats: int) -> tuple[int, ...]:
     """Return the number of decisions of each seat; a second one in a tick takes the place of the first."""
     found = [0] * seats
-    for _, seat in {(d.tick, d.seat) for d in decisions}:
+    for _, seat in set(zip(decisions.ticks, decisions.seats, strict=True)):
         if seat < seats:
             found[seat] += 1
     return tuple(found)
@@ -90,10 +104,17 @@ def key_of(about: ReplayInfo) -> bytes:
 
 def board_key(cells: npt.NDArray[np.int8], moves: int) -> bytes:
     """Return a key of the final board (``int8[size, size]``) and length, equal under its 8 symmetries."""
-    turned = [np.rot90(board, turns).tobytes() for board in (cells, cells.T) for turns in range(4)]
-    made = hashlib.blake2b(min(turned), digest_size=KEY)
+    turned = cells.reshape(-1)[_turns(len(cells))]
+    made = hashlib.blake2b(min(row.tobytes() for row in turned), digest_size=KEY)
     made.update(f"{len(cells)} {moves}".encode())
     return made.digest()
+
+
+@lru_cache(maxsize=64)
+def _turns(size: int) -> npt.NDArray[np.int64]:
+    """Return the points of a board under its 8 symmetries (``int64[8, size * size]``)."""
+    points = np.arange(size * size).reshape(size, size)
+    return np.array([np.rot90(b, turns).reshape(-1) for b in (points, points.T) for turns in range(4)])
 
 
 def set_hash(game: str, version: int, digests: Iterable[bytes]) -> str:

@@ -114,6 +114,10 @@ class DataSet:
             self._open.popitem(last=False)
         return tensors
 
+    def release(self) -> None:
+        """Give back the files of shards; the next use opens them again."""
+        self._open.clear()
+
     def stored(self, index: int) -> StoredMatch:
         """Return a match as it is stored. Raises ``IndexError``."""
         if not 0 <= index < len(self):
@@ -199,7 +203,7 @@ class DataSet:
         stored = self.stored(index)
         try:
             about = replays.info(stored.replay)
-            made = replays.decisions(stored.replay)
+            made = replays.decision_columns(stored.replay)
             result = replays.verify(stored.replay, game)
         except ValueError as error:
             return b"", str(error)

@@ -81,8 +81,8 @@ def _differing(params: Mapping[str, str], wanted: Mapping[str, str]) -> str:
 
 def made_match(data: bytes, told: Told, key: bytes, shortened: str = "") -> ReadMatch:
     """Return a verified replay as a match of a data set. Raises :class:`BadRecord` without decisions."""
-    about, made = replays.info(data), replays.decisions(data)
-    if not made:
+    about, made = replays.info(data), replays.decision_columns(data)
+    if not made.ticks:
         raise BadRecord("no moves", "it has no decisions")
     counted = content.counted(made, len(about.players))
     stored = StoredMatch(data, counted, told.outcome, told.result, told.date, 0, 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -280,8 +282,8 @@ class _Import:
 
     def _first_size(self) -> str:
         """Return the lines of the boards of the data set, also where an earlier call has decided them."""
-        known = self.base.manifest.params if self.base is not None else tuple(self.staging.params)
-        for params in known[:1]:
+        known = self.base.manifest.params if self.base is not None else map(dict, self.staging.params())
+        for params in islice(known, 1):
             self._spec_hash(GO, params)
         wanted = self.staging.setup.spec_hash
         return next((size for size, found in self.sizes.items() if found == wanted), "other")
@@ -315,8 +317,12 @@ def _why(error: StorageError | OSError) -> str:
 
 def size_of(params: Mapping[str, str]) -> str:
     """Return the lines of a board of Go under ``params``."""
-    declared = {p.name: p.default_value for p in registry.spec(GO).params}
-    return params.get("size", declared["size"])
+    return params.get("size") or _default_size()
+
+
+@cache
+def _default_size() -> str:
+    return next(p.default_value for p in registry.spec(GO).params if p.name == "size")
 
 
 def _records(file: SourceFile, rules: ReadingRules, at: Cursor) -> Iterator[FoundRecord]:

@@ -15,6 +15,8 @@ _CHUNK = 1 << 20
 _MARGIN = 256  # bytes behind a bracket that say what it starts
 
 _TOKEN = re.compile(rb"[\[()]")
+#: A value without escapes, and text before it that starts nothing.
+_VALUE = re.compile(rb"[^\[()]*\[[^\]\\]*\]")
 _START = re.compile(rb"\(\s{0,64}(?:;|[A-Za-z]{1,32}\s{0,8}\[)")
 #: The start of a game: no variation starts with properties of a root.
 _ROOT = re.compile(rb"\(\s{0,64};\s{0,64}(?:GM|FF|CA|SZ|AP)\s{0,8}\[")
@@ -65,6 +67,8 @@ class _PieceReader:
             if not self.done and len(self.window) - self.at < _MARGIN:
                 yield from self._more()
                 continue
+            while (value := _VALUE.match(self.window, self.at)) is not None:
+                self.at = value.end()
             found = _TOKEN.search(self.window, self.at)
             if found is None or not self.done and len(self.window) - found.start() < _MARGIN:
                 self.at = found.start() if found else len(self.window)

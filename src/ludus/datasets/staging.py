@@ -7,15 +7,19 @@ once.
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from ludus.datasets.content import DIGEST, KEY, ReadMatch
+from ludus.datasets.content import ReadMatch
 from ludus.datasets.errors import DataSetError
 from ludus.datasets.manifest import DataSource, ImportCounts
+from ludus.datasets.order import ROW
 from ludus.datasets.shards import SUFFIX, TARGET_BYTES, encode_shard
 from ludus.flow.inputs.shown import shell
 from ludus.storage.errors import CorruptFile
@@ -30,17 +34,9 @@ _MOST_ROWS = 10_000  # of a part
 _MOST_PARAMS = 256 << 10  # characters of new parameters in a line of the journal
 _SECONDS = 60.0  # of work that a kill may lose
 
-#: One row of the order: the hash of the content, the key of a match, whether its outcome or date is unknown,
-#: and its place.
-ROW = np.dtype(
-    [
-        ("digest", ">u8", DIGEST // 8),
-        ("key", ">u8", KEY // 8),
-        ("poor", "u1"),
-        ("part", "<i4"),
-        ("row", "<i4"),
-    ]
-)
+
+#: Parameters of a match, sorted by name.
+ParamSet = tuple[tuple[str, str], ...]
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +87,6 @@ class Staging:
         setup: The command, with the game once the first match has decided it.
         cursor: Where the journal ends.
         counts: Records so far.
-        params: Sets of parameters so far.
         problems: New lines about records that were left out.
     """
 
@@ -105,11 +100,11 @@ class Staging:
         self.folder, self.setup = folder, setup
         self.cursor, self.counts = Cursor(), ImportCounts()
         self.sources: list[DataSource] = []
-        self.params: list[dict[str, str]] = []
         self.problems: list[str] = []
         self.named = 0  # problems in the journal
         self.parts: list[int] = []  # matches of each
-        self._places: dict[tuple[tuple[str, str], ...], int] = {}
+        self._places: dict[ParamSet, int] = {}
+        self._known = 0  # sets of parameters in the journal
         self._waiting: list[ReadMatch] = []
         self._bytes = self._texts = 0
         self._since = time.monotonic()
@@ -140,10 +135,11 @@ class Staging:
     def _take(self, line: StagedPart) -> None:
         self.cursor, self.counts = line.cursor, line.counts
         self.sources = list(line.sources)
-        self.params += line.params
         self.named += len(line.problems)
         self.parts.append(line.matches)
-        self._places = {tuple(sorted(p.items())): i for i, p in enumerate(self.params)}
+        for params in line.params:
+            self._places.setdefault(param_set(params), len(self._places))
+        self._known = len(self._places)
 
     def _append(self, row: msgspec.Struct) -> None:
         self._journal.append(row)
@@ -157,7 +153,7 @@ class Staging:
     def add(self, match: ReadMatch) -> bool:
         """Take a match; return whether there are enough for a part: call :meth:`flush` then."""
         before = len(self._places)
-        place = self._places.setdefault(tuple(sorted(match.params.items())), before)
+        place = self._places.setdefault(param_set(match.params), before)
         if place == before:
             self._texts += sum(len(name) + len(value) for name, value in match.params.items())
         self._waiting.append(match._replace(stored=match.stored._replace(params=place)))
@@ -178,7 +174,6 @@ class Staging:
             write_atomic(self.part(number), data)
             write_atomic(self.order_file(number), _order(waiting, number))
             size = len(data)
-        known = [dict(key) for key in self._places]
         kept = tuple(self.problems[: max(0, MOST_PROBLEMS - self.named)])
         line = StagedPart(
             number,
@@ -187,7 +182,7 @@ class Staging:
             cursor,
             self.counts,
             tuple(sources),
-            tuple(known[len(self.params) :]),
+            tuple(dict(key) for key in islice(self._places, self._known, None)),
             kept,
         )
         self._append(line)
@@ -195,6 +190,10 @@ class Staging:
         self._since = time.monotonic()
         self.problems.clear()
         self._take(line)
+
+    def params(self) -> Iterator[ParamSet]:
+        """Yield the sets of parameters so far, by their numbers."""
+        yield from self._places
 
     def part(self, number: int) -> Path:
         """Return the file of a part."""
@@ -215,6 +214,11 @@ class Staging:
     def close(self) -> None:
         """Close the journal."""
         self._journal.close()
+
+
+def param_set(params: Mapping[str, str]) -> ParamSet:
+    """Return parameters in a form that is equal for equal ones; equal texts are kept once."""
+    return tuple(sorted((sys.intern(name), sys.intern(value)) for name, value in params.items()))
 
 
 def poorness(known: bool, date: int) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,6 +18,7 @@ Kind = Literal["sgf", "replay", "self_play", "link"]
 SELF_PLAY = "self_play"
 _KINDS: dict[str, Kind] = {".sgf": "sgf", ".ludus": "replay"}
 _MAX_DEPTH = 64
+_MOST_NAMES = 50_000  # of a folder in memory
 
 
 class SourceFile(NamedTuple):
@@ -89,21 +92,33 @@ def _kind(path: Path) -> Kind | None:
 def _below(folder: Path, number: int, top: Path, depth: int) -> Iterator[SourceFile]:
     if depth > _MAX_DEPTH:
         raise DataSetError(f"{shown(str(folder))}: folders nested more than {_MAX_DEPTH} deep")
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda e: os.fsencode(e.name))
-    except OSError as error:
-        raise DataSetError(f"{shown(str(folder))}: {error.strerror}") from error
-    for entry in found:
-        path = Path(entry.path)
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(path, number, top, depth + 1)
-            continue
+    for name in _names(folder):
+        path = folder / os.fsdecode(name)
+        try:
+            about = path.lstat()
+        except OSError as error:
+            raise DataSetError(f"{shown(str(path))}: {error.strerror}") from error
         kind = _kind(path)
-        if entry.is_symlink():
-            if kind is not None or entry.is_dir():
+        if stat.S_ISDIR(about.st_mode):
+            yield from _below(path, number, top, depth + 1)
+        elif stat.S_ISLNK(about.st_mode):
+            if kind is not None or path.is_dir():
                 yield SourceFile(path, "link", number, str(path.relative_to(top)), 0, 0)
-        elif kind is not None and entry.is_file(follow_symlinks=False):
-            about = entry.stat(follow_symlinks=False)
-            name = str(path.relative_to(top))
-            yield SourceFile(path, kind, number, name, about.st_size, about.st_mtime_ns)
+        elif kind is not None and stat.S_ISREG(about.st_mode):
+            relative = str(path.relative_to(top))
+            yield SourceFile(path, kind, number, relative, about.st_size, about.st_mtime_ns)
+
+
+def _names(folder: Path) -> Iterator[bytes]:
+    """Yield the names in a folder in order; one with very many is read several times, not kept whole."""
+    last = b""
+    while True:
+        try:
+            with os.scandir(os.fsencode(folder)) as entries:
+                found = heapq.nsmallest(_MOST_NAMES, (e.name for e in entries if e.name > last))
+        except OSError as error:
+            raise DataSetError(f"{shown(str(folder))}: {error.strerror}") from error
+        yield from found
+        if len(found) < _MOST_NAMES:
+            return
+        last = found[-1]

@@ -24,6 +24,7 @@ from ludus.datasets.manifest import (
     SplitRule,
     write_manifest,
 )
+from ludus.datasets.order import ROW, MatchOrder, Rows, ordered
 from ludus.datasets.shards import (
     FOLDER,
     SUFFIX,
@@ -32,11 +33,12 @@ from ludus.datasets.shards import (
     map_shard,
     read_shard,
 )
-from ludus.datasets.staging import JOURNAL, PARTS, ROW, Staging, poorness
+from ludus.datasets.staging import JOURNAL, PARTS, ParamSet, Staging, param_set, poorness
 from ludus.games import replays
 from ludus.storage.files import own_folder, remove_tree, write_atomic
 from ludus.storage.tensors import decode_file, encode_tensors
 
+ORDER = "order"  # folder of files to sort with
 _MOST_MATCHES = 200_000  # of a shard
 
 Beat = Callable[[int], None]
@@ -85,8 +87,9 @@ def finish(
         OSError: A file cannot be written.
     """
     setup = staging.setup
-    parts, orders, params, sources = _gather(staging, base)
-    if not len(orders):
+    found = _gather(staging, base)
+    count = sum(part.matches for part in found.parts)
+    if not count:
         staging.close()
         remove_tree(folder)
         reasons = ", ".join(
@@ -95,48 +98,50 @@ def finish(
         raise DataSetError(
             f"{folder}: no matches ({staging.counts.read:,} records{': ' if reasons else ''}{reasons})"
         )
-    kept = _without_duplicates(orders)
-    repeated = len(orders) - len(kept.part)
-    del orders  # as large as what is kept
+    work = folder / PARTS / ORDER
+    remove_tree(work)  # of an earlier call
+    own_folder(work, make=True)
+    kept = ordered(work, count, _pieces(staging, base))
     own_folder(folder / FOLDER, make=True)
-    names = sorted({tuple(sorted(p.items())) for p in params})
+    names = sorted(set(found.params))
     numbers = {name: number for number, name in enumerate(names)}
-    places = np.array([numbers[tuple(sorted(p.items()))] for p in params], np.int32)
-    maker = _ShardMaker(parts, kept, setup.seats, places)
-    held = _held_out(kept.digest, said.split, maker.dates() if said.split.by == "date" else None)
+    places = np.array([numbers[name] for name in found.params], np.int32)
+    maker = _ShardMaker(found.parts, kept, setup.seats, places)
+    held = _held_out(kept, said.split, maker)
     entries: list[ShardEntry] = []
-    decisions = 0
-    at = 0
-    while at < len(kept.part):
-        end = maker.end(at)
-        tensors = maker.tensors(at, end, held)
+    decisions = held_out = at = 0
+    while at < kept.matches:
+        rows = maker.rows(at)
+        tensors = maker.tensors(rows, held)
         data = encode_tensors(tensors._asdict())
         entry = ShardEntry(
-            f"{len(entries):06d}{SUFFIX}", len(data), end - at, hashlib.sha256(data).hexdigest()
+            f"{len(entries):06d}{SUFFIX}", len(data), len(rows), hashlib.sha256(data).hexdigest()
         )
         write_atomic(folder / FOLDER / entry.name, data)
         entries.append(entry)
         decisions += int(tensors.decisions.sum(dtype=np.int64))
+        held_out += int(tensors.split.sum(dtype=np.int64))
+        at += len(rows)
+        del rows, tensors, data  # before the next shard is made
         if beat is not None:
-            beat(end)
-        at = end
+            beat(at)
     counts = staging.counts
     if base is not None:
         counts = _added(base.manifest.counts, counts)
-    counts = msgspec.structs.replace(counts, duplicates=counts.duplicates + repeated)
+    counts = msgspec.structs.replace(counts, duplicates=counts.duplicates + kept.repeated)
     manifest = Manifest(
         format=1,
         game=setup.game,
         version=setup.version,
         spec_hash=setup.spec_hash,
         seats=setup.seats,
-        matches=len(kept.part),
+        matches=kept.matches,
         decisions=decisions,
-        held_out=int(held.sum()),
-        sha256=content.set_hash(setup.game, setup.version, (row.tobytes() for row in kept.digest)),
+        held_out=held_out,
+        sha256=content.set_hash(setup.game, setup.version, _digests(kept)),
         split=said.split,
         licence=said.licence,
-        sources=tuple(sources),
+        sources=tuple(found.sources),
         counts=counts,
         params=tuple(dict(name) for name in names),
         shards=tuple(entries),
@@ -151,38 +156,51 @@ def finish(
     return manifest
 
 
-def _gather(
-    staging: Staging, base: DataSet | None
-) -> tuple[list[_PartFile], npt.NDArray[np.void], list[dict[str, str]], list[DataSource]]:
-    """Return all files of matches, their rows, sets of parameters and sources."""
-    parts: list[_PartFile] = []
-    count = sum(staging.parts) + (len(base) if base is not None else 0)
-    rows, at = np.zeros(count, ROW), 0
-    params: list[dict[str, str]] = []
-    sources: list[DataSource] = []
+class _Gathered(NamedTuple):
+    """All files of matches, their sets of parameters and sources."""
+
+    parts: list[_PartFile]
+    params: list[ParamSet]
+    sources: list[DataSource]
+
+
+def _gather(staging: Staging, base: DataSet | None) -> _Gathered:
+    """Return the files of an earlier data set and of an import."""
+    found = _Gathered([], [], [])
     if base is not None:
-        params += base.manifest.params
-        sources += base.manifest.sources
-        for number, entry in enumerate(base.manifest.shards):
-            parts.append(_PartFile(base.path / FOLDER / entry.name, entry.matches, 0, 0))
-            rows[at : at + entry.matches] = _rows_of(base.shard(number), number)
-            at += entry.matches
-    shift, before = len(parts), (len(params), len(sources))
+        found.params.extend(map(param_set, base.manifest.params))
+        found.sources.extend(base.manifest.sources)
+        for entry in base.manifest.shards:
+            found.parts.append(_PartFile(base.path / FOLDER / entry.name, entry.matches, 0, 0))
+    before = len(found.params), len(found.sources)
     for number, matches in enumerate(staging.parts):
-        parts.append(_PartFile(staging.part(number), matches, *before))
+        found.parts.append(_PartFile(staging.part(number), matches, *before))
+    found.params.extend(staging.params())
+    found.sources.extend(staging.sources)
+    return found
+
+
+def _pieces(staging: Staging, base: DataSet | None) -> Iterator[Rows]:
+    """Yield the rows of the order, of one file at a time."""
+    shift = 0
+    if base is not None:
+        shift = len(base.manifest.shards)
+        for number in range(shift):
+            yield _rows_of(base.shard(number), number)
+            base.release()
+    for number, matches in enumerate(staging.parts):
         if matches:
             tensors, _ = decode_file(staging.order_file(number))
-            rows[at : at + matches] = np.ascontiguousarray(tensors["order"]).view(ROW).reshape(-1)
-            rows["part"][at : at + matches] = number + shift
-            at += matches
-    return parts, rows, params + staging.params, sources + staging.sources
+            rows = np.ascontiguousarray(tensors["order"]).view(ROW).reshape(-1)
+            rows["part"] = number + shift
+            yield rows
 
 
-def _rows_of(tensors: ShardTensors, part: int) -> npt.NDArray[np.void]:
+def _rows_of(tensors: ShardTensors, part: int) -> Rows:
     rows = np.zeros(len(tensors.known), ROW)
     for at in range(len(rows)):
         stored = tensors.match(at)
-        about, made = replays.info(stored.replay), replays.decisions(stored.replay)
+        about, made = replays.info(stored.replay), replays.decision_columns(stored.replay)
         digest = content.digest_of(about, made, stored.outcome, stored.result, stored.date)
         key = key_of_stored(stored.replay)
         poor = poorness(stored.outcome is not None, stored.date)
@@ -190,54 +208,63 @@ def _rows_of(tensors: ShardTensors, part: int) -> npt.NDArray[np.void]:
     return rows
 
 
-class _KeptMatches(NamedTuple):
-    """The matches of a data set in order: hashes of their content, and their places."""
-
-    digest: npt.NDArray[np.uint64]  # [M, 4], big-endian
-    part: npt.NDArray[np.int32]  # [M]
-    row: npt.NDArray[np.int32]  # [M]
+def _digests(kept: MatchOrder) -> Iterator[bytes]:
+    """Yield the hashes of all matches in order, many in one text."""
+    for rows in kept.pieces():
+        yield rows["digest"].tobytes()
 
 
-def _without_duplicates(rows: npt.NDArray[np.void]) -> _KeptMatches:
-    """Return one record of each match, in the order of content."""
-    digest, key = rows["digest"].astype(np.uint64), rows["key"].astype(np.uint64)
-    order = np.lexsort((*digest.T[::-1], rows["poor"], *key.T[::-1]))
-    sorted_key = key[order]
-    first = np.ones(len(rows), bool)
-    first[1:] = (sorted_key[1:] != sorted_key[:-1]).any(axis=1)
-    kept = order[first]
-    kept = kept[np.lexsort(tuple(digest[kept].T[::-1]))]
-    return _KeptMatches(rows["digest"][kept], rows["part"][kept], rows["row"][kept])
+class _HeldOut(NamedTuple):
+    """Which matches are held out.
+
+    Attributes:
+        share: By their hashes; 0 = none.
+        only: The hash of the one match that is held out instead (``uint64[4]``); None = ``share``.
+        since: The first day (yyyymmdd) of those held out; None = not by date.
+    """
+
+    share: float = 0.0
+    only: npt.NDArray[np.uint64] | None = None
+    since: int | None = None
+
+    def of(self, digests: npt.NDArray[np.uint64], dates: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Return which ones of some matches are held out."""
+        if self.since is not None:
+            return np.asarray(dates >= self.since)
+        if self.only is not None:
+            return np.asarray((digests == self.only).all(axis=1))
+        return content.held_out_by_hash(digests, self.share)
 
 
-def _held_out(
-    digests: npt.NDArray[np.uint64], rule: SplitRule, dates: npt.NDArray[np.int32] | None
-) -> npt.NDArray[np.bool_]:
+def _held_out(kept: MatchOrder, rule: SplitRule, maker: _ShardMaker) -> _HeldOut:
     """Return which matches are held out; at least one, and not all, where there are two or more."""
-    count = len(digests)
+    count = kept.matches
     if not rule.held_out or count < 2:
-        return np.zeros(count, bool)
-    if dates is None:
-        held = content.held_out_by_hash(digests, rule.held_out)
-        if not held.any() or held.all():
-            held = np.zeros(count, bool)
-            held[np.argmin(digests[:, -1].astype(np.uint64))] = True
-        return held
+        return _HeldOut()
+    if rule.by == "match":
+        held, least, only = 0, 1 << 64, None
+        for rows in kept.pieces():
+            digests = rows["digest"]
+            held += int(content.held_out_by_hash(digests, rule.held_out).sum())
+            last = digests[:, -1].astype(np.uint64)
+            if int(last.min()) < least:
+                least, only = int(last.min()), digests[np.argmin(last)].copy()
+        return _HeldOut(rule.held_out) if 0 < held < count else _HeldOut(only=only)
+    days, matches = maker.days()
     wanted = min(count - 1, max(1, round(count * rule.held_out)))
-    border = np.sort(dates)[count - wanted]
-    held = np.asarray(dates >= border)  # all matches of the border's day
-    if held.all():
-        held = np.asarray(dates > border)
-    if not held.any():
+    border = int(np.searchsorted(np.cumsum(matches), count - wanted, "right"))
+    if not border:
+        border += 1  # all matches of the border's day are held out, so not of the first one
+    if border >= len(days):
         raise DataSetError("the split by date needs matches of several days; a split by match needs none")
-    return held
+    return _HeldOut(since=int(days[border]))
 
 
 class _ShardMaker:
     """Maker of shards: gathers matches from their parts, one part in memory at a time."""
 
     def __init__(
-        self, parts: Sequence[_PartFile], kept: _KeptMatches, seats: int, places: npt.NDArray[np.int32]
+        self, parts: Sequence[_PartFile], kept: MatchOrder, seats: int, places: npt.NDArray[np.int32]
     ) -> None:
         self.parts, self.kept, self.seats, self.places = parts, kept, seats, places
 
@@ -251,25 +278,28 @@ class _ShardMaker:
             tensors = read_shard(data, str(part.path), part.matches, self.seats)
             yield part, tensors, np.flatnonzero(numbers == number)
 
-    def dates(self) -> npt.NDArray[np.int32]:
-        """Return the dates of all matches."""
-        dates = np.zeros(len(self.kept.part), np.int32)
-        for _, tensors, mine in self._of(self.kept.part):
-            dates[mine] = tensors.date[self.kept.row[mine]]
-        return dates
+    def days(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the dates of matches, ascending, and the number of matches of each."""
+        days, counts = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        for start in range(0, self.kept.matches, _MOST_MATCHES):
+            rows = self.kept.rows(start, start + _MOST_MATCHES)
+            dates = [tensors.date[rows["row"][mine]] for _, tensors, mine in self._of(rows["part"])]
+            found, times = np.unique(np.concatenate(dates), return_counts=True)
+            days, where = np.unique(np.concatenate([days, found]), return_inverse=True)
+            counts = np.bincount(where, np.concatenate([counts, times])).astype(np.int64)
+        return days, counts
 
-    def end(self, at: int) -> int:
-        """Return the row behind a shard that starts with row ``at``: about 16 MiB of replays."""
-        window = slice(at, at + _MOST_MATCHES)
-        sizes = np.zeros(len(self.kept.part[window]), np.int64)
-        for _, tensors, mine in self._of(self.kept.part[window]):
-            sizes[mine] = np.diff(tensors.offset)[self.kept.row[window][mine]]
-        return at + max(1, int(np.searchsorted(np.cumsum(sizes), TARGET_BYTES, "right")))
+    def rows(self, at: int) -> Rows:
+        """Return the rows of a shard that starts with row ``at``: about 16 MiB of replays."""
+        rows = self.kept.rows(at, at + _MOST_MATCHES)
+        sizes = np.zeros(len(rows), np.int64)
+        for _, tensors, mine in self._of(rows["part"]):
+            sizes[mine] = np.diff(tensors.offset)[rows["row"][mine]]
+        return rows[: max(1, int(np.searchsorted(np.cumsum(sizes), TARGET_BYTES, "right")))]
 
-    def tensors(self, at: int, end: int, held: npt.NDArray[np.bool_]) -> ShardTensors:
-        """Return the shard of the rows from ``at`` to ``end``."""
-        count = end - at
-        numbers, rows = self.kept.part[at:end], self.kept.row[at:end]
+    def tensors(self, order: Rows, held: _HeldOut) -> ShardTensors:
+        """Return the shard of the rows ``order``."""
+        count, numbers, rows = len(order), order["part"], order["row"]
         columns: dict[str, npt.NDArray[Any]] = {}
         lengths = np.zeros(count + 1, np.int64)
         for _, tensors, mine in self._of(numbers):
@@ -292,7 +322,8 @@ class _ShardMaker:
                 replays[offset[place] : offset[place + 1]] = tensors.replays[
                     tensors.offset[row] : tensors.offset[row + 1]
                 ]
-        return ShardTensors(replays=replays, offset=offset, split=held[at:end].astype(np.uint8), **columns)
+        split = held.of(order["digest"], columns["date"]).astype(np.uint8)
+        return ShardTensors(replays=replays, offset=offset, split=split, **columns)
 
 
 def _added(a: ImportCounts, b: ImportCounts) -> ImportCounts:

@@ -80,7 +80,12 @@ class ReplayDecision(NamedTuple):
     action: tuple[int, ...]
 
 
-class _Decisions(msgspec.Struct):
+class DecisionColumns(msgspec.Struct):
+    """All decisions of a replay by columns, as :class:`ReplayDecision` has them.
+
+    ``actions`` has ``heads`` numbers for each decision with ``bot`` -1, in their order.
+    """
+
     heads: int
     ticks: list[int]
     seats: list[int]
@@ -102,9 +107,14 @@ def info(data: bytes) -> ReplayInfo:
     return from_json(core.replay_info(data), ReplayInfo)
 
 
+def decision_columns(data: bytes) -> DecisionColumns:
+    """Return what :func:`decisions` returns, without an object for each decision."""
+    return from_json(core.replay_decisions(data), DecisionColumns)
+
+
 def decisions(data: bytes) -> list[ReplayDecision]:
     """Return the decisions of all seats in order. The game need not be installed."""
-    columns = from_json(core.replay_decisions(data), _Decisions)
+    columns = decision_columns(data)
     heads, at = columns.heads, 0
     made = []
     for tick, seat, bot in zip(columns.ticks, columns.seats, columns.bots, strict=True):

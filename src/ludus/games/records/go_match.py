@@ -7,6 +7,7 @@ that no rules allow, and moves behind two passes end what can be converted; a no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ludus.flow.inputs.shown import visible
@@ -99,21 +100,26 @@ def _rule_sets(text: str) -> Iterator[Rules]:
 def _play(made: GoRecord, rules: Rules) -> _PlayedRecord:
     """Play the moves of a record as far as the rules allow. Raises ``ParamError`` for impossible stones."""
     match = Match(GAME, without_defaults({**_set_up(made), **rules}), record=True)
+    handle = match.handle
     size = made.size
     passes: list[int] = []
     for number, (colour, point) in enumerate(made.moves):
         seat = "BW".index(colour)
         if number and number in made.setups and made.setups[number].stones:
             return _PlayedRecord(match, number, tuple(passes), f"stones are set up after move {number}")
-        if match.over:
+        deciding = handle.to_act()
+        if not deciding:
             return _PlayedRecord(
                 match, number, tuple(passes), f"{_named(made, number)}: the match was over before it"
             )
-        trial, twice = match, match.to_act != (seat,)
+        trial, twice = match, deciding[0] != seat
         try:
-            if twice:  # the other side passes
-                trial = match.clone()  # a refused move leaves neither
-                trial.play(size * size)
+            if not twice:  # nearly all moves
+                handle.act(seat, (_number(point, size),))
+                handle.advance()
+                continue
+            trial = match.clone()  # a refused move leaves neither it nor the other side's pass
+            trial.play(size * size)
             if trial.over:
                 return _PlayedRecord(
                     match, number, tuple(passes), f"{_named(made, number)}: out of turn, after a pass"
@@ -122,8 +128,8 @@ def _play(made: GoRecord, rules: Rules) -> _PlayedRecord:
         except GameError:
             why = f"{_named(made, number)}: {_why(match, point, rules)}"
             return _PlayedRecord(match, number, tuple(passes), why)
-        match = trial
-        passes += [number + 1] if twice else []
+        match, handle = trial, trial.handle
+        passes.append(number + 1)
     return _PlayedRecord(match, len(made.moves), tuple(passes), "")
 
 
@@ -163,14 +169,14 @@ def _set_up(made: GoRecord) -> dict[str, str]:
 
 def without_defaults(params: Rules) -> dict[str, str]:
     """Return parameters other than the game's own, as pages show them."""
-    defaults = {p.name: p.default_value for p in registry.spec(GAME).params}
+    defaults = _defaults()
     return {name: value for name, value in params.items() if value != defaults.get(name)}
 
 
 def _notes(made: GoRecord, played: _PlayedRecord) -> list[str]:
     notes = []
     if made.komi is None:
-        notes.append(f"komi is {played.match.params.get('komi', _default('komi'))}")
+        notes.append(f"komi is {played.match.params.get('komi', _defaults()['komi'])}")
     if played.passes:
         numbers = ", ".join(map(str, played.passes[:10])) + (" ..." if len(played.passes) > 10 else "")
         notes.append(f"one side moves twice: the other passes before move {numbers}")
@@ -180,8 +186,10 @@ def _notes(made: GoRecord, played: _PlayedRecord) -> list[str]:
     return notes
 
 
-def _default(name: str) -> str:
-    return next(p.default_value for p in registry.spec(GAME).params if p.name == name)
+@cache
+def _defaults() -> Rules:
+    """Return the default values of the game's parameters."""
+    return {p.name: p.default_value for p in registry.spec(GAME).params}
 
 
 def _number(point: Point | None, size: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from ludus.flow.inputs.shown import visible
@@ -306,7 +307,13 @@ class _RecordReader:
         """Read stones and moves; return the colour of move ``until`` if the file has it."""
         made = self.made
         follows = ""
+        points, moves = _by_text(made.size), made.moves
         for number, node in enumerate(self.root.main_line()):
+            if until is None and len(node.properties) == 1:  # only a move, as nearly all nodes are
+                (name, values), *_ = node.properties.items()
+                if name in ("B", "W") and len(values) == 1 and values[0] in points:
+                    moves.append((name, points[values[0]]))
+                    continue
             colours = [name for name in node.properties if name in ("B", "W")]
             first = ""
             if not _SETS_UP.isdisjoint(node.properties):
@@ -376,6 +383,14 @@ class _RecordReader:
                 passed = text in ("", "tt") or text.lower() == "pass"
                 what = f"move {len(made.moves) + 1}, {colour}"
                 made.moves.append((colour, None if passed else _point(text, made.size, what)))
+
+
+@lru_cache(maxsize=64)
+def _by_text(size: int) -> Mapping[str, Point | None]:
+    """Return the points of a board, and a pass, by their texts."""
+    letters = [chr(97 + place) for place in range(size)]
+    points = {f"{a}{b}": (x, y) for x, a in enumerate(letters) for y, b in enumerate(letters)}
+    return {**points, "": None, "tt": None}
 
 
 def _cut(text: str) -> str:

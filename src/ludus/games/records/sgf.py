@@ -48,6 +48,10 @@ _HEAD = re.compile(r"(?:(?m:^)[ \t]*|[(;]\s*)(?=[A-Za-z][A-Za-z0-9]{0,31}\s*\[)"
 _LOST = re.compile(r"(?<![A-Za-z])(?:B|W|AB|AW|AE|SZ|KM|HA|PL|GM)\s?\[")
 #: A node that is only a move, as nearly all are.
 _MOVE = re.compile(r"([BW])\[([a-z]{0,2})\]\n?(?=[;)])")
+#: Such nodes one behind another, with their ``;``.
+_MOVES = re.compile(r"(?:;[BW]\[[a-z]{0,2}\]\n?){1,1000}(?=[;)])")
+_MOST_RUN = 1000
+_PAIRS = re.compile(r";([BW])\[([a-z]{0,2})\]")
 _BREAK = re.compile(r"\r\n|\n\r|\r")
 _SPACES = dict.fromkeys(map(ord, "\t\v\f"), " ")
 _ENDS = "\0\x1a\ufeff"  # behind a game: the ends of files of old systems, and marks of joined files
@@ -202,6 +206,9 @@ class _Reader:
             elif c == ";":
                 if varied:
                     raise self.fail("expected '(' or ')' after a variation, found ';'")
+                if last is not None and (run := self._moves(last)) is not None:
+                    last = run
+                    continue
                 self.at += 1
                 node = self.node()
             elif c == ")":
@@ -221,6 +228,21 @@ class _Reader:
             else:
                 last.children.append(node)
             last = node
+
+    def _moves(self, last: Node) -> Node | None:
+        """Read nodes that are only moves, each behind the one before, and return the last; None = no such."""
+        found = _MOVES.match(self.text, self.at)
+        if found is None or max(self.nodes - MAX_NODES, self.values - MAX_VALUES) > -_MOST_RUN:
+            return None
+        moves = _PAIRS.findall(self.text, self.at, found.end())
+        for colour, point in moves:
+            node = Node({colour: [point]}, [])
+            last.children.append(node)
+            last = node
+        self.nodes += len(moves)
+        self.values += len(moves)
+        self.at = found.end()
+        return last
 
     def _first_node(self) -> Node:
         """Read the first node behind a ``(``, whose ``;`` may be missing."""
