@@ -11,8 +11,8 @@ import pytest
 import ludus
 from ludus.cli.__main__ import main
 from ludus.storage import RunDirectory
-
-from .test_run_code import ENVIRONMENT, TOML, forget, write_game
+from tests.unit.forget import forget
+from tests.unit.training.test_run_code import ENVIRONMENT, TOML, write_game
 
 ENVS = f"{ENVIRONMENT}\ngymnasium.register('Makers-v0', entry_point=Coin)\n"
 SETTINGS = ("--evaluation.every-steps", "0", "--evaluation.final-matches", "0")
