@@ -82,6 +82,7 @@ class View(msgspec.Struct, frozen=True):
     ``record``: ``module:function`` that takes the bytes of a replay and returns it in the game's own file
     format (SGF); ``record_suffix``: the ending of such files, with its dot.
     ``turned``: whether a side whose base stands at the right names places turned by half a turn.
+    ``sides``: names of the seats (``Black``); empty: they have none.
     ``persons``: names and values of parameters of a match with a person, where nothing asks for others.
     """
 
@@ -97,6 +98,7 @@ class View(msgspec.Struct, frozen=True):
     record: str = ""
     record_suffix: str = ""
     turned: bool = False
+    sides: tuple[str, ...] = ()
     persons: tuple[tuple[str, str], ...] = ()
 
 
@@ -119,6 +121,7 @@ _BUILT_IN: Mapping[str, View | str] = {
         ownership="ludus.games.go:ownership",
         record="ludus.games.records.go_match:sgf_of",
         record_suffix=".sgf",
+        sides=("Black", "White"),
     ),
     "gomoku": View("board", input="cells", lines="crossings", coordinates="chess"),
     "tic_tac_toe": NOUGHTS,

@@ -27,7 +27,6 @@ from ludus.web.thoughts.thought import HeadThought, Opinion, Thought
 #: Marks of candidates on a board; O and X are stones.
 MARKS = "ABCDEFGHIJKLMNPQRSTUVWYZ"
 DIGITS = 3  # of values, priors and shares: text, page and JSON have the same numbers
-GO = "go"
 
 
 class PositionMove(msgspec.Struct, frozen=True):
@@ -150,7 +149,7 @@ class PositionSearch:
         found = search_of(text, by, position.spec, device)
         self.name, self._position, self._has_priors = found.name, position, found.evaluator != "rollout"
         reader = None
-        if isinstance(found.evaluator, NetworkEvaluator) and position.spec.name == GO:
+        if isinstance(found.evaluator, NetworkEvaluator) and _counts(position):
             reader = NetworkReader(found.evaluator.network)
         self._reader = reader if reader is not None and reader.expects else None
         game, native = searchable(position.game)
@@ -176,7 +175,7 @@ class PositionSearch:
 
     def _score(self) -> PositionScore | None:
         match = self._position.match
-        if self._position.spec.name != GO or match is None:
+        if not _counts(self._position) or match is None:
             return None
         expected: Expectation
         (expected,) = (self._reader.expect if self._reader is not None else by_playouts)([match])
@@ -233,6 +232,11 @@ class PositionSearch:
         return Opinion(self.name, names, "search", "own", "fresh", (thought,))
 
 
+def _counts(position: SearchPosition) -> bool:
+    """Return whether the owners of cells are expected, as the game's view declares."""
+    return position.view is not None and position.view.ownership != ""
+
+
 def _rounded(number: float, digits: int = DIGITS) -> float:
     return round(float(number), digits) + 0.0  # one zero
 
@@ -252,7 +256,7 @@ def answer_of(position: SearchPosition, asked: str, opinions: Sequence[PositionO
         position=asked,
         moves=position.moves,
         seat=seat,
-        side=side_name(position.spec.name, seat),
+        side=side_name(position.view, seat),
         legal=len(position.legal()),
         opinions=tuple(opinions),
     )

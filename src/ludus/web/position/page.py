@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ludus.flow.inputs.shown import markup, visible
+from ludus.games.views import view_of
 from ludus.web.position.answer import PositionAnswer, PositionMove, PositionOpinion, Searched
 from ludus.web.position.source import SearchPosition, side_name
 from ludus.web.recording import MOST_OPINIONS
@@ -48,7 +49,7 @@ def head_line(answer: PositionAnswer, opinion: PositionOpinion) -> str:
     ]
     if opinion.score is not None:
         lead = opinion.score.lead
-        side = side_name(answer.game, 0 if lead >= 0 else 1)
+        side = side_name(view_of(answer.game), 0 if lead >= 0 else 1)
         how = "random continuations" if opinion.score.sampled else "network"
         ahead = f"{side} ahead by {abs(lead):.1f}" if lead else "even"
         parts.append(f"{ahead} +- {opinion.score.deviation:.1f} points ({how})")

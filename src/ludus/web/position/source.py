@@ -23,16 +23,16 @@ from ludus.web.recording import Recording
 
 MOST_MOVES = 10_000
 MOST_PICTURE = 1 << 14  # characters of a game's own picture as text
-_SIDES: Mapping[str, tuple[str, str]] = {"go": ("Black", "White")}
 
 
 class PositionError(ValueError):
     """A text is no position, or one that cannot be searched. The message has the reason."""
 
 
-def side_name(game: str, seat: int) -> str:
-    """Return the name of a side: ``Black`` in Go, ``seat 0`` elsewhere."""
-    return _SIDES[game][seat] if game in _SIDES and seat < 2 else f"seat {seat}"
+def side_name(view: View | None, seat: int) -> str:
+    """Return the name of a side: ``Black`` where the game names its sides, ``seat 0`` elsewhere."""
+    sides = view.sides if view is not None else ()
+    return sides[seat] if seat < len(sides) else f"seat {seat}"
 
 
 class SearchPosition(Protocol):
@@ -176,7 +176,7 @@ class CompiledPosition:
         return recording_of(self._whole())
 
     def _whole(self) -> bytes:
-        sides = [side_name(self.game, seat) for seat in range(self.spec.seats)]
+        sides = [side_name(self.view, seat) for seat in range(self.spec.seats)]
         return self._replay or self._match.replay(sides)
 
 
@@ -274,7 +274,7 @@ class HostedPosition:
                     again.play({seat: (choice,)}, last=number == len(self._played))
             finally:
                 again.close()
-        sides = [side_name(self.game, seat) for seat in range(self.spec.seats)]
+        sides = [side_name(self.view, seat) for seat in range(self.spec.seats)]
         return again.recorder.encode(self.params, sides, False, ())
 
 
