@@ -70,7 +70,9 @@ class RecordingOptions(RecordOutput, frozen=True, kw_only=True):
 
         path = folder / f"{prepared.analysis.name}.json"
         try:
-            start = continued(path, new_record(prepared, sys.argv), prepared.analysis, resume=self.resume)
+            start = continued(
+                path, new_record(prepared, ["ludus", *sys.argv[1:]]), prepared.analysis, resume=self.resume
+            )
         except RecordStands as error:
             raise UserError(f"{error}; --resume continues it, -o FOLDER makes another one") from None
         over = {line.get("unit") for line in start.lines}
