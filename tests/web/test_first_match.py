@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.web.browser import Browser, BrowserError
+from tests.web.browser import Browser
 from tests.web.live import LivePage, checked_page
 from tests.web.serving import Client
 
@@ -65,25 +65,15 @@ def type_in_turn(*moves: str) -> Callable[[LivePage], None]:
             written = f"document.getElementById('move').value = {move!r}"
             told = "document.getElementById('move').dispatchEvent(new Event('input', {bubbles: true}))"
             page.evaluate(f"({written}, {told})")
-            enter(page)
-
-    return play
-
-
-def enter(page: LivePage) -> None:
-    """Press Enter until the typed move is played or refused, as a person does whose key was lost."""
-    for seconds in (10.0, 10.0, PATIENCE_S):
-        page.browser.press("Enter")
-        try:
-            return page.wait(
+            page.browser.press("Enter")
+            page.wait(
                 "document.querySelector('#result') !== null"
                 " || document.getElementById('notice').textContent !== ''"
                 " || !document.getElementById('move')?.value",
-                seconds,
+                PATIENCE_S,
             )
-        except BrowserError:
-            page.evaluate("document.getElementById('move')?.focus()")
-    raise BrowserError("a typed move was neither played nor refused")
+
+    return play
 
 
 def wait_to_lose(page: LivePage) -> None:

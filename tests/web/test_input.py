@@ -234,3 +234,48 @@ def test_moves_stay_when_the_page_is_loaded_again_and_some_are_taken_back(page: 
     page.evaluate("ludus.game.send('resign')")
     page.wait("document.getElementById('result') !== null")
     assert page.text("#result span") == "You lost. You resigned."
+
+
+def test_a_move_on_its_way_is_the_only_one_of_its_turn(page: LivePage) -> None:
+    page.play("connect_four", ["person", "random"])
+    page.wait("document.getElementById('match-status').textContent === 'Your turn'")
+    page.evaluate(  # a slow link
+        "(() => { const { socket } = ludus.game.connection; const send = socket.send.bind(socket);"
+        " window.held = []; socket.send = (text) => held.push(text);"
+        " window.release = () => { socket.send = send; held.forEach((text) => send(text)); }; })()"
+    )
+    assert page.evaluate("ludus.act(3)") is True
+    page.wait("document.getElementById('match-status').textContent === 'Your move is on its way'")
+    assert page.text(".seat.to-move") == ""
+    page.browser.press("4")
+    page.wait(f"{MOVE} === '4'")
+    page.browser.press("Enter")
+    page.wait("document.getElementById('notice').textContent === 'Your move is on its way'")
+    assert page.evaluate("held.filter((text) => text.includes('act')).length") == 1
+    page.evaluate("release()")
+    page.wait("ludus.tick === 2 && document.getElementById('match-status').textContent === 'Your turn'")
+    assert page.evaluate(MOVE) == "4"  # what was typed early is still there
+    page.browser.press("Enter")
+    page.wait("ludus.tick === 4")
+
+
+def test_a_refused_move_leaves_the_turn(page: LivePage) -> None:
+    page.play("connect_four", ["person", "random"])
+    page.wait("document.getElementById('match-status').textContent === 'Your turn'")
+    page.evaluate("ludus.game.moment.tick = 7")  # the server refuses what was decided for another moment
+    assert page.evaluate("ludus.act(3)") is True
+    page.wait("document.getElementById('notice').textContent.startsWith('a decision for tick 7')")
+    page.wait("document.getElementById('match-status').textContent === 'Your turn'")
+    page.evaluate("ludus.game.moment.tick = 0")
+    assert page.evaluate("ludus.act(3)") is True
+    page.wait("ludus.tick === 2")
+
+
+def test_two_persons_at_one_page_decide_at_the_same_moment(page: LivePage) -> None:
+    page.play("matrix", ["person", "person"])
+    page.wait("document.getElementById('match-status').textContent === 'Your turn'")
+    page.click(".choices button[data-choice='0']")
+    page.wait("ludus.game.seat === 1 && document.querySelectorAll('.seat.to-move').length === 1")
+    page.browser.press("2")
+    page.wait("document.querySelector('#result') !== null")
+    assert page.evaluate("ludus.game.moment.last") == [[0, "rock"], [1, "paper"]]

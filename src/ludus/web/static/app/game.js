@@ -40,6 +40,7 @@ export class LiveGame {
     this.echo = 0; // of the last decision that was sent
     this.refusedEcho = 0;
     this.answeredEcho = 0; // of the last decision that the server has played or refused
+    this.decided = new Map(); // seat -> echo of its decision for this moment, in a game that waits
     this.commandAt = -Infinity; // when something else was sent
     this.turnTick = 0; // when the seat could last decide
     this.stoodAt = 0; // when the link was lost
@@ -99,11 +100,16 @@ export class LiveGame {
   }
 
   get seat() {
-    return this.hello && this.moment ? seatToMove(this.hello, this.moment) : -1;
+    return this.hello && this.moment ? seatToMove(this.hello, this.toAct) : -1;
+  }
+
+  // Seats that have a turn and whose decision is not yet on its way.
+  get toAct() {
+    return this.moment.to_act.filter((seat) => !this.decided.has(seat));
   }
 
   get myTurn() {
-    return this.playing && this.moment.to_act.includes(this.seat);
+    return this.playing && this.toAct.includes(this.seat);
   }
 
   receive(message) {
@@ -118,6 +124,7 @@ export class LiveGame {
       refused: () => {
         this.refusedEcho = Math.max(this.refusedEcho, message.echo);
         this.answeredEcho = Math.max(this.answeredEcho, message.echo);
+        for (const [seat, echo] of this.decided) if (echo === message.echo) this.decided.delete(seat);
         this.refuse(this.inWords(message));
       },
       paused: () => this.say(`Paused: ${message.why}`, { pausedWhy: message.why, moment: { ...this.moment, paused: true } }),
@@ -183,6 +190,7 @@ export class LiveGame {
   see(moment) {
     const before = this.moment;
     this.moment = moment;
+    this.decided.clear();
     this.drawable = this.match.see(moment.view);
     this.answeredEcho = Math.max(this.answeredEcho, moment.echo);
     this.echo = Math.max(this.echo, moment.echo); // higher than every one of this page, another or the one before it
@@ -241,7 +249,7 @@ export class LiveGame {
     if (!this.playing) return this.refuse("The match is over");
     if (!this.online) return this.refuse("Connection lost: the move was not sent");
     if (this.isOut) return this.refuse("Your seat is out of the match");
-    if (hello.turn_based && !moment.to_act.includes(seat)) return this.refuse(moment.paused ? "The match is paused" : "It is not your turn");
+    if (hello.turn_based && !this.toAct.includes(seat)) return this.refuse(this.whyNoTurn);
     const head = moment.to_act.includes(seat) ? closedHead(hello, moment, seat, action) : -1;
     if (head >= 0) return this.refuse(whyClosed(this, action, head));
     const echo = this.echo + 1;
@@ -250,8 +258,14 @@ export class LiveGame {
     this.sentAt.set(echo, performance.now());
     this.sentActions.set(echo, action);
     for (const other of this.sentActions.keys()) if (other <= this.answeredEcho) this.sentActions.delete(other);
-    if (this.notice) this.change({ notice: "" });
+    if (hello.turn_based) this.decided.set(seat, echo);
+    if (this.notice || hello.turn_based) this.change({ notice: "" });
     return true;
+  }
+
+  get whyNoTurn() {
+    if (this.moment.paused) return "The match is paused";
+    return this.decided.has(this.seat) ? "Your move is on its way" : "It is not your turn";
   }
 
   // Why the server has refused a decision, by the names and the reasons of the page where its mask tells them.

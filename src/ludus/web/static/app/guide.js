@@ -24,11 +24,11 @@ export function amount(value) {
 
 // Why a choice is not possible now, a sentence without its subject: "costs 100, you have 60".
 export function reasonOf(game, head, choice) {
-  const { hello, moment, seat } = game;
+  const { hello, seat } = game;
   const guide = choiceGuide(hello, head, choice);
   if (game.over) return "is not possible: the match is over";
   if (game.isOut) return "is not possible: your seat is out of the match";
-  if (hello.turn_based && !moment.to_act.includes(seat)) return "has to wait: it is not your turn";
+  if (hello.turn_based && !game.toAct.includes(seat)) return "has to wait: it is not your turn";
   const money = moneyOf(game);
   if (guide?.cost > 0 && money !== undefined && money < guide.cost) return `costs ${amount(guide.cost)}, you have ${amount(money)}`;
   if (guide?.needs) return `is not possible now: it needs ${guide.needs}`;

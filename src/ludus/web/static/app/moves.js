@@ -111,7 +111,7 @@ export function mayPlay(moment, seat, choice) {
   return moment.to_act.includes(seat) && moment.legal[seat]?.[0]?.[choice] !== 0;
 }
 
-// The seat that a person moves now: of several own seats the one whose turn it is.
-export function seatToMove(hello, moment) {
-  return hello.you.find((seat) => moment.to_act.includes(seat)) ?? hello.you[0] ?? -1;
+// The seat that a person moves now: of several own seats the one whose turn it is. `toAct`: seats that have a turn.
+export function seatToMove(hello, toAct) {
+  return hello.you.find((seat) => toAct.includes(seat)) ?? hello.you[0] ?? -1;
 }

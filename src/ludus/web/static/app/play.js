@@ -129,7 +129,8 @@ function Status({ game }) {
   else if (game.isOut) text = `Your seat is out; the match continues (tick ${moment.tick.toLocaleString("en")})`;
   else if (moment.paused) text = `Paused${game.pausedWhy ? `: ${game.pausedWhy}` : ""}`;
   else if (hello.turn_based && game.myTurn) [text, kind] = ["Your turn", "turn"];
-  else if (hello.turn_based) text = `${moment.to_act.map((seat) => game.nameOfSeat(seat)).join(", ")} to move`;
+  else if (hello.turn_based && game.toAct.length) text = `${game.toAct.map((seat) => game.nameOfSeat(seat)).join(", ")} to move`;
+  else if (game.decided.size) text = "Your move is on its way";
   else text = `Tick ${moment.tick.toLocaleString("en")}`;
   return html`<p class=${`status ${kind}`} id="match-status">${text}</p>`;
 }

@@ -38,7 +38,7 @@ export function Players({ game }) {
   return html`<div id="seats" aria-label="Players">
     ${hello.seats.map((seat, i) => {
       const left = moment.left_s[i];
-      const turn = hello.turn_based && !over && moment.to_act.includes(i);
+      const turn = hello.turn_based && !over && game.toAct.includes(i);
       const money = moment.view?.money?.[i] ?? moment.view?.score?.[i];
       return html`<section class=${`seat ${turn ? "to-move" : ""}`} key=${i}>
         <h2><${SeatMark} seat=${i} /><span class="seat-name" title=${seat.name}>${hello.you.includes(i) ? "You" : seat.short || seat.name}</span>
