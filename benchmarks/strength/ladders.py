@@ -4,7 +4,7 @@
     python -m benchmarks.strength.ladders ladders/ladders.json RUN \\
         --command "ludus train go9-small --run.seed S"
 
-Nothing is played here. A position is won if the version runs exactly where the exact reader says that it
+Nothing is played here. A position is won if the version runs exactly where the exact reader finds that it
 pays. Half of the ladders pay, so a coin, always running and never running have 50%. The floors are the run's
 initial weights and uniform play on the same ladders.
 """
