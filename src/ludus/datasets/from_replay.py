@@ -18,8 +18,6 @@ from ludus.games.records import go_match
 from ludus.games.replays import ReplayDecision, ReplayInfo
 
 GO = "go"
-#: Parameters of Go that records can be given: they change no rule of the moves.
-GIVEN = ("features", "resignation")
 
 
 class ReadingRules(NamedTuple):
@@ -27,7 +25,7 @@ class ReadingRules(NamedTuple):
 
     Attributes:
         game: Reference of the game; empty = as the first record names it.
-        params: Parameters of :data:`GIVEN` for records of Go; others are those that records must have.
+        params: For records of Go, :data:`ludus.games.replays.READING_PARAMS`; for others what they must have.
         allow_partial: Whether a record is taken up to a move that cannot be played.
     """
 

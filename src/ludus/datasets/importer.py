@@ -15,7 +15,7 @@ from ludus.datasets import from_self_play, from_sgf
 from ludus.datasets.content import ReadMatch
 from ludus.datasets.dataset import DataSet
 from ludus.datasets.errors import BadRecord, DataSetError
-from ludus.datasets.from_replay import GIVEN, GO, ReadingRules, read_replay
+from ludus.datasets.from_replay import GO, ReadingRules, read_replay
 from ludus.datasets.manifest import DataSource, Manifest, SplitRule, is_dataset, read_manifest
 from ludus.datasets.shards import MAX_REPLAY
 from ludus.datasets.staging import JOURNAL, PARTS, Cursor, StagedSetup, Staging
@@ -23,6 +23,7 @@ from ludus.datasets.walk import SourceFile, check_sources, files_of
 from ludus.datasets.writer import Finishing, finish
 from ludus.flow.inputs.shown import shell, shown, visible
 from ludus.games import registry, replays
+from ludus.games.replays import READING_PARAMS
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular, read_bounded, remove_tree
 
@@ -132,9 +133,10 @@ def _check_params(rules: ReadingRules) -> None:
     """Raise :class:`DataSetError` for parameters that would change the rules of recorded moves."""
     if rules.game not in ("", GO):
         return
-    if wrong := next((name for name in rules.params if name not in GIVEN), ""):
+    if wrong := next((name for name in rules.params if name not in READING_PARAMS), ""):
         raise DataSetError(
-            f"parameter {shown(wrong)}: records of Go have their own rules; expected {' or '.join(GIVEN)}"
+            f"parameter {shown(wrong)}: records of Go have their own rules; "
+            f"expected {' or '.join(READING_PARAMS)}"
         )
     registry.spec(GO, rules.params)
 

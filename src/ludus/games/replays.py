@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: First bytes of every replay.
 MAGIC = b"LUDUSREC"
+#: Parameters by which a player reads a match, and which leave the match as it is: weights bring their own.
+READING_PARAMS = ("features", "resignation")
 
 
 class ReplayInfo(msgspec.Struct, frozen=True):

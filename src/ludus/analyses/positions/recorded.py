@@ -24,11 +24,10 @@ from ludus.games import spec as game_spec
 from ludus.games.match import GameError, Match, ParamError
 from ludus.games.records.rows import MatchRows, read_rows
 from ludus.games.registry import is_python
+from ludus.games.replays import READING_PARAMS
 from ludus.presets.errors import ConfigError
 
 Split = Literal["held_out", "train", "all"]
-#: Parameters that change what is observed, or the choices, of a position, and not the match.
-OBSERVED = ("features", "resignation")
 BLOCK = 256  # positions of a block, about
 _FEW = 3  # values of a parameter in a message
 _KEPT_BYTES = 256 << 20  # of blocks that are kept for the next version
@@ -266,7 +265,7 @@ def changes_of(game: AnalysedGame, named: str = "") -> dict[str, str]:
     """Return the parameters under which weights see matches of a compiled game, defaults included."""
     if is_python(named or game.spec.name):
         return {}
-    declared = {p.name: p.default_value for p in game.spec.params if p.name in OBSERVED}
+    declared = {p.name: p.default_value for p in game.spec.params if p.name in READING_PARAMS}
     return {name: game.params.get(name, value) for name, value in declared.items()}
 
 
@@ -317,7 +316,7 @@ def _rules(spec: GameSpec, params: Mapping[str, str]) -> dict[str, str]:
     """Return all parameters but the observed ones, equal numbers as equal texts."""
     found = {}
     for p in spec.params:
-        if p.name not in OBSERVED:
+        if p.name not in READING_PARAMS:
             value = params.get(p.name, p.default_value)
             found[p.name] = value if p.kind == "text" else f"{float(value):g}"
     return found

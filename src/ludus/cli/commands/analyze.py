@@ -118,11 +118,11 @@ def read_source(file: str, analysts: Sequence[str]) -> AnalysisSource:
 def _params_of(analysts: Sequence[str]) -> dict[str, str]:
     """Return parameters that the first weights among the analysts need a record to be read by."""
     from ludus.evaluation.players import game_of_player
-    from ludus.web.analysis.source import OF_WEIGHTS
+    from ludus.games.replays import READING_PARAMS
 
     for name in analysts:
         if (trained := game_of_player(name)) is not None:
-            return {key: value for key, value in trained[1].items() if key in OF_WEIGHTS}
+            return {key: value for key, value in trained[1].items() if key in READING_PARAMS}
     return {}
 
 

@@ -10,8 +10,6 @@ from ludus.games.records import go_match, go_record
 from ludus.games.records.sgf import SgfError
 
 SGF = ".sgf"
-#: Parameters of a game by which weights read it, and which leave its rules: of a record, the weights' own.
-OF_WEIGHTS = ("features", "resignation")
 
 
 class AnalysisSource(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ludus.evaluation.players import game_of_player
 from ludus.flow.inputs.shown import shown
+from ludus.games.replays import READING_PARAMS
 from ludus.games.searchable import searchable
 from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.gtp.players import Expectation
@@ -17,7 +18,6 @@ from ludus.mcts.network import NetworkEvaluator
 from ludus.mcts.player import SearchPlayer, SearchResult
 from ludus.mcts.text import ROLLOUTS, SUFFIX, is_search
 from ludus.storage import zoo
-from ludus.web.analysis.source import OF_WEIGHTS
 from ludus.web.position.source import PositionError, SearchPosition, name_of_choice, side_name
 from ludus.web.thoughts.mind import order_of
 from ludus.web.thoughts.names import head_names
@@ -145,7 +145,7 @@ class PositionSearch:
             raise PositionError(f"{shown(by)}: no search; {expected}")
         trained = game_of_player(text)
         if trained is not None and trained[0] == position.spec.name:
-            position = position.under({k: v for k, v in trained[1].items() if k in OF_WEIGHTS})
+            position = position.under({k: v for k, v in trained[1].items() if k in READING_PARAMS})
         found = search_of(text, by, position.spec, device)
         self.name, self._position, self._has_priors = found.name, position, found.evaluator != "rollout"
         reader = None
