@@ -36,6 +36,7 @@ OF_LINES = {
     "sweep/directory.py",
     "datasets/staging.py",
     "gtp/standings.py",
+    "throughput/data_import.py",
 }
 
 
