@@ -199,7 +199,7 @@ def matches_in(lines: Sequence[Line]) -> list[Line]:
 
 
 def number(line: Line, name: str) -> float:
-    """Return a number of a line. Raises ``KeyError`` if there is none, ``ValueError`` for another value."""
+    """Return the number ``name`` of a line. Raise ``KeyError`` if missing, ``ValueError`` if no number."""
     value = line[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{name} {value!r}: expected a number")
@@ -207,15 +207,15 @@ def number(line: Line, name: str) -> float:
 
 
 def word(line: Line, name: str) -> str:
-    """Return a text of a line. Raises ``KeyError`` if there is none, ``ValueError`` for another value."""
+    """Return the text ``name`` of a line. Raise ``KeyError`` if it is missing, ``ValueError`` if no text."""
     value = line[name]
     if not isinstance(value, str):
-        raise ValueError(f"{name} {value!r}: expected a text")
+        raise ValueError(f"{name} {value!r}: expected a string")
     return value
 
 
 def whole(line: Line, name: str) -> int:
-    """Return an integer of a line. Raises ``KeyError`` if there is none, ``ValueError`` for another value."""
+    """Return the integer ``name`` of a line. Raise ``KeyError`` if missing, ``ValueError`` if no integer."""
     value = line[name]
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name} {value!r}: expected an integer")

@@ -36,7 +36,7 @@ class LadderReading(msgspec.Struct, frozen=True):
         taken: Whether the chain is taken when both sides play their best moves of the ladder.
         settled: Whether the budget was enough. Otherwise ``taken`` is false unless it is certain.
         reads: Moves that were read.
-        line: How the ladder goes, point by point: whoever wins it is quick, the other side holds out.
+        line: Principal line, point by point: the winner takes the shortest way, the loser the longest.
         tries: First moves that were read: ataris, or moves that may save the chain.
         right: The moves of ``tries`` that take or save it.
     """

@@ -144,7 +144,7 @@ def sentence(text: str) -> str:
 def _head(
     head: HeadSpec, texts: Mapping[str, ChoiceText], pieces: Mapping[str, PieceGuide]
 ) -> dict[str, ChoiceGuide]:
-    """Return a text for each label of a head, or one for all where its labels are many or none.
+    """Return one text a label of a head; one text for the whole head if it has many labels or none.
 
     Single choices of a head without labels may have a separate text, by their number.
     """
