@@ -112,7 +112,7 @@ struct Go {
     bool taken = false;
     bool settled = true;  // whether the budget was enough
     int reads = 0;        // moves that were read
-    // Principal line: the winner's way is the shortest, the loser's the longest. Empty: not settled.
+    // Principal line: the winner's shortest way, the loser's longest. Empty: not settled.
     std::vector<int> line;
     std::vector<int> tries;  // first moves that are read: ataris, or what may save the chain
     std::vector<int> right;  // of them, those that take or save it
