@@ -107,20 +107,32 @@ def key_of_stored(replay: bytes) -> bytes:
     return go_key(match)
 
 
+def may_resign(params: Mapping[str, str]) -> bool:
+    """Return whether to resign is a choice in a match of Go; elsewhere a resignation is a result."""
+    return params.get("resignation") == "on"
+
+
 def go_match_of(data: bytes, about: ReplayInfo, rules: ReadingRules) -> ReadMatch:
-    """Return a match of Go whose decisions are points, also where a bot decided."""
+    """Return a match of Go whose decisions are points, also where a bot decided.
+
+    Where ``rules`` give no choice to resign, a resigned match keeps its moves and its result.
+    """
     params = go_match.without_defaults({**about.params, **rules.params})
     try:
         there = Match(GO, about.params, seed=about.seed, match=about.match)  # as it was recorded
         match = Match(GO, params, seed=about.seed, match=about.match, record=True)
+        resign = int(there.view()["width"]) ** 2 + 1
         for decision in replays.decisions(data):
-            match.play(*_played(there, decision))
+            made = _played(there, decision)
+            if made[0] != resign or may_resign(params):
+                match.play(*made)
     except (GameError, ParamError, ValueError) as error:
         raise BadRecord("other parameters", str(error)) from error
-    if match.view()["cells"] != there.view()["cells"] or match.over != there.over:
+    view = there.view()
+    resigned = view["resigned"] >= 0
+    if match.view()["cells"] != view["cells"] or (match.over != there.over and not resigned):
         raise BadRecord("other parameters", "under them the match has another end")
-    view = match.view()
-    told = Told(*_outcome(match, view))
+    told = Told(*_outcome(there, view)) if resigned else Told(*_outcome(match, match.view()))
     replay = match.replay([content.player_name(name) for name in about.players])
     return made_match(replay, told, go_key(match))
 

@@ -14,7 +14,7 @@ import msgspec
 from ludus.datasets import sgf_pieces
 from ludus.datasets.content import ReadMatch, check_result, player_name
 from ludus.datasets.errors import BadRecord
-from ludus.datasets.from_replay import GO, ReadingRules, Told, go_key, made_match
+from ludus.datasets.from_replay import GO, ReadingRules, Told, go_key, made_match, may_resign
 from ludus.datasets.sgf_pieces import SgfPiece
 from ludus.flow.inputs.decode import from_json
 from ludus.flow.inputs.shown import shown
@@ -179,7 +179,7 @@ def _exact(made: GoRecord, text: str, rules: ReadingRules, told: Told) -> ReadMa
         except GameError as error:
             raise BadRecord("illegal move", f"{what}: {error}") from error
     try:
-        if own.resigned:
+        if own.resigned and may_resign(match.params):
             match.play(made.size**2 + 1)
     except (GameError, ValueError) as error:
         raise BadRecord("illegal move", f"the last move, which resigns: {error}") from error

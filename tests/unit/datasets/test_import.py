@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ludus.datasets import DataSet, DataSetError, manifest, staging, writer
+from ludus.datasets.export import export
 from ludus.datasets.from_replay import ReadingRules
 from ludus.datasets.importer import ImportOrder, ImportWatch, Stopped, import_records
 from ludus.datasets.manifest import SplitRule
@@ -277,6 +278,46 @@ def test_records_get_other_features(tmp_path: Path) -> None:
     assert problems == []
     assert {p["features"] for p in made.params} == {other}
     assert DataSet.open(tmp_path / "set").check() == []
+
+
+def resigned(folder: Path, seat: int) -> Path:
+    """Write a match in which ``seat`` resigns at its turn."""
+    match = Match("go", {"size": 5, "resignation": "on"}, record=True)
+    for point in (12, 7, 11)[: 2 + seat]:
+        match.play(point)
+    assert match.to_act == (seat,)
+    match.play(26)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{seat}.ludus").write_bytes(match.replay(["x", "y"]))
+    return folder
+
+
+@pytest.mark.parametrize(("seat", "result"), [(0, "W+R"), (1, "B+R")])
+def test_a_resigned_match_is_read_without_the_choice_to_resign(
+    tmp_path: Path, seat: int, result: str
+) -> None:
+    source = resigned(tmp_path / "in", seat)
+    made, problems = told(source, to=tmp_path / "set", rules=ReadingRules(params={"resignation": "off"}))
+    assert problems == []
+    data = DataSet.open(tmp_path / "set")
+    match = data.match(0)
+    assert (match.result, len(replays.decisions(match.replay))) == (result, 2 + seat)
+    assert match.outcome == ((-1.0, 1.0) if seat == 0 else (1.0, -1.0))
+    assert "resignation" not in made.params[0]
+    export(data, tmp_path / "out", "sgf")
+    imported(tmp_path / "out", to=tmp_path / "again")
+    assert DataSet.open(tmp_path / "again").sha256 == data.sha256
+    imported(source, to=tmp_path / "on")
+    export(DataSet.open(tmp_path / "on"), tmp_path / "sgf", "sgf")
+    told(tmp_path / "sgf", to=tmp_path / "off", rules=ReadingRules(params={"resignation": "off"}))
+    assert DataSet.open(tmp_path / "off").sha256 == data.sha256
+
+
+def test_a_resignation_stays_a_decision_where_the_rules_have_it(tmp_path: Path) -> None:
+    made, _ = told(resigned(tmp_path / "in", 0), to=tmp_path / "set")
+    assert made.params[0]["resignation"] == "on"
+    (*_, last) = replays.decisions(DataSet.open(tmp_path / "set").match(0).replay)
+    assert last.action == (26,)
 
 
 def test_bots_of_any_game(tmp_path: Path) -> None:

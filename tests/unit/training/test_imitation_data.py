@@ -381,6 +381,14 @@ def test_matches_without_a_result_teach_decisions_alone(tmp_path: Path) -> None:
         sampler.close()
 
 
+def test_equal_numbers_are_no_difference_of_rules(tmp_path: Path) -> None:
+    data = record_matches(tmp_path / "go", "go", 12, size=3, komi="2", resignation="on")
+    settings = {"game__name": "go", "game__params__size": 3, "game__params__komi": 2.0}
+    with pytest.raises(ConfigError, match="resignation = off: the matches have on") as error:
+        build_record_sampler(preset_of(data, BOARDS, **settings), slabs=1)
+    assert "komi" not in str(error.value)
+
+
 def test_the_learner_chooses_what_it_observes_of_go(tmp_path: Path) -> None:
     """Features of records are replaced; their komi stays."""
     data = record_matches(tmp_path / "go", "go", 12, size=3, komi=1.5)

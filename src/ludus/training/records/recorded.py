@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -229,10 +230,17 @@ def _check_fits(
         differs = [
             f"game.params.{n} = {shown(mine[n])}: the matches have {shown(value)}"
             for n, value in (defaults | recorded).items()
-            if n in mine and mine[n] != value and n not in OBSERVED
+            if n in mine and n not in OBSERVED and not _equal(mine[n], value)
         ]
         why = "; ".join(differs[:4]) or f"{odd.place} is {odd.one}, expected {odd.other}"
         raise ConfigError(f"has matches of another interface: {why}", where=where)
+
+
+def _equal(one: str, other: str) -> bool:
+    """Return whether two parameters are equal, as texts or as numbers (7 and 7.0)."""
+    with contextlib.suppress(ValueError):
+        return float(one) == float(other)
+    return one == other
 
 
 def _observed(spec: GameSpec, params: Mapping[str, str]) -> dict[str, str]:
